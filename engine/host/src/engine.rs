@@ -1,0 +1,133 @@
+//! What an engine is to `app`: something that loads a project and answers requests.
+
+use crate::{Context, Error, Module, Place, RequestView, ResponseSink, ScriptLimits, Watch};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{self, Poll};
+
+/// A future that stays on its worker.
+pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// Names a function of the script that answers requests or wraps others; an index into the isolate's handlers.
+pub type HandlerId = u32;
+
+/// The files of a project, by their path relative to the project folder, with `/` between its parts.
+pub trait Sources: Send + Sync {
+    /// The bytes of a file; `None` if there is none, or if the path leads out of the project.
+    fn read(&self, path: &str) -> Option<Vec<u8>>;
+}
+
+/// What an isolate is made from.
+pub struct Setup {
+    /// The project's files.
+    pub sources: Arc<dyn Sources>,
+    /// The file to run, relative to the project folder.
+    pub entry: String,
+    /// The capabilities that scripts get.
+    pub modules: &'static [&'static Module],
+    /// What those capabilities keep.
+    pub context: Rc<Context>,
+    /// The limits of the scripts.
+    pub limits: ScriptLimits,
+    /// The worker's stopwatch.
+    pub watch: Arc<Watch>,
+    /// Runs a future on the worker, independent of any request: for work that outlives the answer.
+    pub spawn: Rc<dyn Fn(LocalFuture<()>)>,
+    /// Receives errors that belong to no request.
+    pub report: Rc<dyn Fn(Error)>,
+}
+
+/// What a project's file declared while it ran.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// The routes, in the order of their declaration, with the prefixes of their groups.
+    pub routes: Vec<RouteDef>,
+    /// The middleware, outermost first.
+    pub middleware: Vec<MiddlewareDef>,
+    /// Answers what no route answers.
+    pub not_found: Option<HandlerId>,
+    /// Answers when a handler failed; called with the request and the error.
+    pub on_error: Option<HandlerId>,
+    /// Answers everything: the `fetch` of a JavaScript module's default export.
+    pub fetch: Option<HandlerId>,
+}
+
+/// One route.
+#[derive(Clone, Debug)]
+pub struct RouteDef {
+    /// The method in capitals; `None` for `app.all`.
+    pub method: Option<String>,
+    /// The pattern: `/users/:id`, `/files/*rest`.
+    pub pattern: String,
+    /// What answers it.
+    pub handler: HandlerId,
+    /// Whether the handler was given as a value, not as a function: its answer is computed once.
+    pub fixed: bool,
+    /// The largest body that the route accepts, in bytes, if it differs from the server's.
+    pub body_bytes_max: Option<usize>,
+    /// Where it was declared.
+    pub place: Option<Place>,
+}
+
+/// One middleware.
+#[derive(Clone, Debug)]
+pub struct MiddlewareDef {
+    /// The pattern of the paths that it wraps: `/admin/*`, `*` for all.
+    pub pattern: String,
+    /// The function.
+    pub handler: HandlerId,
+    /// Where it was declared.
+    pub place: Option<Place>,
+}
+
+/// One call of a handler.
+pub struct Call<'a> {
+    /// The request.
+    pub request: Rc<dyn RequestView>,
+    /// Who answers it. `None`: nobody does, and the end of the chain is an empty answer with the status `fallback`; this runs
+    /// middleware on unknown paths.
+    pub handler: Option<HandlerId>,
+    /// The status of that answer: 404, 405, or 204 for an automatic OPTIONS.
+    pub fallback: u16,
+    /// The middleware around it, outermost first.
+    pub middleware: &'a [HandlerId],
+    /// The error that an error handler is called with.
+    pub error: Option<&'a Error>,
+}
+
+/// What came of a call.
+pub enum Step {
+    /// The answer is in the sink.
+    Done,
+    /// The handler failed; what is in the sink counts for nothing.
+    Failed(Error),
+    /// The handler waits. Polling the rest runs it on.
+    Waiting(Box<dyn Suspended>),
+}
+
+/// The rest of a handler that waits. Dropping it gives up the request: what it waits for is dropped, its script
+/// never runs again.
+pub trait Suspended {
+    /// Runs on if what it waits for is there. Ready with an error: what is in the sink counts for nothing.
+    fn poll(&mut self, cx: &mut task::Context<'_>, sink: &mut dyn ResponseSink) -> Poll<Result<(), Error>>;
+}
+
+/// A loaded project in one engine, on one worker. Entered for one request at a time.
+pub trait Isolate {
+    /// What the project declared.
+    fn program(&self) -> &Program;
+
+    /// Calls a handler.
+    fn start(&self, call: Call<'_>, sink: &mut dyn ResponseSink) -> Step;
+
+    /// The memory in use, in bytes.
+    fn memory_bytes(&self) -> usize;
+
+    /// Whether the isolate should be replaced by a fresh one: it ran out of memory and could not recover.
+    fn is_worn_out(&self) -> bool;
+
+    /// Collects all garbage now.
+    fn collect_garbage(&self);
+}

@@ -1,0 +1,139 @@
+//! Errors with a kind, a place and a cause.
+//!
+//! The kind decides the status of the answer, the place says where in the script it happened, and the cause is
+//! for the log only.
+
+use std::fmt;
+
+/// What went wrong, as far as the answer to the client depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The script raised it, or used a function wrongly: 500.
+    Script,
+    /// The script does not load (syntax, missing module): the server does not start.
+    Load,
+    /// The client sent something that the script asked to have parsed, and it does not parse: 400.
+    BadRequest,
+    /// The script chose a status between 400 and 599 for its error.
+    Status(u16),
+    /// The script ran longer than `script_millis_max`: 503.
+    Stopped,
+    /// The isolate has no memory left: 503.
+    Memory,
+    /// Waiting for something that will not happen, or that took too long: 504.
+    Timeout,
+    /// A fault of the server itself: 500.
+    Internal,
+}
+
+impl ErrorKind {
+    /// The status of the answer when nothing handles the error.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::BadRequest => 400,
+            Self::Status(status) => status,
+            Self::Stopped | Self::Memory => 503,
+            Self::Timeout => 504,
+            Self::Script | Self::Load | Self::Internal => 500,
+        }
+    }
+
+    /// Whether the message is meant for the client: true for errors that describe the client's own fault.
+    pub fn is_public(self) -> bool {
+        (400..500).contains(&self.status())
+    }
+}
+
+/// A line of a project file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file, relative to the project folder.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// An error on its way from a script or a capability to the log and the client.
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    place: Option<Place>,
+    stack: Option<String>,
+}
+
+impl Error {
+    /// An error of `kind` with a message of one line.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, message: message.into(), place: None, stack: None }))
+    }
+
+    /// An error that the script caused.
+    pub fn script(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Script, message)
+    }
+
+    /// The same error with the place where it was raised.
+    #[must_use]
+    pub fn at(mut self, place: Option<Place>) -> Self {
+        self.0.place = place;
+        self
+    }
+
+    /// The same error with the call stack, one call per line, innermost first.
+    #[must_use]
+    pub fn with_stack(mut self, stack: impl Into<String>) -> Self {
+        self.0.stack = Some(stack.into());
+        self
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The message, without place and stack.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Where it was raised, if known.
+    pub fn place(&self) -> Option<&Place> {
+        self.0.place.as_ref()
+    }
+
+    /// The call stack, if known.
+    pub fn stack(&self) -> Option<&str> {
+        self.0.stack.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.place {
+            Some(place) => write!(f, "{place}: {}", self.0.message),
+            None => f.write_str(&self.0.message),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.0.kind)?;
+        match &self.0.stack {
+            Some(stack) => write!(f, "\n{stack}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,10 @@
+//! JSON as RFC 8259 has it: a reader that fills a flat tape of tokens, and the pieces of a writer.
+//!
+//! The tape lies between the bytes and the script so that a text is wholly checked before the first script value is
+//! made, and so that an engine can build its values from it without a destructor on the stack.
+
+mod read;
+mod write;
+
+pub use read::{JsonError, Tape, Token};
+pub use write::{write_f64, write_i64, write_string, write_value};

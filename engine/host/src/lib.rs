@@ -1,0 +1,31 @@
+//! The contract between script engines and the rest of Sampan.
+//!
+//! What stands here is shared by both engines, by every capability and by the application layer, and does no I/O:
+//! values that cross the border ([`Value`]), tables of functions that a script can call ([`Module`]), what a
+//! request looks like to a script ([`RequestView`]) and where its answer goes ([`ResponseSink`]), the JSON
+//! reader and writer, the limits of a script and the errors of all of these.
+//!
+//! An engine implements [`Isolate`]; `app` drives it. Neither has heard of sockets, files or databases here.
+
+pub mod cookies;
+pub mod engine;
+pub mod error;
+pub mod json;
+pub mod limits;
+pub mod module;
+pub mod names;
+pub mod request;
+pub mod response;
+pub mod value;
+pub mod watch;
+
+pub use engine::{
+    Call, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program, RouteDef, Setup, Sources, Step, Suspended,
+};
+pub use error::{Error, ErrorKind, Place};
+pub use limits::ScriptLimits;
+pub use module::{Args, Context, Function, Kind, Module, Param, Type};
+pub use request::RequestView;
+pub use response::{BodyStream, ResponseSink};
+pub use value::{Rows, Value};
+pub use watch::Watch;

@@ -1,0 +1,211 @@
+//! Tables of functions that scripts can call.
+//!
+//! A capability is a [`Module`]: rows with a name, parameters, a doc text and a body in plain Rust over [`Value`]. Each
+//! engine has one binder that walks any table; type definitions and reference pages come from the same rows.
+
+use crate::{Error, LocalFuture, Value};
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A table of functions under one name.
+#[derive(Debug)]
+pub struct Module {
+    /// The name under which scripts find it: `app.<name>` in Lua, `import { <name> } from "sampan"` in JavaScript.
+    pub name: &'static str,
+    /// What it is for, in one sentence.
+    pub doc: &'static str,
+    /// Its functions.
+    pub functions: &'static [Function],
+}
+
+/// One row: a function that scripts can call.
+#[derive(Debug)]
+pub struct Function {
+    /// The name in snake_case; JavaScript sees it in camelCase.
+    pub name: &'static str,
+    /// The parameters, in order.
+    pub params: &'static [Param],
+    /// What it returns.
+    pub returns: Type,
+    /// What it does, its units and its errors.
+    pub doc: &'static str,
+    /// How it runs.
+    pub kind: Kind,
+}
+
+/// A parameter of a function.
+#[derive(Debug)]
+pub struct Param {
+    /// The name.
+    pub name: &'static str,
+    /// What is accepted.
+    pub ty: Type,
+    /// Whether it may be left out.
+    pub optional: bool,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// What a parameter accepts or a function returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// Nothing: only as a result.
+    Nothing,
+    /// A boolean.
+    Bool,
+    /// A whole number.
+    Int,
+    /// A number.
+    Number,
+    /// Text.
+    Text,
+    /// Bytes or text.
+    Bytes,
+    /// A list.
+    List,
+    /// A table or object.
+    Map,
+    /// Anything.
+    Any,
+}
+
+/// The body of a synchronous function.
+pub type SyncBody = fn(&Context, Args) -> Result<Value, Error>;
+/// The body of an asynchronous function: suspends a Lua coroutine, gives JavaScript a promise.
+pub type AsyncBody = fn(&Context, Args) -> LocalFuture<Result<Value, Error>>;
+/// The end of a bracket: receives what `enter` returned and whether the function inside succeeded.
+pub type LeaveBody = fn(&Context, Value, bool) -> Result<(), Error>;
+
+/// How a function runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Returns at once.
+    Sync(SyncBody),
+    /// Waits without blocking the worker.
+    Async(AsyncBody),
+    /// Calls a function of the script between `enter` and `leave`. The function is the last argument; it is not among
+    /// `params`. Its results are passed on, its errors too, after `leave`.
+    Bracket {
+        /// Runs first; what it returns is passed to the function and to `leave`.
+        enter: SyncBody,
+        /// Runs last, whatever happened.
+        leave: LeaveBody,
+    },
+}
+
+/// The arguments of one call.
+#[derive(Debug, Default)]
+pub struct Args(Vec<Value>);
+
+impl Args {
+    /// Checks `values` against the row's parameters. Missing optional arguments become [`Value::Null`], further ones are
+    /// dropped.
+    pub fn check(module: &str, function: &Function, mut values: Vec<Value>) -> Result<Self, Error> {
+        values.truncate(function.params.len());
+        values.resize(function.params.len(), Value::Null);
+        for (index, (param, value)) in function.params.iter().zip(&mut values).enumerate() {
+            if param.optional && *value == Value::Null {
+                continue;
+            }
+            if !param.ty.accepts(value) {
+                return Err(Error::script(format!(
+                    "{module}.{}: argument {} ({}) must be {}, not {}",
+                    function.name,
+                    index + 1,
+                    param.name,
+                    param.ty.describe(),
+                    value.type_name()
+                )));
+            }
+        }
+        Ok(Self(values))
+    }
+
+    /// Takes the `index`th argument.
+    pub fn take(&mut self, index: usize) -> Value {
+        self.0.get_mut(index).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The `index`th argument as text; empty if it was left out.
+    pub fn text(&mut self, index: usize) -> String {
+        match self.take(index) {
+            Value::Text(text) => text,
+            _ => String::new(),
+        }
+    }
+
+    /// The `index`th argument as a number; `None` if it was left out.
+    pub fn number(&self, index: usize) -> Option<f64> {
+        match self.0.get(index) {
+            Some(Value::Int(value)) => Some(*value as f64),
+            Some(Value::Float(value)) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+impl Type {
+    /// Whether an argument of this type may be `value`. A whole number given as a float is an integer, an empty
+    /// table is a list as well as a map.
+    fn accepts(self, value: &mut Value) -> bool {
+        if let (Self::Int, Value::Float(number)) = (self, &*value) {
+            if number.fract() == 0.0 && number.abs() < 9.0e15 {
+                *value = Value::Int(*number as i64);
+            }
+        }
+        match self {
+            Self::Any => true,
+            Self::Nothing => false,
+            Self::Bool => matches!(value, Value::Bool(_)),
+            Self::Int => matches!(value, Value::Int(_)),
+            Self::Number => matches!(value, Value::Int(_) | Value::Float(_)),
+            Self::Text => matches!(value, Value::Text(_)),
+            Self::Bytes => matches!(value, Value::Text(_) | Value::Bytes(_)),
+            Self::List => match value {
+                Value::List(_) => true,
+                Value::Map(members) => members.is_empty(),
+                _ => false,
+            },
+            Self::Map => match value {
+                Value::Map(_) => true,
+                Value::List(items) => items.is_empty(),
+                _ => false,
+            },
+        }
+    }
+
+    /// The type in an error message.
+    fn describe(self) -> &'static str {
+        match self {
+            Self::Nothing => "left out",
+            Self::Bool => "a boolean",
+            Self::Int => "a whole number",
+            Self::Number => "a number",
+            Self::Text => "a string",
+            Self::Bytes => "a string or bytes",
+            Self::List => "a list",
+            Self::Map => "a table",
+            Self::Any => "a value",
+        }
+    }
+}
+
+/// What the capabilities of one isolate keep between calls: one value per type, put there by `app`.
+#[derive(Default)]
+pub struct Context {
+    entries: RefCell<HashMap<TypeId, Rc<dyn Any>>>,
+}
+
+impl Context {
+    /// Keeps `value`, replacing an earlier one of the same type.
+    pub fn put<T: 'static>(&self, value: T) {
+        self.entries.borrow_mut().insert(TypeId::of::<T>(), Rc::new(value));
+    }
+
+    /// The value of type `T`, if there is one.
+    pub fn get<T: 'static>(&self) -> Option<Rc<T>> {
+        self.entries.borrow().get(&TypeId::of::<T>()).cloned().and_then(|entry| entry.downcast().ok())
+    }
+}

@@ -1,0 +1,33 @@
+//! Where the answer of a script goes.
+
+use crate::Error;
+use std::task::{Context, Poll};
+
+/// Receives the answer of one request. An engine calls it after the handler has returned, in any order.
+pub trait ResponseSink {
+    /// Sets the status, 200 to 599. Others are an error in the script.
+    fn status(&mut self, status: u16) -> Result<(), Error>;
+
+    /// Adds a field line. A name that is no token, or a value with CR, LF, NUL or another control byte, is an error in the
+    /// script, and so is a field that frames the message (`Content-Length`, `Transfer-Encoding`, `Connection`).
+    fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), Error>;
+
+    /// The content type that is sent unless the script set one.
+    fn default_type(&mut self, content_type: &'static str);
+
+    /// The body, to be written in place.
+    fn body(&mut self) -> &mut Vec<u8>;
+
+    /// Makes the body a stream, sent chunk by chunk as it is produced.
+    fn stream(&mut self, body: Box<dyn BodyStream>);
+
+    /// Forgets everything, so that another answer can be written.
+    fn reset(&mut self);
+}
+
+/// A body that is produced while it is sent. Dropping it means that nobody reads it any more.
+pub trait BodyStream {
+    /// The next chunk, `None` at the end. After an error the connection is cut, so that the client cannot take what it got
+    /// for the whole.
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>>;
+}

@@ -1,0 +1,96 @@
+//! Values that cross the border between a script and a capability.
+
+/// A value of either script language, owned by neither.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Value {
+    /// `nil`, `null`, `undefined` and a missing argument.
+    #[default]
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// An exact integer: a Lua number without fraction or an `int64_t`, a JavaScript BigInt or a whole number.
+    Int(i64),
+    /// A floating-point number.
+    Float(f64),
+    /// Text; always UTF-8.
+    Text(String),
+    /// Bytes: a Lua string that is not UTF-8, a `Uint8Array` or an `ArrayBuffer`.
+    Bytes(Vec<u8>),
+    /// An array.
+    List(Vec<Value>),
+    /// A table or object with text keys, in the order in which the script's engine lists them.
+    Map(Vec<(String, Value)>),
+    /// A batch of rows that share their column names.
+    Rows(Rows),
+}
+
+/// Query results: column names once, cells flat, so that an engine converts them in one pass.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Rows {
+    /// The column names, in the order of the query.
+    pub columns: Vec<String>,
+    /// The cells, row after row; the length is a multiple of the number of columns.
+    pub cells: Vec<Value>,
+}
+
+impl Rows {
+    /// The rows, each as a slice of cells in column order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Value]> {
+        self.cells.chunks_exact(self.columns.len().max(1))
+    }
+}
+
+impl Value {
+    /// What to call the value in an error message.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "nothing",
+            Self::Bool(_) => "a boolean",
+            Self::Int(_) => "an integer",
+            Self::Float(_) => "a number",
+            Self::Text(_) => "a string",
+            Self::Bytes(_) => "bytes",
+            Self::List(_) => "a list",
+            Self::Map(_) => "a table",
+            Self::Rows(_) => "rows",
+        }
+    }
+
+    /// The member called `name`, if this is a map that has it.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        match self {
+            Self::Map(members) => members.iter().find(|(key, _)| key == name).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Float(value)
+    }
+}

@@ -1,0 +1,102 @@
+//! The stopwatch of one worker: how a watchdog thread notices a script that runs too long, and how it says stop.
+//!
+//! Entering and leaving a script each cost one store; no clock is read. The epoch is odd while a script runs. The
+//! watchdog looks at it every few milliseconds: an odd epoch that has not changed for longer than the limit is a runaway,
+//! and the watchdog stores that epoch as the one to be stopped. A stop that arrives late names an epoch that is
+//! over, so it can never hit the next request.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Wakes the engine of a worker whose script must stop, from another thread.
+pub type Kick = Box<dyn Fn() + Send + Sync>;
+
+/// Shared by a worker's isolate and the watchdog.
+#[derive(Default)]
+pub struct Watch {
+    epoch: AtomicU64,
+    stop: AtomicU64,
+    handler: AtomicU64,
+    kick: OnceLock<Kick>,
+}
+
+impl Watch {
+    /// Called by the engine when it enters a script. Only the worker's own thread may call this.
+    #[inline]
+    pub fn enter(&self, handler: u32) {
+        self.handler.store(u64::from(handler), Ordering::Relaxed);
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        self.epoch.store(epoch | 1, Ordering::Release);
+    }
+
+    /// Called by the engine when the script has returned. True if that run was told to stop.
+    #[inline]
+    pub fn leave(&self) -> bool {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        self.epoch.store((epoch | 1) + 1, Ordering::Release);
+        self.stop.load(Ordering::Acquire) == epoch
+    }
+
+    /// Whether the script that runs now has been told to stop. Safe to call from a signal handler.
+    #[inline]
+    pub fn must_stop(&self) -> bool {
+        let epoch = self.epoch.load(Ordering::Acquire);
+        epoch & 1 == 1 && self.stop.load(Ordering::Acquire) == epoch
+    }
+
+    /// Engines that do not poll install a way to be interrupted; it is called from the watchdog's thread, again and again,
+    /// for as long as the run that must stop goes on.
+    pub fn on_stop(&self, kick: Kick) {
+        // A second engine on the same worker replaces an isolate; the first way of interrupting the thread stays right.
+        let _ = self.kick.set(kick);
+    }
+
+    /// The epoch now: odd while a script runs.
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// The handler that was entered last, for the log.
+    pub fn handler(&self) -> u32 {
+        self.handler.load(Ordering::Relaxed) as u32
+    }
+
+    /// Called by the watchdog: the run of `epoch` must stop.
+    pub fn stop(&self, epoch: u64) {
+        self.stop.store(epoch, Ordering::Release);
+        if self.epoch() == epoch {
+            if let Some(kick) = self.kick.get() {
+                kick();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_stop_does_not_hit_the_next_run() {
+        let watch = Watch::default();
+        watch.enter(1);
+        let epoch = watch.epoch();
+        assert!(!watch.leave());
+        watch.stop(epoch);
+        watch.enter(2);
+        assert!(!watch.must_stop());
+        assert!(!watch.leave());
+    }
+
+    #[test]
+    fn a_stop_in_time_is_seen_and_reported_once() {
+        let watch = Watch::default();
+        watch.enter(1);
+        watch.stop(watch.epoch());
+        assert!(watch.must_stop());
+        assert!(watch.leave());
+        assert!(!watch.must_stop());
+        watch.enter(1);
+        assert!(!watch.leave());
+    }
+}

@@ -1,0 +1,258 @@
+// First file of the Web surface, the only one that runs at start. It keeps the intrinsics that the
+// other files rely on (before a script can patch them), takes the engine's hooks, and puts lazy
+// globals in place; every other file is compiled when one of its globals is touched.
+(function boot(compile, natives, version) {
+  "use strict";
+  const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf, freeze } = Object;
+  const { apply, ownKeys, get: reflectGet } = Reflect;
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+  const getter = (object, key) => uncurry(getOwnPropertyDescriptor(object, key).get);
+  const bytesProto = Uint8Array.prototype;
+  const typedProto = getPrototypeOf(bytesProto);
+  const bufferProto = ArrayBuffer.prototype;
+  const viewProto = DataView.prototype;
+
+  // Intrinsics as they were at start: a script that patches `Array.prototype.join` must not be able
+  // to change how a header or a multipart body is written.
+  const p = freeze({
+    __proto__: null,
+    uncurry, getter, apply, ownKeys, reflectGet,
+    defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf, freeze,
+    keys: Object.keys,
+    isArray: Array.isArray,
+    isView: ArrayBuffer.isView,
+    push: uncurry(Array.prototype.push),
+    shift: uncurry(Array.prototype.shift),
+    splice: uncurry(Array.prototype.splice),
+    slice: uncurry(Array.prototype.slice),
+    join: uncurry(Array.prototype.join),
+    sort: uncurry(Array.prototype.sort),
+    indexOf: uncurry(Array.prototype.indexOf),
+    lower: uncurry(String.prototype.toLowerCase),
+    upper: uncurry(String.prototype.toUpperCase),
+    wellFormed: uncurry(String.prototype.toWellFormed),
+    charCode: uncurry(String.prototype.charCodeAt),
+    substring: uncurry(String.prototype.substring),
+    stringIndexOf: uncurry(String.prototype.indexOf),
+    replaceAll: uncurry(String.prototype.replaceAll),
+    then: uncurry(Promise.prototype.then),
+    resolved: Promise.resolve.bind(Promise),
+    rejected: Promise.reject.bind(Promise),
+    pack: uncurry(bytesProto.toBase64),
+    setBytes: uncurry(typedProto.set),
+    sliceBytes: uncurry(typedProto.slice),
+    subarray: uncurry(typedProto.subarray),
+    typedTag: getter(typedProto, Symbol.toStringTag),
+    typedBuffer: getter(typedProto, "buffer"),
+    typedOffset: getter(typedProto, "byteOffset"),
+    typedBytes: getter(typedProto, "byteLength"),
+    typedLength: getter(typedProto, "length"),
+    viewBuffer: getter(viewProto, "buffer"),
+    viewOffset: getter(viewProto, "byteOffset"),
+    viewBytes: getter(viewProto, "byteLength"),
+    bufferBytes: getter(bufferProto, "byteLength"),
+    bufferSlice: uncurry(bufferProto.slice),
+    bufferTransfer: uncurry(bufferProto.transfer),
+    mapGet: uncurry(Map.prototype.get),
+    mapSet: uncurry(Map.prototype.set),
+    mapHas: uncurry(Map.prototype.has),
+    mapDelete: uncurry(Map.prototype.delete),
+    mapEach: uncurry(Map.prototype.forEach),
+    mapSize: getter(Map.prototype, "size"),
+    setAdd: uncurry(Set.prototype.add),
+    setEach: uncurry(Set.prototype.forEach),
+    setSize: getter(Set.prototype, "size"),
+    dateTime: uncurry(Date.prototype.getTime),
+    hasOwn: uncurry(Object.prototype.hasOwnProperty),
+    toString: uncurry(Object.prototype.toString),
+    now: Date.now,
+    min: Math.min,
+    floor: Math.floor,
+    stringify: JSON.stringify,
+    parse: JSON.parse,
+    Map, Set, Promise, Uint8Array, ArrayBuffer, DataView, TypeError, RangeError, String, Number, Symbol,
+  });
+
+  // The engine contract (see mod.rs): registered symbols, so that native code finds them by name.
+  const symbols = { __proto__: null };
+  for (const name of ["status", "statusText", "headers", "list", "body", "used", "source", "take",
+    "method", "url", "signal"]) {
+    symbols[name] = Symbol.for("sampan." + name);
+  }
+  freeze(symbols);
+
+  // The engine's hooks leave the global object with the start.
+  const host = { __proto__: null };
+  for (const name of ["log", "sleep", "cancel"]) {
+    const key = "__host_" + name;
+    if (typeof globalThis[key] !== "function") {
+      throw new TypeError(`${key} must be a function before the Web surface is installed`);
+    }
+    host[name] = globalThis[key];
+    delete globalThis[key];
+  }
+  freeze(host);
+
+  // A lone surrogate has no UTF-8; everything that goes to native code passes through here.
+  const usv = (value) => p.wellFormed(`${value}`);
+
+  // A Uint8Array over the memory of an ArrayBuffer or of any view, without copying; undefined for others.
+  function view(value) {
+    if (typeof value !== "object" || value === null) return undefined;
+    const tag = p.typedTag(value);
+    if (tag === "Uint8Array") return value;
+    if (tag !== undefined) return new p.Uint8Array(p.typedBuffer(value), p.typedOffset(value), p.typedBytes(value));
+    if (p.isView(value)) return new p.Uint8Array(p.viewBuffer(value), p.viewOffset(value), p.viewBytes(value));
+    try {
+      p.bufferBytes(value);
+    } catch {
+      return undefined;
+    }
+    return new p.Uint8Array(value);
+  }
+
+  // A Uint8Array that shares nothing with its source (no species look-up, so no user code runs).
+  function copy(bytes) {
+    const fresh = new p.Uint8Array(p.typedLength(bytes));
+    p.setBytes(fresh, bytes);
+    return fresh;
+  }
+
+  function concat(parts) {
+    let length = 0;
+    for (let i = 0; i < parts.length; i++) length += p.typedLength(parts[i]);
+    const all = new p.Uint8Array(length);
+    for (let i = 0, at = 0; i < parts.length; i++) {
+      p.setBytes(all, parts[i], at);
+      at += p.typedLength(parts[i]);
+    }
+    return all;
+  }
+
+  // The exact ArrayBuffer of a Uint8Array that we own.
+  function bufferOf(bytes) {
+    const buffer = p.typedBuffer(bytes);
+    return p.bufferBytes(buffer) === p.typedLength(bytes) ? buffer : p.typedBuffer(copy(bytes));
+  }
+
+  function tag(ctor, name) {
+    defineProperty(ctor.prototype, Symbol.toStringTag, { value: name, configurable: true });
+  }
+
+  // Shows an error that no promise carries (a timer, a listener) in the log.
+  function report(error) {
+    const text = load("inspect").inspect(error);
+    host.log("error", `Uncaught ${text}`);
+  }
+
+  const loaded = { __proto__: null };
+  function load(name) {
+    const known = loaded[name];
+    if (known !== undefined) return known;
+    return (loaded[name] = compile(name)(web));
+  }
+
+  const nativeTables = { __proto__: null };
+  const native = (name) => nativeTables[name] ?? (nativeTables[name] = natives(name));
+
+  // Methods of a prototype that exists before its file is loaded (native objects of the engine
+  // inherit from it from the start): the first use of any of them loads the file, which replaces all.
+  function lazyPrototype(file, names) {
+    const proto = {};
+    for (const name of names) {
+      defineProperty(proto, name, {
+        configurable: true,
+        get() {
+          load(file);
+          return reflectGet(proto, name, this);
+        },
+      });
+    }
+    return proto;
+  }
+
+  // Moves the members of a class onto such a prototype and makes it the constructor's.
+  function adopt(ctor, proto, members) {
+    for (const key of ownKeys(proto)) if (key !== "constructor") delete proto[key];
+    for (const key of ownKeys(members.prototype)) {
+      if (key !== "constructor") defineProperty(proto, key, getOwnPropertyDescriptor(members.prototype, key));
+    }
+    defineProperty(proto, "constructor", { value: ctor, writable: true, configurable: true });
+    defineProperty(ctor, "prototype", { value: proto, writable: false });
+    tag(ctor, ctor.name);
+  }
+
+  const consume = ["body", "bodyUsed", "arrayBuffer", "blob", "bytes", "formData", "json", "text", "clone"];
+  const protos = freeze({
+    __proto__: null,
+    request: lazyPrototype("request", [...consume, "method", "url", "headers", "signal", "cache",
+      "credentials", "destination", "duplex", "integrity", "keepalive", "mode", "redirect", "referrer",
+      "referrerPolicy"]),
+    response: lazyPrototype("response", [...consume, "headers", "ok", "redirected", "status", "statusText",
+      "type", "url"]),
+    headers: lazyPrototype("headers", ["append", "delete", "entries", "forEach", "get", "getSetCookie",
+      "has", "keys", "set", "values", Symbol.iterator]),
+  });
+
+  const web = freeze({
+    __proto__: null,
+    p, symbols, host, version, protos, load, native, adopt, tag, report, usv, view, copy, concat, bufferOf,
+  });
+
+  const globals = {
+    __proto__: null,
+    console: ["console"],
+    timers: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"],
+    url: ["URL", "URLSearchParams"],
+    encoding: ["TextEncoder", "TextDecoder"],
+    encoding_streams: ["TextEncoderStream", "TextDecoderStream"],
+    headers: ["Headers"],
+    request: ["Request"],
+    response: ["Response"],
+    formdata: ["FormData"],
+    blob: ["Blob", "File"],
+    readable: ["ReadableStream", "ReadableStreamDefaultReader", "ReadableStreamDefaultController",
+      "CountQueuingStrategy", "ByteLengthQueuingStrategy"],
+    writable: ["WritableStream", "WritableStreamDefaultWriter", "WritableStreamDefaultController"],
+    transform: ["TransformStream", "TransformStreamDefaultController"],
+    events: ["Event", "CustomEvent", "EventTarget"],
+    abort: ["AbortController", "AbortSignal"],
+    crypto: ["crypto", "Crypto", "CryptoKey", "SubtleCrypto"],
+    clone: ["structuredClone"],
+  };
+  for (const file in globals) {
+    for (const name of globals[file]) {
+      const settle = (value) =>
+        defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+      defineProperty(globalThis, name, {
+        configurable: true,
+        enumerable: false,
+        get() {
+          const value = load(file)[name];
+          settle(value);
+          return value;
+        },
+        set: settle,
+      });
+    }
+  }
+
+  defineProperty(globalThis, "self", { value: globalThis, writable: true, configurable: true });
+  defineProperty(globalThis, "navigator", {
+    value: { userAgent: `Sampan/${version}` }, writable: true, configurable: true,
+  });
+
+  // What native code calls; the engine takes this object and removes it from the global object.
+  defineProperty(globalThis, Symbol.for("sampan.web"), {
+    configurable: true,
+    value: freeze({
+      __proto__: null,
+      requestPrototype: protos.request,
+      responsePrototype: protos.response,
+      headersPrototype: protos.headers,
+      next: (stream) => load("readable").nextChunk(stream),
+      cancel: (stream, reason) => load("readable").cancelForHost(stream, reason),
+      report,
+    }),
+  });
+})

@@ -1,0 +1,1 @@
+//! sampan-lua.

@@ -1,0 +1,3 @@
+//! The `sampan` command.
+
+fn main() {}
