@@ -6,7 +6,10 @@ pub fn pairs(field: &str) -> impl Iterator<Item = (&str, &str)> {
     field.split(';').filter_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         let value = value.trim_matches([' ', '\t']);
-        let value = value.strip_prefix('"').and_then(|v| v.strip_suffix('"')).unwrap_or(value);
+        let value = value
+            .strip_prefix('"')
+            .and_then(|v| v.strip_suffix('"'))
+            .unwrap_or(value);
         let name = name.trim_matches([' ', '\t']);
         (!name.is_empty()).then_some((name, value))
     })

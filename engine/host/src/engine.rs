@@ -111,7 +111,11 @@ pub enum Step {
 /// never runs again.
 pub trait Suspended {
     /// Runs on if what it waits for is there. Ready with an error: what is in the sink counts for nothing.
-    fn poll(&mut self, cx: &mut task::Context<'_>, sink: &mut dyn ResponseSink) -> Poll<Result<(), Error>>;
+    fn poll(
+        &mut self,
+        cx: &mut task::Context<'_>,
+        sink: &mut dyn ResponseSink,
+    ) -> Poll<Result<(), Error>>;
 }
 
 /// A loaded project in one engine, on one worker. Entered for one request at a time.

@@ -74,7 +74,12 @@ struct Inner {
 impl Error {
     /// An error of `kind` with a message of one line.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), place: None, stack: None }))
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            place: None,
+            stack: None,
+        }))
     }
 
     /// An error that the script caused.

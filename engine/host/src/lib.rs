@@ -20,7 +20,8 @@ pub mod value;
 pub mod watch;
 
 pub use engine::{
-    Call, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program, RouteDef, Setup, Sources, Step, Suspended,
+    Call, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program, RouteDef, Setup, Sources, Step,
+    Suspended,
 };
 pub use error::{Error, ErrorKind, Place};
 pub use limits::ScriptLimits;

@@ -13,6 +13,10 @@ pub struct ScriptLimits {
 
 impl Default for ScriptLimits {
     fn default() -> Self {
-        Self { script_millis_max: 2_000, memory_bytes_max: 128 * 1024 * 1024, json_depth_max: 128 }
+        Self {
+            script_millis_max: 2_000,
+            memory_bytes_max: 128 * 1024 * 1024,
+            json_depth_max: 128,
+        }
     }
 }

@@ -125,7 +125,10 @@ impl Args {
 
     /// Takes the `index`th argument.
     pub fn take(&mut self, index: usize) -> Value {
-        self.0.get_mut(index).map(std::mem::take).unwrap_or_default()
+        self.0
+            .get_mut(index)
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     /// The `index`th argument as text; empty if it was left out.
@@ -150,10 +153,11 @@ impl Type {
     /// Whether an argument of this type may be `value`. A whole number given as a float is an integer, an empty
     /// table is a list as well as a map.
     fn accepts(self, value: &mut Value) -> bool {
-        if let (Self::Int, Value::Float(number)) = (self, &*value) {
-            if number.fract() == 0.0 && number.abs() < 9.0e15 {
-                *value = Value::Int(*number as i64);
-            }
+        if let (Self::Int, Value::Float(number)) = (self, &*value)
+            && number.fract() == 0.0
+            && number.abs() < 9.0e15
+        {
+            *value = Value::Int(*number as i64);
         }
         match self {
             Self::Any => true,
@@ -201,11 +205,17 @@ pub struct Context {
 impl Context {
     /// Keeps `value`, replacing an earlier one of the same type.
     pub fn put<T: 'static>(&self, value: T) {
-        self.entries.borrow_mut().insert(TypeId::of::<T>(), Rc::new(value));
+        self.entries
+            .borrow_mut()
+            .insert(TypeId::of::<T>(), Rc::new(value));
     }
 
     /// The value of type `T`, if there is one.
     pub fn get<T: 'static>(&self) -> Option<Rc<T>> {
-        self.entries.borrow().get(&TypeId::of::<T>()).cloned().and_then(|entry| entry.downcast().ok())
+        self.entries
+            .borrow()
+            .get(&TypeId::of::<T>())
+            .cloned()
+            .and_then(|entry| entry.downcast().ok())
     }
 }

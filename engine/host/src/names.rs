@@ -35,7 +35,11 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for (snake, camel) in [("now", "now"), ("now_ms", "nowMs"), ("last_insert_id", "lastInsertId")] {
+        for (snake, camel) in [
+            ("now", "now"),
+            ("now_ms", "nowMs"),
+            ("last_insert_id", "lastInsertId"),
+        ] {
             assert_eq!(camel_case(snake), camel);
             assert_eq!(snake_case(camel), snake);
         }

@@ -59,7 +59,10 @@ impl Value {
     /// The member called `name`, if this is a map that has it.
     pub fn get(&self, name: &str) -> Option<&Value> {
         match self {
-            Self::Map(members) => members.iter().find(|(key, _)| key == name).map(|(_, value)| value),
+            Self::Map(members) => members
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value),
             _ => None,
         }
     }

@@ -64,10 +64,10 @@ impl Watch {
     /// Called by the watchdog: the run of `epoch` must stop.
     pub fn stop(&self, epoch: u64) {
         self.stop.store(epoch, Ordering::Release);
-        if self.epoch() == epoch {
-            if let Some(kick) = self.kick.get() {
-                kick();
-            }
+        if self.epoch() == epoch
+            && let Some(kick) = self.kick.get()
+        {
+            kick();
         }
     }
 }

@@ -1,1 +1,32 @@
-//! sampan-lua.
+//! LuaJIT behind the contract of `sampan-host`.
+//!
+//! [`Lua::load`] makes an isolate: a Lua state with its globals built from an allowlist, the `sampan` module and the
+//! project's files. Requests are then answered by [`sampan_host::Isolate::start`].
+//!
+//! How unsafe code is kept in bounds here:
+//! - Lua errors unwind through C frames. A C function of ours therefore works in two stages: first plain Rust under
+//!   `guard`, which catches panics and calls nothing of Lua that can raise; then the pushing of results, which may raise and
+//!   has no live destructor on the stack.
+//! - Rust enters Lua only through `Inner::protected`, one protected call around a C function of ours.
+//! - What a C function needs beyond its arguments it finds through [`state::current`], set for as long as Lua runs.
+#![allow(
+    unsafe_code,
+    reason = "this crate is the border to LuaJIT's C API; each block says what makes it sound"
+)]
+
+mod bind;
+mod call;
+mod error;
+mod isolate;
+mod json;
+mod limits;
+#[cfg(test)]
+mod pattern_test;
+mod request;
+mod response;
+mod state;
+mod stream;
+mod suspend;
+mod value;
+
+pub use isolate::Lua;

@@ -16,7 +16,11 @@ pub struct JsonError {
 
 impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "invalid JSON: {} at line {}, column {}", self.message, self.line, self.column)
+        write!(
+            f,
+            "invalid JSON: {} at line {}, column {}",
+            self.message, self.line, self.column
+        )
     }
 }
 
@@ -59,12 +63,24 @@ impl Tape {
         self.tokens.clear();
         self.text.clear();
         self.open.clear();
-        let mut reader = Reader { source, at: 0, tape: self, depth_max };
+        let mut reader = Reader {
+            source,
+            at: 0,
+            tape: self,
+            depth_max,
+        };
         reader.document().map_err(|message| {
             let before = &source[..reader.at.min(source.len())];
-            let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+            let line_start = before
+                .iter()
+                .rposition(|&b| b == b'\n')
+                .map_or(0, |i| i + 1);
             let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
-            JsonError { message, line, column: before.len() - line_start + 1 }
+            JsonError {
+                message,
+                line,
+                column: before.len() - line_start + 1,
+            }
         })
     }
 
@@ -126,13 +142,21 @@ impl Reader<'_> {
         }
         if count > 0 {
             if self.peek() != Some(b',') {
-                return Err(if is_object { "expected ',' or '}'" } else { "expected ',' or ']'" });
+                return Err(if is_object {
+                    "expected ',' or '}'"
+                } else {
+                    "expected ',' or ']'"
+                });
             }
             self.at += 1;
             self.space();
         }
         let raised = count + 1;
-        self.tape.tokens[open as usize] = if is_object { Token::Object(raised) } else { Token::Array(raised) };
+        self.tape.tokens[open as usize] = if is_object {
+            Token::Object(raised)
+        } else {
+            Token::Array(raised)
+        };
         if is_object {
             if self.peek() != Some(b'"') {
                 return Err("expected a member name in quotes");
@@ -210,7 +234,8 @@ impl Reader<'_> {
                 return Err("malformed number");
             }
         }
-        let text = std::str::from_utf8(&self.source[start..self.at]).map_err(|_| "malformed number")?;
+        let text =
+            std::str::from_utf8(&self.source[start..self.at]).map_err(|_| "malformed number")?;
         let token = match text.parse::<i64>() {
             Ok(value) if is_whole && text != "-0" => Token::Int(value),
             _ => match text.parse::<f64>() {
@@ -250,7 +275,9 @@ impl Reader<'_> {
         if !ascii {
             std::str::from_utf8(&self.source[start..self.at]).map_err(|_| "string is not UTF-8")?;
         }
-        self.tape.tokens.push(Token::Text(start as u32..self.at as u32));
+        self.tape
+            .tokens
+            .push(Token::Text(start as u32..self.at as u32));
         self.at += 1;
         Ok(())
     }
@@ -258,7 +285,9 @@ impl Reader<'_> {
     /// Reads on from the first backslash of a string that began at `start`.
     fn string_with_escapes(&mut self, start: usize) -> Step {
         let from = self.tape.text.len();
-        self.tape.text.extend_from_slice(&self.source[start..self.at]);
+        self.tape
+            .text
+            .extend_from_slice(&self.source[start..self.at]);
         loop {
             match self.peek() {
                 Some(b'"') => break,
@@ -272,7 +301,9 @@ impl Reader<'_> {
             }
         }
         std::str::from_utf8(&self.tape.text[from..]).map_err(|_| "string is not UTF-8")?;
-        self.tape.tokens.push(Token::Unescaped(from as u32..self.tape.text.len() as u32));
+        self.tape
+            .tokens
+            .push(Token::Unescaped(from as u32..self.tape.text.len() as u32));
         self.at += 1;
         Ok(())
     }
@@ -307,16 +338,24 @@ impl Reader<'_> {
             code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         }
         let c = char::from_u32(code).ok_or("lone surrogate")?;
-        self.tape.text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        self.tape
+            .text
+            .extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
         Ok(())
     }
 
     /// The four digits after the `u` at which the reader stands.
     fn hex4(&mut self) -> Step<u32> {
-        let digits = self.source.get(self.at + 1..self.at + 5).ok_or("malformed \\u escape")?;
+        let digits = self
+            .source
+            .get(self.at + 1..self.at + 5)
+            .ok_or("malformed \\u escape")?;
         let mut code = 0;
         for &digit in digits {
-            code = code * 16 + char::from(digit).to_digit(16).ok_or("malformed \\u escape")?;
+            code = code * 16
+                + char::from(digit)
+                    .to_digit(16)
+                    .ok_or("malformed \\u escape")?;
         }
         self.at += 5;
         Ok(code)
@@ -340,17 +379,32 @@ mod tests {
 
     fn read(text: &str) -> Result<Vec<Token>, JsonError> {
         let mut tape = Tape::default();
-        tape.read(text.as_bytes(), 4).map(|()| tape.tokens().to_vec())
+        tape.read(text.as_bytes(), 4)
+            .map(|()| tape.tokens().to_vec())
     }
 
     #[test]
     fn a_document_becomes_a_tape() {
         use Token::*;
         let tokens = read(r#" {"a": [1, -2.5, "x\n"], "b": null} "#).expect("valid");
-        let expected = [Object(2), Text(3..4), Array(3), Int(1), Float(-2.5), Unescaped(0..2), End, Text(26..27), Null, End];
+        let expected = [
+            Object(2),
+            Text(3..4),
+            Array(3),
+            Int(1),
+            Float(-2.5),
+            Unescaped(0..2),
+            End,
+            Text(26..27),
+            Null,
+            End,
+        ];
         assert_eq!(tokens, expected);
         assert_eq!(read("9223372036854775807").expect("valid"), [Int(i64::MAX)]);
-        assert_eq!(read("9223372036854775808").expect("valid"), [Float(9_223_372_036_854_775_808.0)]);
+        assert_eq!(
+            read("9223372036854775808").expect("valid"),
+            [Float(9_223_372_036_854_775_808.0)]
+        );
         assert_eq!(read(r#""🛶\ud83d\udef6""#).map(|t| t.len()), Ok(1));
     }
 

@@ -62,7 +62,10 @@ pub fn write_i64(out: &mut Vec<u8>, value: i64) {
 pub fn write_f64(out: &mut Vec<u8>, value: f64) -> bool {
     /// Up to here every whole number is exact.
     const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
-    if value.fract() == 0.0 && value.abs() <= WHOLE_MAX && !(value == 0.0 && value.is_sign_negative()) {
+    if value.fract() == 0.0
+        && value.abs() <= WHOLE_MAX
+        && !(value == 0.0 && value.is_sign_negative())
+    {
         write_i64(out, value as i64);
         return true;
     }
@@ -93,16 +96,32 @@ pub fn write_value(out: &mut Vec<u8>, value: &Value, depth_left: usize) -> Resul
         }
         Value::Bytes(_) => return Err(Error::script("JSON: a string that is not UTF-8")),
         Value::List(items) => {
-            write_sequence(out, items, |out, item| write_value(out, item, depth_left), (b'[', b']'))?;
+            write_sequence(
+                out,
+                items,
+                |out, item| write_value(out, item, depth_left),
+                (b'[', b']'),
+            )?;
         }
         Value::Map(members) => {
-            write_sequence(out, members, |out, (key, member)| write_member(out, key, member, depth_left), (b'{', b'}'))?;
+            write_sequence(
+                out,
+                members,
+                |out, (key, member)| write_member(out, key, member, depth_left),
+                (b'{', b'}'),
+            )?;
         }
         Value::Rows(rows) => {
             let rows_iter: Vec<&[Value]> = rows.iter().collect();
             let write_row = |out: &mut Vec<u8>, cells: &&[Value]| {
-                let members: Vec<(&String, &Value)> = rows.columns.iter().zip(cells.iter()).collect();
-                write_sequence(out, &members, |out, (key, cell)| write_member(out, key, cell, depth_left), (b'{', b'}'))
+                let members: Vec<(&String, &Value)> =
+                    rows.columns.iter().zip(cells.iter()).collect();
+                write_sequence(
+                    out,
+                    &members,
+                    |out, (key, cell)| write_member(out, key, cell, depth_left),
+                    (b'{', b'}'),
+                )
             };
             write_sequence(out, &rows_iter, write_row, (b'[', b']'))?;
         }
@@ -110,7 +129,12 @@ pub fn write_value(out: &mut Vec<u8>, value: &Value, depth_left: usize) -> Resul
     Ok(())
 }
 
-fn write_member(out: &mut Vec<u8>, key: &str, value: &Value, depth_left: usize) -> Result<(), Error> {
+fn write_member(
+    out: &mut Vec<u8>,
+    key: &str,
+    value: &Value,
+    depth_left: usize,
+) -> Result<(), Error> {
     write_string(out, key.as_bytes());
     out.push(b':');
     write_value(out, value, depth_left)
@@ -150,17 +174,36 @@ mod tests {
     #[test]
     fn strings_are_escaped_and_checked() {
         assert_eq!(string(b"plain").as_deref(), Some(r#""plain""#));
-        assert_eq!(string(b"a\"b\\c\n\x01\x7f/").as_deref(), Some("\"a\\\"b\\\\c\\n\\u0001\x7f/\""));
-        assert_eq!(string("grüße 🛶".as_bytes()).as_deref(), Some("\"grüße 🛶\""));
+        assert_eq!(
+            string(b"a\"b\\c\n\x01\x7f/").as_deref(),
+            Some("\"a\\\"b\\\\c\\n\\u0001\x7f/\"")
+        );
+        assert_eq!(
+            string("grüße 🛶".as_bytes()).as_deref(),
+            Some("\"grüße 🛶\"")
+        );
         assert_eq!(string(b"\xff"), None);
     }
 
     #[test]
     fn numbers_are_short_and_exact() {
-        for (value, text) in [(0.0, "0"), (1.0, "1"), (-5.0, "-5"), (0.1, "0.1"), (9_007_199_254_740_992.0, "9007199254740992")] {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (-5.0, "-5"),
+            (0.1, "0.1"),
+            (9_007_199_254_740_992.0, "9007199254740992"),
+        ] {
             assert_eq!(number(value).as_deref(), Some(text));
         }
-        for value in [1e300, -0.0, 1.5e-7, 123_456_789.123, f64::MIN_POSITIVE, f64::MAX] {
+        for value in [
+            1e300,
+            -0.0,
+            1.5e-7,
+            123_456_789.123,
+            f64::MIN_POSITIVE,
+            f64::MAX,
+        ] {
             let back: f64 = number(value).expect("finite").parse().expect("a number");
             assert_eq!(back.to_bits(), value.to_bits());
         }
@@ -169,7 +212,10 @@ mod tests {
 
     #[test]
     fn rows_become_objects() {
-        let rows = crate::Rows { columns: vec!["id".into(), "n".into()], cells: vec![1.into(), Value::Null, 2.into(), "x".into()] };
+        let rows = crate::Rows {
+            columns: vec!["id".into(), "n".into()],
+            cells: vec![1.into(), Value::Null, 2.into(), "x".into()],
+        };
         let mut out = Vec::new();
         write_value(&mut out, &Value::Rows(rows), 8).expect("writable");
         assert_eq!(out, br#"[{"id":1,"n":null},{"id":2,"n":"x"}]"#);

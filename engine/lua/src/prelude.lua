@@ -1,0 +1,243 @@
+-- The `sampan` module: routes, groups, middleware and responses.
+--
+-- Called once per isolate with LuaJIT's own globals, the host's table and the new globals of the scripts. Returns what the
+-- engine keeps: the declarations, the chain that runs middleware, the stream starter.
+local G, host, env = ...
+
+local error, type, select, setmetatable, getmetatable = G.error, G.type, G.select, G.setmetatable, G.getmetatable
+local pairs, ipairs, tostring, unpack, pcall = G.pairs, G.ipairs, G.tostring, G.unpack, G.pcall
+local getinfo = G.debug.getinfo
+
+local app = { null = host.null, runtime = "lua", version = host.version }
+local program = { routes = {}, middleware = {} }
+
+-- Where the script called the function that calls this.
+local function place()
+  for level = 3, 20 do
+    local info = getinfo(level, "Sl")
+    if not info then return nil end
+    if info.source:sub(1, 1) == "@" then return info.source:sub(2), info.currentline end
+  end
+end
+
+-- Responses -------------------------------------------------------------------------------------------------------------
+
+local Response = host.response_meta
+Response.__index = Response
+
+local function check_options(name, options)
+  if options == nil then return 200, {} end
+  if type(options) == "number" then return options, {} end
+  if type(options) ~= "table" then
+    error("app." .. name .. ": the options must be a status or a table, not a " .. type(options), 3)
+  end
+  for key in pairs(options) do
+    if key ~= "status" and key ~= "headers" then
+      error("app." .. name .. ": unknown option '" .. tostring(key) .. "'; there are status and headers", 3)
+    end
+  end
+  local headers = {}
+  for key, value in pairs(options.headers or {}) do headers[key] = value end
+  return options.status or 200, headers
+end
+
+local function builder(kind)
+  return function(body, options)
+    local status, headers = check_options(kind, options)
+    return setmetatable({ status = status, headers = headers, body = body, kind = kind }, Response)
+  end
+end
+
+app.html, app.text = builder("html"), builder("text")
+local json_response = builder("json")
+
+function app.redirect(location, status)
+  if type(location) ~= "string" then error("app.redirect: the location must be a string", 2) end
+  return setmetatable({ status = status or 302, headers = { location = location }, kind = "empty" }, Response)
+end
+
+function app.stream(fn, options)
+  if type(fn) ~= "function" then error("app.stream: expected a function that is given write", 2) end
+  local status, headers = check_options("stream", options)
+  return setmetatable({ status = status, headers = headers, body = fn, kind = "stream" }, Response)
+end
+
+-- What a handler returned, as a response.
+local function to_response(value, status)
+  if type(value) == "table" and getmetatable(value) == Response then return value end
+  if type(value) == "function" then
+    error("a handler returned a function; it should return a table, a string, a response or nothing", 0)
+  end
+  local kind = type(value) == "string" and "text" or value == nil and "empty" or "json"
+  status = status or value == nil and 204 or 200
+  return setmetatable({ status = status, headers = {}, body = value, kind = kind }, Response)
+end
+
+-- Capabilities ------------------------------------------------------------------------------------------------------------
+
+-- An asynchronous row suspends the coroutine; what comes back is whether it succeeded, then the value or the error.
+local function settled(ok, value)
+  if ok then return value end
+  error(value, 0)
+end
+local function asynchronous(begin)
+  return function(...) return settled(begin(...)) end
+end
+
+-- A bracket row: `enter`, the function, `leave` whatever happened.
+local function close(leave, token, ok, ...)
+  leave(token, ok)
+  if ok then return ... end
+  error((...), 0)
+end
+local function bracket(count, enter, leave, name)
+  return function(...)
+    local fn = select(count + 1, ...)
+    if type(fn) ~= "function" then
+      error(name .. ": argument " .. count + 1 .. " must be a function", 2)
+    end
+    local token = enter(...)
+    return close(leave, token, pcall(fn, token))
+  end
+end
+
+for _, row in ipairs(host.rows) do
+  local module = app[row.module]
+  if not module then
+    module = {}
+    app[row.module] = module
+  end
+  if row.kind == "async" then
+    module[row.name] = asynchronous(row.call)
+  elseif row.kind == "bracket" then
+    module[row.name] = bracket(row.count, row.call, row.leave, row.module .. "." .. row.name)
+  else
+    module[row.name] = row.call
+  end
+end
+
+app.json = app.json or {}
+app.json.array = function(list) return setmetatable(list or {}, host.array_meta) end
+app.json.object = function(map) return setmetatable(map or {}, host.object_meta) end
+setmetatable(app.json, { __call = function(_, body, options) return json_response(body, options) end })
+host.print = app.log and app.log.info or function() end
+
+-- Routes ------------------------------------------------------------------------------------------------------------------
+
+local verbs = { get = "GET", post = "POST", put = "PUT", patch = "PATCH", delete = "DELETE", options = "OPTIONS", all = false }
+
+local function check_pattern(name, pattern)
+  if type(pattern) ~= "string" or pattern:sub(1, 1) ~= "/" then
+    error("app." .. name .. ": the pattern must be a string that begins with '/', like \"/users/:id\"", 3)
+  end
+end
+
+local function join(prefix, pattern)
+  if prefix ~= "" and pattern == "/" then return prefix end
+  return prefix .. pattern
+end
+
+local scope
+
+local function declare(into, prefix)
+  for verb, method in pairs(verbs) do
+    into[verb] = function(pattern, ...)
+      check_pattern(verb, pattern)
+      if host.is_loaded() then error("app." .. verb .. ": routes are declared while the file loads, not later", 2) end
+      local options, handler = ...
+      if select("#", ...) < 2 then options, handler = nil, options end
+      if handler == nil then error("app." .. verb .. ": the handler of '" .. pattern .. "' is missing (nil)", 2) end
+      local body_bytes_max
+      for key, value in pairs(options or {}) do
+        if key ~= "body_bytes_max" or type(value) ~= "number" then
+          error("app." .. verb .. ": unknown option '" .. tostring(key) .. "'; there is body_bytes_max (a number)", 2)
+        end
+        body_bytes_max = value
+      end
+      local fixed = type(handler) ~= "function"
+      local fn = handler
+      if fixed then fn = function() return handler end end
+      local file, line = place()
+      local route = { method = method or nil, pattern = join(prefix, pattern), handler = fn, fixed = fixed,
+        body_bytes_max = body_bytes_max, file = file, line = line }
+      program.routes[#program.routes + 1] = route
+    end
+  end
+  into.use = function(pattern, fn)
+    if fn == nil then pattern, fn = "*", pattern end
+    if type(fn) ~= "function" then error("app.use: expected a function of the request and next", 2) end
+    if host.is_loaded() then error("app.use: middleware is declared while the file loads, not later", 2) end
+    if pattern == "*" then
+      pattern = prefix == "" and "*" or prefix .. "/*"
+    else
+      check_pattern("use", pattern)
+      pattern = join(prefix, pattern)
+    end
+    local file, line = place()
+    program.middleware[#program.middleware + 1] = { pattern = pattern, handler = fn, file = file, line = line }
+  end
+  into.group = function(inner, fn)
+    check_pattern("group", inner)
+    if type(fn) ~= "function" then error("app.group: expected a function that is given the group", 2) end
+    fn(scope(join(prefix, (inner:gsub("/$", "")))))
+  end
+  return into
+end
+function scope(prefix) return declare({}, prefix) end
+declare(app, "")
+
+function app.not_found(fn)
+  if type(fn) ~= "function" then error("app.not_found: expected a function of the request", 2) end
+  program.not_found = function(req)
+    return to_response(fn(req), 404)
+  end
+end
+
+function app.on_error(fn)
+  if type(fn) ~= "function" then error("app.on_error: expected a function of the request and the error", 2) end
+  program.on_error = function(req, err)
+    return to_response(fn(req, err), err.status)
+  end
+end
+
+-- Middleware --------------------------------------------------------------------------------------------------------------
+
+local function chain(req, fallback, handler, ...)
+  local wraps, count = { ... }, select("#", ...)
+  local function call(at, request)
+    if at > count then
+      if handler then return to_response(handler(request)) end
+      return setmetatable({ status = fallback, headers = {}, kind = "empty", fallback = true }, Response)
+    end
+    local inside
+    local function next(other)
+      inside = call(at + 1, other or request)
+      return inside
+    end
+    local result = wraps[at](request, next)
+    if result == nil and inside then return inside end
+    return to_response(result)
+  end
+  return call(1, req)
+end
+
+-- Requests and errors -------------------------------------------------------------------------------------------------------
+
+host.fields.headers_meta = { __index = function(headers, name)
+  if type(name) == "string" then return G.rawget(headers, name:lower()) end
+end }
+host.request_meta.__index = host.index
+host.request_meta.__metatable = false
+host.error_meta.__tostring = function(err) return err.message end
+host.array_meta.__metatable = false
+host.object_meta.__metatable = false
+
+-- 64-bit integers that a Lua number cannot hold.
+local int64 = G.require("ffi").typeof("int64_t")
+local function make_int64(high, low) return int64(high) * 4294967296LL + int64(low) end
+
+env.package.loaded.sampan = app
+return {
+  program = program, chain = chain, make_int64 = make_int64, app = app,
+  stream = function(fn, write) fn(write) end,
+}

@@ -1,0 +1,142 @@
+-- The globals of user scripts, built from an allowlist.
+--
+-- Called once per isolate with LuaJIT's own globals and the host's table; returns the new globals. What is not
+-- named here does not exist for scripts: ffi, debug, jit, io, loading from disk or from bytecode, the metatable of strings.
+local G, host, pattern = ...
+
+local error, select, type, tostring = error, select, type, tostring
+local raw_resume, raw_yield, raw_create = G.coroutine.resume, G.coroutine.yield, G.coroutine.create
+local isyieldable, status = G.coroutine.isyieldable, G.coroutine.status
+local floor = G.math.floor
+local HOST = host.mark
+
+local function copy(from, names)
+  local to = {}
+  for name in names:gmatch("%S+") do to[name] = from[name] end
+  return to
+end
+
+local env = copy(G, [[assert error getmetatable ipairs next pairs pcall rawequal rawget rawlen rawset select
+  setmetatable tonumber tostring type unpack _VERSION]])
+env._G = env
+env.table = copy(G.table, "concat insert maxn move pack remove sort unpack clone isarray isempty nkeys")
+env.table.unpack = G.unpack
+env.math = copy(G.math, [[abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 max min modf
+  pi pow rad random randomseed sin sinh sqrt tan tanh]])
+env.bit = copy(G.bit, "arshift band bnot bor bswap bxor lshift rol ror rshift tobit tohex")
+env.os = copy(G.os, "time date clock difftime")
+
+-- Strings: searching is bounded by `pattern`, repetition by the isolate's memory.
+local string = copy(G.string, "byte char format len lower reverse sub upper")
+for name, fn in G.pairs(pattern(G.string)) do string[name] = fn end
+local raw_rep, repeat_max = G.string.rep, host.memory_bytes_max
+function string.rep(s, n, sep)
+  local length = #tostring(s) + (sep and #tostring(sep) or 0)
+  if type(n) == "number" and length * n > repeat_max then
+    error("string.rep: the result would be longer than the isolate's memory", 2)
+  end
+  if length == 0 then return "" end
+  return raw_rep(s, n, sep)
+end
+env.string = string
+local meta = G.getmetatable("")
+meta.__index = string
+meta.__metatable = false
+
+-- Coroutines: a yield of the host inside a coroutine of the user's own is passed outward, to the handler's coroutine, and
+-- from there to the event loop; what comes back is passed inward again.
+local function pass(co, ok, first, ...)
+  if ok and first == HOST then
+    if not isyieldable() then
+      error(host.cannot_wait, 0)
+    end
+    return pass(co, raw_resume(co, raw_yield(HOST)))
+  end
+  return ok, first, ...
+end
+local function rethrow(ok, ...)
+  if ok then return ... end
+  error((...), 0)
+end
+local coroutine = copy(G.coroutine, "create isyieldable running status")
+function coroutine.yield(...)
+  if host.is_handler() then
+    error("coroutine.yield: not inside a coroutine of your own", 2)
+  end
+  return raw_yield(...)
+end
+function coroutine.resume(co, ...) return pass(co, raw_resume(co, ...)) end
+function coroutine.wrap(fn)
+  local co = raw_create(fn)
+  return function(...) return rethrow(pass(co, raw_resume(co, ...))) end
+end
+env.coroutine = coroutine
+
+-- A message handler runs with hooks off while a stop is raised, so that it could not be stopped itself: it is passed over.
+local raw_xpcall = G.xpcall
+function env.xpcall(fn, handler, ...)
+  return raw_xpcall(fn, function(message)
+    if host.must_stop() then return message end
+    return handler(message)
+  end, ...)
+end
+
+-- Code: text only, in the script's own globals.
+local raw_load = G.load
+function env.load(chunk, name, mode, scope)
+  if mode ~= nil and mode ~= "t" and mode ~= "bt" then
+    return nil, "load: only text can be loaded"
+  end
+  if type(chunk) == "function" then
+    local parts = {}
+    repeat
+      local part = chunk()
+      parts[#parts + 1] = part
+    until part == nil or part == ""
+    chunk = G.table.concat(parts)
+  end
+  return raw_load(chunk, name or "=(load)", "t", scope == nil and env or scope)
+end
+env.loadstring = function(text, name) return env.load(text, name) end
+
+function env.collectgarbage(what)
+  if what ~= nil and what ~= "count" then
+    error('collectgarbage: only "count" is there; memory is managed by the server', 2)
+  end
+  return G.collectgarbage("count")
+end
+
+-- Files of the project.
+local loaded, loading = {}, {}
+env.package = { loaded = loaded }
+function env.require(name)
+  if type(name) ~= "string" then error("require: the name must be a string", 2) end
+  if loaded[name] ~= nil then return loaded[name] end
+  if loading[name] then error("require: '" .. name .. "' requires itself", 2) end
+  local path = name:gsub("%.", "/")
+  local file, text
+  for _, candidate in G.ipairs({ path .. ".lua", path .. "/init.lua" }) do
+    text = host.read(candidate)
+    if text then file = candidate break end
+  end
+  if not file then
+    error("require: there is no '" .. path .. ".lua' and no '" .. path .. "/init.lua' in the project", 2)
+  end
+  local chunk, message = raw_load(text, "@" .. file, "t", env)
+  if not chunk then error(message, 0) end
+  loading[name] = true
+  local ok, result = G.pcall(chunk, name)
+  loading[name] = nil
+  if not ok then error(result, 0) end
+  if result == nil then result = loaded[name] == nil and true or loaded[name] end
+  loaded[name] = result
+  return result
+end
+
+function env.print(...)
+  local parts = {}
+  for i = 1, select("#", ...) do parts[i] = tostring((select(i, ...))) end
+  host.print(G.table.concat(parts, "\t"))
+end
+
+return env

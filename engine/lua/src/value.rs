@@ -1,0 +1,246 @@
+//! [`Value`] from and to Lua.
+
+use crate::state::{State, current, push_ref, push_text, text_at};
+use mlua_sys::lua51::*;
+use sampan_host::{Error, Value};
+use std::ffi::{CStr, c_int};
+
+/// How deeply tables may nest on their way out of Lua; cycles end here.
+const DEPTH_MAX: u32 = 128;
+
+/// Room on the Lua stack for [`DEPTH_MAX`] tables in the middle of being walked.
+pub(crate) const STACK_SLOTS: c_int = 3 * DEPTH_MAX as c_int + 8;
+
+/// `LuaJIT`'s numbers of the two 64-bit integer types, in `lj_ctype.h`.
+const CTYPE_INT64: u16 = 11;
+const CTYPE_UINT64: u16 = 12;
+
+/// The 64-bit integer in the cdata at `index`, if it is one.
+pub(crate) unsafe fn int64_at(state: State, index: c_int) -> Option<i64> {
+    // SAFETY: for cdata `lua_topointer` gives the payload, in front of which stands the object's header, whose last field is
+    // the 16-bit number of its type (`GCcdata` in `lj_obj.h`). `isolate` checks this layout at start.
+    unsafe {
+        if lua_type(state, index) != LUA_TCDATA {
+            return None;
+        }
+        let payload = lua_topointer(state, index);
+        match *payload.cast::<u16>().sub(3) {
+            CTYPE_INT64 => Some(*payload.cast::<i64>()),
+            CTYPE_UINT64 => i64::try_from(*payload.cast::<u64>()).ok(),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the value at `index` is `app.null`.
+pub(crate) unsafe fn is_null(state: State, index: c_int) -> bool {
+    // SAFETY: reads only.
+    unsafe {
+        lua_type(state, index) == LUA_TLIGHTUSERDATA && lua_touserdata(state, index).is_null()
+    }
+}
+
+/// Reads the value at `index`, which must be absolute. Never raises; the caller has made [`STACK_SLOTS`] of room.
+pub(crate) unsafe fn read(state: State, index: c_int) -> Result<Value, Error> {
+    // SAFETY: passed on.
+    unsafe { read_nested(state, index, DEPTH_MAX) }
+}
+
+unsafe fn read_nested(state: State, index: c_int, depth_left: u32) -> Result<Value, Error> {
+    // SAFETY: reads only; no function here allocates in Lua.
+    unsafe {
+        Ok(match lua_type(state, index) {
+            LUA_TNONE | LUA_TNIL => Value::Null,
+            LUA_TBOOLEAN => Value::Bool(lua_toboolean(state, index) != 0),
+            LUA_TNUMBER => number(lua_tonumber(state, index)),
+            LUA_TSTRING => {
+                let bytes = text_at(state, index);
+                match std::str::from_utf8(bytes) {
+                    Ok(text) => Value::Text(text.to_owned()),
+                    Err(_) => Value::Bytes(bytes.to_owned()),
+                }
+            }
+            LUA_TTABLE if depth_left == 0 => {
+                return Err(Error::script(
+                    "a table that nests too deeply or contains itself",
+                ));
+            }
+            LUA_TTABLE => read_table(state, index, depth_left - 1)?,
+            LUA_TLIGHTUSERDATA if is_null(state, index) => Value::Null,
+            LUA_TCDATA => match int64_at(state, index) {
+                Some(value) => Value::Int(value),
+                None => return Err(Error::script("a cdata value that is no 64-bit integer")),
+            },
+            kind => {
+                let name = CStr::from_ptr(lua_typename(state, kind)).to_string_lossy();
+                return Err(Error::script(format!("a {name} cannot be passed here")));
+            }
+        })
+    }
+}
+
+/// A Lua number: an integer where it is one exactly.
+fn number(value: f64) -> Value {
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0
+        && value.abs() <= EXACT_MAX
+        && !(value == 0.0 && value.is_sign_negative())
+    {
+        Value::Int(value as i64)
+    } else {
+        Value::Float(value)
+    }
+}
+
+/// A table with the keys 1 to n is a list, one with only text keys a map.
+unsafe fn read_table(state: State, index: c_int, depth_left: u32) -> Result<Value, Error> {
+    // SAFETY: `lua_next` with the table unchanged does not raise; raw reads do not either.
+    unsafe {
+        let length = lua_objlen(state, index);
+        if length > 0 {
+            let mut items = Vec::with_capacity(length);
+            for at in 1..=length {
+                lua_rawgeti(state, index, at as i64);
+                let item = read_nested(state, lua_gettop(state), depth_left);
+                lua_pop(state, 1);
+                items.push(item?);
+            }
+            if count(state, index) != length {
+                return Err(Error::script("a table with both a list and named keys"));
+            }
+            return Ok(Value::List(items));
+        }
+        let mut members = Vec::new();
+        lua_pushnil(state);
+        while lua_next(state, index) != 0 {
+            let top = lua_gettop(state);
+            let name = match lua_type(state, top - 1) {
+                LUA_TSTRING => String::from_utf8_lossy(text_at(state, top - 1)).into_owned(),
+                LUA_TNUMBER => lua_tonumber(state, top - 1).to_string(),
+                _ => {
+                    lua_pop(state, 2);
+                    return Err(Error::script(
+                        "a table with a key that is neither a string nor a number",
+                    ));
+                }
+            };
+            let value = read_nested(state, top, depth_left);
+            lua_pop(state, 1);
+            match value {
+                Ok(value) => members.push((name, value)),
+                Err(error) => {
+                    lua_pop(state, 1);
+                    return Err(error);
+                }
+            }
+        }
+        if members.is_empty() && has_meta(state, index, current().refs.get().array_meta) {
+            return Ok(Value::List(Vec::new()));
+        }
+        Ok(Value::Map(members))
+    }
+}
+
+/// The number of keys of the table at `index`.
+pub(crate) unsafe fn count(state: State, index: c_int) -> usize {
+    let mut count = 0;
+    // SAFETY: as above.
+    unsafe {
+        lua_pushnil(state);
+        while lua_next(state, index) != 0 {
+            lua_pop(state, 1);
+            count += 1;
+        }
+    }
+    count
+}
+
+/// Whether the table at `index` has the metatable that the registry keeps under `reference`.
+pub(crate) unsafe fn has_meta(state: State, index: c_int, reference: c_int) -> bool {
+    // SAFETY: reads only.
+    unsafe {
+        if lua_getmetatable(state, index) == 0 {
+            return false;
+        }
+        push_ref(state, reference);
+        let same = lua_rawequal(state, -1, -2) != 0;
+        lua_pop(state, 2);
+        same
+    }
+}
+
+/// Pushes a value. May raise for lack of memory, so the value must not be owned by a frame below.
+pub(crate) unsafe fn push(state: State, value: &Value) {
+    // SAFETY: the caller is under protection; room is made for each level before it is needed.
+    unsafe {
+        if lua_checkstack(state, 8) == 0 {
+            luaL_error(state, c"stack overflow".as_ptr());
+        }
+        match value {
+            Value::Null => lua_pushnil(state),
+            Value::Bool(value) => lua_pushboolean(state, c_int::from(*value)),
+            Value::Int(value) => push_i64(state, *value),
+            Value::Float(value) => lua_pushnumber(state, *value),
+            Value::Text(text) => push_text(state, text.as_bytes()),
+            Value::Bytes(bytes) => push_text(state, bytes),
+            Value::List(items) => {
+                lua_createtable(state, items.len() as c_int, 0);
+                for (index, item) in items.iter().enumerate() {
+                    push_or_null(state, item);
+                    lua_rawseti(state, -2, index as i64 + 1);
+                }
+                if items.is_empty() {
+                    push_ref(state, current().refs.get().array_meta);
+                    lua_setmetatable(state, -2);
+                }
+            }
+            Value::Map(members) => {
+                lua_createtable(state, 0, members.len() as c_int);
+                for (name, member) in members {
+                    push_text(state, name.as_bytes());
+                    push_or_null(state, member);
+                    lua_rawset(state, -3);
+                }
+            }
+            Value::Rows(rows) => {
+                lua_createtable(state, rows.iter().len() as c_int, 0);
+                for (index, cells) in rows.iter().enumerate() {
+                    lua_createtable(state, 0, cells.len() as c_int);
+                    for (name, cell) in rows.columns.iter().zip(cells) {
+                        push_text(state, name.as_bytes());
+                        push(state, cell);
+                        lua_rawset(state, -3);
+                    }
+                    lua_rawseti(state, -2, index as i64 + 1);
+                }
+            }
+        }
+    }
+}
+
+/// Inside of lists and maps nothing is `app.null`, so that it survives.
+unsafe fn push_or_null(state: State, value: &Value) {
+    // SAFETY: passed on.
+    unsafe {
+        match value {
+            Value::Null => lua_pushlightuserdata(state, std::ptr::null_mut()),
+            value => push(state, value),
+        }
+    }
+}
+
+/// Pushes an integer: a number where that is exact, an `int64_t` otherwise.
+pub(crate) unsafe fn push_i64(state: State, value: i64) {
+    const EXACT_MAX: u64 = 1 << 53;
+    // SAFETY: the maker is a function of the prelude that only does arithmetic.
+    unsafe {
+        if value.unsigned_abs() <= EXACT_MAX {
+            lua_pushnumber(state, value as f64);
+            return;
+        }
+        push_ref(state, current().refs.get().make_int64);
+        lua_pushnumber(state, (value >> 32) as f64);
+        lua_pushnumber(state, (value & 0xffff_ffff) as f64);
+        lua_call(state, 2, 1);
+    }
+}

@@ -1,0 +1,489 @@
+//! What Lua scripts can do, and what becomes of them, through the contract of `sampan-host`.
+
+mod support;
+
+use sampan_host::{ErrorKind, Isolate, ScriptLimits};
+use std::time::{Duration, Instant};
+use support::{Ask, block_on, load, load_files};
+
+/// Runs `body` as the body of a handler and gives what it answers.
+fn run(body: &str) -> Result<String, String> {
+    let rig = load(&format!(
+        "local app = require 'sampan'\napp.get('/', function(req) {body} end)"
+    ));
+    rig.get()
+        .map(|answer| answer.text())
+        .map_err(|error| error.to_string())
+}
+
+#[track_caller]
+fn check(body: &str, expected: &str) {
+    assert_eq!(run(body).as_deref(), Ok(expected), "{body}");
+}
+
+#[track_caller]
+fn check_error(body: &str, part: &str) {
+    let error = run(body).expect_err(body);
+    assert!(error.contains(part), "{body}: {error}");
+}
+
+#[test]
+fn results_become_responses() {
+    check("return { a = 1 }", r#"{"a":1}"#);
+    check("return 'text'", "text");
+    check("return 1.5", "1.5");
+    check("return true", "true");
+    check("return app.null", "null");
+    check("return", "");
+    check("return {}", "{}");
+    check("return app.json.array{}", "[]");
+    check(
+        "return { 1, 2, { x = app.json.array{} } }",
+        r#"[1,2,{"x":[]}]"#,
+    );
+    check(
+        "return { big = app.json.decode('9007199254740993') }",
+        r#"{"big":9007199254740993}"#,
+    );
+    check("return app.json({ 1 }, 201)", "[1]");
+    check("return app.html('<p>')", "<p>");
+}
+
+#[test]
+fn results_that_cannot_be_sent_are_errors() {
+    check_error("return function() end", "returned a function");
+    check_error("local t = {} t.t = t return t", "contains itself");
+    check_error("return { x = 0/0 }", "has no place in JSON");
+    check_error("return { 1, nil, 3 }", "holes");
+    check_error("return { 1, x = 2 }", "named keys");
+    check_error("return { x = print }", "a function has no place in JSON");
+    check_error(
+        "return app.json({}, { header = 1 })",
+        "unknown option 'header'",
+    );
+    check_error(
+        "return app.text('x', { headers = { a = 'b\\r\\nc' } })",
+        "control byte",
+    );
+}
+
+#[test]
+fn the_request_is_lazy_and_whole() {
+    let rig = load(
+        "local app = require 'sampan'
+         app.get('/', function(req)
+           req.state.user = 'u'
+           return { req.method, req.path, req.url, req.params.name, req.query, req.headers['X-A'], req.cookies, req.ip,
+                    req.body, req.state.user, req:json(), req:text() }
+         end)",
+    );
+    let ask = Ask {
+        params: vec![("name", "Zoë".into())],
+        query: "a=1&b=2&a=3&c=%20x".into(),
+        headers: vec![
+            ("X-a", "1".into()),
+            ("x-A", "2".into()),
+            ("Cookie", "k=v; l=w".into()),
+        ],
+        body: br#"{"n":null,"e":[],"o":{}}"#.to_vec(),
+    };
+    let answer: serde_json::Value =
+        serde_json::from_slice(&rig.ask(&ask).expect("an answer").body).expect("JSON");
+    assert_eq!(answer[3], "Zoë");
+    assert_eq!(
+        answer[4],
+        serde_json::json!({ "a": ["1", "3"], "b": "2", "c": " x" })
+    );
+    assert_eq!(answer[5], "1, 2");
+    assert_eq!(answer[6], serde_json::json!({ "k": "v", "l": "w" }));
+    assert_eq!(answer[9], "u");
+    assert_eq!(
+        answer[10],
+        serde_json::json!({ "n": null, "e": [], "o": {} })
+    );
+}
+
+#[test]
+fn bad_json_is_the_clients_fault() {
+    let rig =
+        load("local app = require 'sampan' app.post('/', function(req) return req:json() end)");
+    let error = rig
+        .ask(&Ask {
+            body: b"{".to_vec(),
+            ..Ask::default()
+        })
+        .err()
+        .expect("an error");
+    assert_eq!(error.kind().status(), 400);
+    assert!(error.message().starts_with("invalid JSON"), "{error}");
+}
+
+#[test]
+fn errors_have_place_and_stack() {
+    let source = "local app = require 'sampan'\nlocal function deep() error('broken') end\napp.get('/', function() deep() end)";
+    let error = load(source).get().err().expect("an error");
+    assert_eq!(error.to_string(), "app.lua:2: broken");
+    assert!(
+        error.stack().expect("a stack").contains("app.lua:3"),
+        "{error:?}"
+    );
+    let error = load("local app = require 'sampan'\napp.get('/', function()\n error({ status = 404, message = 'no' }) end)").get();
+    let error = error.err().expect("an error");
+    assert_eq!(
+        (error.kind(), error.message(), error.place().map(|p| p.line)),
+        (ErrorKind::Status(404), "no", Some(3))
+    );
+    check_error("error({})", "table that has no message");
+    check_error("error(print)", "function value");
+    check_error("error()", "nil value");
+    check_error("app.probe.panics()", "panic: on purpose");
+    check_error(
+        "app.time.sleep('x')",
+        "argument 1 (seconds) must be a number",
+    );
+}
+
+#[test]
+fn load_errors_name_the_line() {
+    let limits = ScriptLimits::default();
+    let error = load_files("local x =\n\nend", &[], limits.clone())
+        .err()
+        .expect("a syntax error");
+    assert_eq!(
+        (error.kind(), error.place().map(|p| p.line)),
+        (ErrorKind::Load, Some(3)),
+        "{error}"
+    );
+    let error = load_files("require 'lib.none'", &[], limits.clone())
+        .err()
+        .expect("no such module");
+    assert!(error.message().contains("lib/none.lua"), "{error}");
+    let error = load_files("require 'a'", &[("a.lua", "\nlocal =")], limits.clone())
+        .err()
+        .expect("a syntax error");
+    assert_eq!(
+        error.place().map(|p| (p.file.as_str(), p.line)),
+        Some(("a.lua", 2))
+    );
+    let error = load_files("require('sampan').time.sleep(0)", &[], limits)
+        .err()
+        .expect("no waiting here");
+    assert!(error.message().contains("cannot wait here"), "{error}");
+}
+
+#[test]
+fn modules_are_loaded_once() {
+    let files = [
+        (
+            "lib/count.lua",
+            "local n = 0 return { next = function() n = n + 1 return n end }",
+        ),
+        ("x/init.lua", "return 'x'"),
+    ];
+    let source = "local app = require 'sampan'
+        app.get('/', function() require('lib.count').next() return { require('lib.count').next(), require 'x' } end)";
+    let rig = load_files(source, &files, ScriptLimits::default()).expect("loads");
+    assert_eq!(rig.get().expect("an answer").text(), r#"[2,"x"]"#);
+}
+
+#[test]
+fn waiting_works_wherever_it_can() {
+    check("app.time.sleep(0.001) return 'slept'", "slept");
+    check(
+        "return { pcall(function() app.time.sleep(0.001) error('x', 0) end) }",
+        r#"[false,"x"]"#,
+    );
+    check(
+        "local co = coroutine.wrap(function() for i = 1, 2 do app.time.sleep(0.001) coroutine.yield(i) end end)
+         return { co(), co() }",
+        "[1,2]",
+    );
+    check(
+        "local inner = coroutine.create(function(a) app.time.sleep(0.001) local b = coroutine.yield(a + 1) return b * 2 end)
+         local _, x = coroutine.resume(inner, 1) local _, y = coroutine.resume(inner, 5)
+         return { x, y, coroutine.status(inner) }",
+        r#"[2,10,"dead"]"#,
+    );
+    check(
+        "local t = setmetatable({}, { __index = function() app.time.sleep(0.001) return 'meta' end }) return t.x",
+        "meta",
+    );
+    check(
+        "local n = 0 for i in function(_, i) app.time.sleep(0.001) if (i or 0) < 3 then return (i or 0) + 1 end end do n = n + i end return { n }",
+        "[6]",
+    );
+    check_error(
+        "table.sort({ 2, 1 }, function() app.time.sleep(0) end)",
+        "cannot wait here",
+    );
+    check_error(
+        "('x'):gsub('x', function() app.time.sleep(0) end)",
+        "cannot wait here",
+    );
+    check_error("coroutine.yield(1)", "not inside a coroutine of your own");
+}
+
+#[test]
+fn middleware_wraps() {
+    let source = "local app = require 'sampan'
+        app.use(function(req, next) local res = next(req) res.headers['x-outer'] = req.state.inner res.status = 201 return res end)
+        app.use('*', function(req, next) app.time.sleep(0.001) req.state.inner = 'seen' local ok, res = pcall(next, req) return res end)
+        app.get('/', function(req) app.time.sleep(0.001) return { ok = true } end)";
+    let rig = load(source);
+    let answer = rig.get().expect("an answer");
+    assert_eq!(
+        (answer.status, answer.text().as_str()),
+        (201, r#"{"ok":true}"#)
+    );
+    assert_eq!(answer.headers, [("x-outer".to_owned(), "seen".to_owned())]);
+    assert_eq!(
+        rig.ask_route(9, &Ask::default())
+            .expect("a fallback")
+            .status,
+        201
+    );
+}
+
+#[test]
+fn the_program_is_declared() {
+    let rig = load(
+        "local app = require 'sampan'
+         app.group('/api', function(api)
+           api.get('/users/:id', function() end)
+           api.group('/v2/', function(v2) v2.post('/', { body_bytes_max = 10 }, { fixed = true }) v2.use(function() end) end)
+         end)
+         app.all('/x', function() end)",
+    );
+    let routes: Vec<_> = rig
+        .lua
+        .program()
+        .routes
+        .iter()
+        .map(|r| {
+            (
+                r.method.as_deref(),
+                r.pattern.as_str(),
+                r.fixed,
+                r.body_bytes_max,
+            )
+        })
+        .collect();
+    let expected = [
+        (Some("GET"), "/api/users/:id", false, None),
+        (Some("POST"), "/api/v2", true, Some(10)),
+        (None, "/x", false, None),
+    ];
+    assert_eq!(routes, expected);
+    assert_eq!(rig.lua.program().middleware[0].pattern, "/api/v2/*");
+    assert_eq!(
+        rig.lua.program().routes[0].place.as_ref().map(|p| p.line),
+        Some(3)
+    );
+}
+
+#[test]
+fn what_is_not_allowed_is_not_there() {
+    for name in [
+        "ffi", "debug", "jit", "io", "newproxy", "dofile", "loadfile", "getfenv", "setfenv",
+        "module",
+    ] {
+        check(&format!("return type({name})"), "nil");
+    }
+    for name in [
+        "os.execute",
+        "os.exit",
+        "os.getenv",
+        "os.remove",
+        "string.dump",
+        "package.loadlib",
+        "package.cpath",
+    ] {
+        check(&format!("return type({name})"), "nil");
+    }
+    check("return tostring(getmetatable(''))", "false");
+    check(
+        "return select(2, load('\\27LJ'))",
+        "attempt to load chunk with wrong mode",
+    );
+    check_error("require 'ffi'", "there is no 'ffi.lua'");
+    check_error("collectgarbage('stop')", "only \"count\"");
+    check(
+        "return { type(collectgarbage('count')), load('return 1 + 1')() }",
+        r#"["number",2]"#,
+    );
+}
+
+#[test]
+fn capabilities_are_bound_from_their_rows() {
+    check(
+        "return app.probe.echo_value({ a = { 1, 2 }, b = app.null, c = 1.5, d = 'x' }).a",
+        "[1,2]",
+    );
+    check(
+        "return { app.probe.guarded(function(x) return x, 'two' end) }",
+        r#"[7,"two"]"#,
+    );
+    check(
+        "app.probe.guarded(function() app.time.sleep(0.001) end) return app.probe.left()",
+        "[7,true]",
+    );
+    check(
+        "pcall(app.probe.guarded, function() error('x') end) return app.probe.left()",
+        "[7,false]",
+    );
+    check_error("app.probe.guarded(1)", "argument 1 must be a function");
+    check("return app.probe.rows()[1].big", "9223372036854775807");
+    check_error(
+        "app.probe.echo_value(print)",
+        "a function cannot be passed here",
+    );
+}
+
+#[test]
+fn streams_are_produced_on_demand() {
+    let rig = load(
+        "local app = require 'sampan'
+         app.get('/', function() return app.stream(function(write)
+           write('a') app.time.sleep(0.001) write('b') error('late')
+         end, { headers = { ['content-type'] = 'text/x' } }) end)",
+    );
+    let mut stream = rig.get().expect("an answer").stream.expect("a stream");
+    let mut next = || block_on(|cx| stream.poll_chunk(cx));
+    assert_eq!(next().expect("a chunk").expect("no error"), b"a");
+    assert_eq!(next().expect("a chunk").expect("no error"), b"b");
+    assert!(next().expect("an error").is_err());
+    assert!(next().is_none());
+}
+
+#[test]
+fn runaways_are_stopped_in_time() {
+    let millis = 100;
+    for body in [
+        "while true do end",
+        "for i = 1, 1e15 do end",
+        "local x = 0 while true do x = x + 1 end",
+        "while true do pcall(function() while true do end end) end",
+        "while true do pcall(error) end",
+        "local function f() return f() end f()",
+        "coroutine.wrap(function() while true do end end)()",
+        "repeat local co = coroutine.wrap(function() while true do coroutine.yield() end end) while true do co() end until false",
+        "xpcall(function() while true do end end, function() while true do end end)",
+        "app.time.sleep(0.001) while true do end",
+        "return (('a'):rep(40000)):find('.-.-.-.-b')",
+        "return (('a'):rep(40000)):gsub('.-.-.-.-b', '')",
+        "for _ in (('a'):rep(40000)):gmatch('.-.-.-.-b') do end",
+        "return (('a'):rep(2e7)):find(('a'):rep(1e7) .. 'b', 1, true)",
+        "table.sort({ 1, 2, 3 }, function() while true do end end)",
+        "setmetatable({}, { __index = function(t, k) while true do end end }).x = 1 return setmetatable({}, { __index = function() while true do end end }).y",
+    ] {
+        let source = format!(
+            "local app = require 'sampan' app.get('/', function(req) {body} end) app.get('/ok', function() return 'ok' end)"
+        );
+        let limits = ScriptLimits {
+            script_millis_max: millis,
+            ..ScriptLimits::default()
+        };
+        let rig = load_files(&source, &[], limits).expect("loads");
+        let begun = Instant::now();
+        let error = rig.get().err().expect(body);
+        let took = begun.elapsed();
+        assert_eq!(error.kind(), ErrorKind::Stopped, "{body}: {error}");
+        assert!(
+            took < Duration::from_millis(millis + 150),
+            "{body}: {took:?}"
+        );
+        for _ in 0..100 {
+            assert_eq!(
+                rig.ask_route(1, &Ask::default())
+                    .expect("the isolate goes on")
+                    .text(),
+                "ok"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_too_large_fails_alone() {
+    for body in [
+        "return string.rep('x', 1e10)",
+        "return #string.rep('', 1e10)",
+        "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end",
+        "local s = 'x' while true do s = s .. s end",
+        "local function f() return 1 + f() end return f()",
+        "return table.concat({ ('x'):rep(6e7), ('y'):rep(6e7) }, ('z'):rep(6e7))",
+    ] {
+        let source = format!(
+            "local app = require 'sampan' app.get('/', function(req) {body} end) app.get('/ok', function() return 'ok' end)"
+        );
+        let rig = load(&source);
+        let begun = Instant::now();
+        let result = rig.get();
+        if let Err(error) = &result {
+            assert!(
+                [500, 503].contains(&error.kind().status()),
+                "{body}: {error}"
+            );
+        }
+        assert!(result.is_err() || body.contains("''"), "{body}");
+        assert!(begun.elapsed() < Duration::from_millis(2100), "{body}");
+        assert_eq!(
+            rig.ask_route(1, &Ask::default())
+                .expect("the isolate goes on")
+                .text(),
+            "ok"
+        );
+        assert!(!rig.lua.is_worn_out(), "{body}");
+    }
+}
+
+#[test]
+fn requests_that_are_given_up_leave_nothing() {
+    let rig =
+        load("local app = require 'sampan' app.get('/', function(req) app.time.sleep(3600) end)");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    let give_up = |count| {
+        runtime.block_on(async {
+            for _ in 0..count {
+                let program = rig.lua.program();
+                let call = sampan_host::Call {
+                    request: std::rc::Rc::new(Ask::default()),
+                    handler: Some(program.routes[0].handler),
+                    fallback: 404,
+                    middleware: &[],
+                    error: None,
+                };
+                let mut answer = support::Answer::default();
+                let sampan_host::Step::Waiting(mut rest) = rig.lua.start(call, &mut answer) else {
+                    panic!("it waits")
+                };
+                std::future::poll_fn(|cx| {
+                    assert!(rest.poll(cx, &mut answer).is_pending());
+                    std::task::Poll::Ready(())
+                })
+                .await;
+            }
+        });
+        rig.lua.collect_garbage();
+        rig.lua.memory_bytes()
+    };
+    give_up(1000);
+    let before = give_up(1000);
+    let after = give_up(10_000);
+    assert!(after < before + 64 * 1024, "{before} → {after}");
+}
+
+#[test]
+fn a_request_that_is_over_answers_no_more() {
+    let rig = load(
+        "local app = require 'sampan' local kept
+         app.get('/', function(req) kept = req return 'x' end)
+         app.get('/late', function() return kept.path end)",
+    );
+    rig.get().expect("an answer");
+    let error = rig.ask_route(1, &Ask::default()).err().expect("an error");
+    assert!(error.message().contains("the request is over"), "{error}");
+}
