@@ -1,1 +1,37 @@
-//! sampan-app.
+//! A project made runnable: configuration, files, routes, dispatch, workers.
+//!
+//! [`Config`] says what to run, [`Server::start`] runs it on as many threads as there are workers, each with its own isolate and
+//! its own connections, and [`Running`] ends it. [`run`] is the whole life of `sampan run`, signals included. Here the HTTP
+//! engine, the script engines and the capabilities meet; none of them knows another.
+
+mod config;
+mod dispatch;
+mod engine;
+mod errors;
+mod loaded;
+mod pattern;
+mod project;
+mod proxies;
+mod routes;
+mod server;
+mod signals;
+mod sink;
+mod view;
+mod watchdog;
+mod worker;
+
+pub use config::{Config, Flags};
+pub use project::{Language, Project};
+pub use proxies::Cidr;
+pub use sampan_host as host;
+pub use sampan_log::{Level, Logger};
+pub use server::{Event, Running, Server};
+pub use signals::{Outcome, run};
+
+use sampan_host::Module;
+
+/// The version of Sampan.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The capabilities that scripts get.
+pub static MODULES: &[&Module] = &[&sampan_time::MODULE, &sampan_log::MODULE, &sampan_env::MODULE, &sampan_json::MODULE];

@@ -1,1 +1,26 @@
-//! sampan-testkit.
+//! Runs scenarios against a project: starts it in this process, sends requests, compares the answers.
+//!
+//! A case is a folder with `app.lua`, `app.js` and `expect.toml`. The same expectations hold for both languages:
+//!
+//! ```toml
+//! [config.limits]             # optional: what sampan.toml would say
+//! script_millis_max = 100
+//!
+//! [[request]]
+//! path = "/greet/Ann"
+//! [request.expect]
+//! status = 200
+//! json = '{"greeting":"Hello, Ann"}'
+//! ```
+//!
+//! [`Scenario`] lists all that can be asked and expected. [`Case::all`] finds the cases below a folder, and [`Case::run`]
+//! runs one in one language.
+
+mod check;
+mod client;
+mod runner;
+mod scenario;
+
+pub use client::{Answer, Client};
+pub use runner::{Case, Engine};
+pub use scenario::{Expectation, Request, Scenario};

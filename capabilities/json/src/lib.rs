@@ -1,1 +1,141 @@
-//! sampan-json.
+//! JSON as functions: values to text and back. (Requests and responses have shorter ways of their own.)
+
+use sampan_host::json::{Tape, Token, write_value};
+use sampan_host::{Args, Context, Error, Function, Kind, Module, Param, ScriptLimits, Type, Value};
+
+/// The `json` table.
+pub static MODULE: Module = Module {
+    name: "json",
+    doc: "JSON text from values and values from JSON text.",
+    functions: &[
+        Function {
+            name: "encode",
+            params: &[Param {
+                name: "value",
+                ty: Type::Any,
+                optional: true,
+                doc: "What to write.",
+            }],
+            returns: Type::Text,
+            doc: "The JSON text of a value. NaN, infinity, bytes that are not UTF-8, cycles and nesting beyond `json_depth_max` are errors.",
+            kind: Kind::Sync(encode),
+        },
+        Function {
+            name: "decode",
+            params: &[Param {
+                name: "text",
+                ty: Type::Bytes,
+                optional: false,
+                doc: "The JSON text.",
+            }],
+            returns: Type::Any,
+            doc: "The value of a JSON text. Text that is not JSON is an error that names the line and column.",
+            kind: Kind::Sync(decode),
+        },
+    ],
+};
+
+/// How deeply JSON may nest here: the isolate's limit.
+fn depth_max(context: &Context) -> usize {
+    context.get::<ScriptLimits>().map_or_else(|| ScriptLimits::default().json_depth_max, |limits| limits.json_depth_max)
+}
+
+fn encode(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let mut out = Vec::new();
+    write_value(&mut out, &args.take(0), depth_max(context))?;
+    String::from_utf8(out).map(Value::Text).map_err(|_| Error::script("json.encode: a string that is not UTF-8"))
+}
+
+fn decode(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let source = match args.take(0) {
+        Value::Text(text) => text.into_bytes(),
+        Value::Bytes(bytes) => bytes,
+        _ => Vec::new(),
+    };
+    let mut tape = Tape::default();
+    tape.read(&source, depth_max(context)).map_err(|error| Error::script(error.to_string()))?;
+    Ok(build(&tape, &source))
+}
+
+/// A container that is being filled, with the name that its next member goes under.
+enum Open {
+    List(Vec<Value>),
+    Map(Vec<(String, Value)>, Option<String>),
+}
+
+/// The value of a whole tape, with a stack of our own: the text's nesting never becomes the thread's.
+fn build(tape: &Tape, source: &[u8]) -> Value {
+    let text = |token: &Token| String::from_utf8_lossy(tape.text(token, source)).into_owned();
+    let mut open: Vec<Open> = Vec::new();
+    let mut whole = Value::Null;
+    for token in tape.tokens() {
+        if let (Some(Open::Map(_, name @ None)), Token::Text(_) | Token::Unescaped(_)) = (open.last_mut(), token) {
+            *name = Some(text(token));
+            continue;
+        }
+        let value = match token {
+            Token::Null => Value::Null,
+            Token::Bool(value) => Value::Bool(*value),
+            Token::Int(value) => Value::Int(*value),
+            Token::Float(value) => Value::Float(*value),
+            Token::Text(_) | Token::Unescaped(_) => Value::Text(text(token)),
+            Token::Array(count) => {
+                open.push(Open::List(Vec::with_capacity(*count as usize)));
+                continue;
+            }
+            Token::Object(count) => {
+                open.push(Open::Map(Vec::with_capacity(*count as usize), None));
+                continue;
+            }
+            Token::End => match open.pop() {
+                Some(Open::List(items)) => Value::List(items),
+                Some(Open::Map(members, _)) => Value::Map(members),
+                None => Value::Null,
+            },
+        };
+        match open.last_mut() {
+            Some(Open::List(items)) => items.push(value),
+            Some(Open::Map(members, name)) => members.push((name.take().unwrap_or_default(), value)),
+            None => whole = value,
+        }
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(index: usize, argument: Value) -> Result<Value, Error> {
+        let function = &MODULE.functions[index];
+        let args = Args::check("json", function, vec![argument])?;
+        match function.kind {
+            Kind::Sync(body) => body(&Context::default(), args),
+            _ => unreachable!("json neither waits nor brackets"),
+        }
+    }
+
+    #[test]
+    fn what_is_decoded_encodes_to_the_same_text() {
+        for text in [
+            "null",
+            "[]",
+            "{}",
+            r#"{"a":[1,-2.5,"x\ny",[],{}],"":null,"b":{"c":true}}"#,
+            "9223372036854775807",
+            r#"["a","b",{"k":"v"}]"#,
+        ] {
+            let value = call(1, text.into()).expect(text);
+            assert_eq!(call(0, value).expect(text), Value::from(text));
+        }
+    }
+
+    #[test]
+    fn faults_are_errors_that_say_what_and_where() {
+        let message = |result: Result<Value, Error>| result.expect_err("a fault").message().to_owned();
+        assert_eq!(message(call(1, "[1,".into())), "invalid JSON: the text ends where a value should be at line 1, column 4");
+        assert_eq!(message(call(0, Value::Float(f64::NAN))), "JSON has no NaN");
+        assert!(message(call(0, Value::Bytes(vec![0xff]))).contains("not UTF-8"));
+        assert!(message(call(1, "[".repeat(500).into())).contains("nested too deeply"));
+    }
+}

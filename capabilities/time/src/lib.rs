@@ -1,1 +1,107 @@
-//! sampan-time.
+//! What scripts know of time: the clock, and waiting without blocking the worker.
+
+use sampan_host::{Args, Context, Error, Function, Kind, LocalFuture, Module, Param, Type, Value};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The longest sleep, in seconds: one day.
+const SLEEP_SECONDS_MAX: f64 = 86_400.0;
+
+/// The `time` table.
+pub static MODULE: Module = Module {
+    name: "time",
+    doc: "The clock, and waiting.",
+    functions: &[
+        Function {
+            name: "now",
+            params: &[],
+            returns: Type::Number,
+            doc: "The time in seconds since 1970-01-01 00:00 UTC, with fractions of a second.",
+            kind: Kind::Sync(now),
+        },
+        Function {
+            name: "now_ms",
+            params: &[],
+            returns: Type::Int,
+            doc: "The time in whole milliseconds since 1970-01-01 00:00 UTC.",
+            kind: Kind::Sync(now_ms),
+        },
+        Function {
+            name: "sleep",
+            params: &[Param {
+                name: "seconds",
+                ty: Type::Number,
+                optional: false,
+                doc: "How long: fractions count; from 0 to 86400 (one day).",
+            }],
+            returns: Type::Nothing,
+            doc: "Waits without blocking other requests. A negative, too long or NaN duration is an error.",
+            kind: Kind::Async(sleep),
+        },
+    ],
+};
+
+/// A clock before 1970 reads as 1970.
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn now(_: &Context, _: Args) -> Result<Value, Error> {
+    Ok(Value::Float(since_1970().as_secs_f64()))
+}
+
+fn now_ms(_: &Context, _: Args) -> Result<Value, Error> {
+    Ok(Value::Int(since_1970().as_millis() as i64))
+}
+
+fn sleep(_: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
+    let seconds = args.number(0).unwrap_or(0.0);
+    Box::pin(async move {
+        if !(0.0..=SLEEP_SECONDS_MAX).contains(&seconds) {
+            return Err(Error::script(format!(
+                "time.sleep: seconds must be between 0 and {SLEEP_SECONDS_MAX}, not {seconds}"
+            )));
+        }
+        tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
+        Ok(Value::Null)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str, arguments: Vec<Value>) -> Result<Value, Error> {
+        let function = MODULE.functions.iter().find(|f| f.name == name).expect("a row of that name");
+        let args = Args::check("time", function, arguments)?;
+        let context = Context::default();
+        match function.kind {
+            Kind::Sync(body) => body(&context, args),
+            Kind::Async(body) => tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build()
+                .expect("a runtime")
+                .block_on(async { body(&context, args).await }),
+            Kind::Bracket { .. } => unreachable!("time has no brackets"),
+        }
+    }
+
+    #[test]
+    fn the_two_clocks_agree() {
+        let (Ok(Value::Float(seconds)), Ok(Value::Int(millis))) = (call("now", vec![]), call("now_ms", vec![])) else {
+            panic!("now and now_ms return numbers");
+        };
+        assert!((seconds * 1000.0 - millis as f64).abs() < 2_000.0);
+        assert!(millis > 1_600_000_000_000);
+    }
+
+    #[test]
+    fn sleep_waits_and_refuses_what_is_no_duration() {
+        let before = std::time::Instant::now();
+        assert!(call("sleep", vec![Value::Float(0.02)]).is_ok());
+        assert!(before.elapsed() >= Duration::from_millis(20));
+        for bad in [-1.0, f64::NAN, f64::INFINITY, 86_401.0] {
+            let error = call("sleep", vec![Value::Float(bad)]).expect_err("no duration");
+            assert!(error.message().starts_with("time.sleep: seconds must be between 0 and 86400"), "{error}");
+        }
+    }
+}

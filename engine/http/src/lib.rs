@@ -1,1 +1,50 @@
-//! sampan-http.
+//! The HTTP/1.1 engine: from bytes on a socket to a native [`Handler`] and back.
+//!
+//! Two halves. [`codec`] is a state machine without I/O: bytes in, events out, bytes out. The driver
+//! ([`worker`], [`Acceptor`]) moves the bytes: one thread per [`Worker`], one future per connection on a
+//! tokio current-thread runtime. The crate knows no scripts, routes or databases; whoever uses it
+//! implements [`Handler`].
+//!
+//! ```no_run
+//! use std::{rc::Rc, sync::Arc};
+//! use sampan_http::{Acceptor, Answer, Handler, Limits, Request, Response, Workers};
+//!
+//! struct Hello;
+//! impl Handler for Hello {
+//!     fn handle(&self, request: &Rc<Request>) -> Answer {
+//!         let mut response = Response::new(200);
+//!         response.content_type("text/plain; charset=utf-8");
+//!         response.body_mut().extend_from_slice(request.path().as_bytes());
+//!         Answer::Now(response)
+//!     }
+//! }
+//!
+//! let limits = Arc::new(Limits::default());
+//! let (handle, worker) = sampan_http::worker(limits.clone());
+//! let acceptor = Acceptor::bind("127.0.0.1:8080".parse().unwrap(), &limits).unwrap();
+//! let accepting = acceptor.start(Workers::new(vec![handle], &limits), |note| eprintln!("{note}")).unwrap();
+//! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+//! tokio::task::LocalSet::new().block_on(&runtime, worker.run(Rc::new(Hello)));
+//! accepting.stop();
+//! ```
+
+mod acceptor;
+mod answer;
+pub mod codec;
+mod driver;
+mod limits;
+mod method;
+mod open_files;
+mod precomputed;
+mod request;
+mod response;
+
+pub use acceptor::{Accepting, Acceptor, Workers};
+pub use answer::{Answer, Handler, HandlerSlot, LocalFuture, Seal, Ticket};
+pub use driver::{Worker, WorkerHandle, worker};
+pub use limits::Limits;
+pub use method::Method;
+pub use open_files::raise_open_files;
+pub use precomputed::Precomputed;
+pub use request::Request;
+pub use response::{Body, BodyError, BodyStream, HeaderError, Response};

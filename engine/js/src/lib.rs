@@ -1,1 +1,78 @@
-//! sampan-js.
+//! QuickJS-ng behind the contract of `sampan-host`.
+//!
+//! [`Js::load`] makes an isolate and runs a project's entry file in it; [`sampan_host::Isolate`] says what it can do then. An
+//! isolate stays on its thread, whose stack must have [`STACK_BYTES`]. The way of a request: `call` makes a `request` object, calls
+//! the handler, and hands what it returns to `answer`; a pending promise becomes a `suspend::Waiting`.
+// QuickJS is a C library. Every unsafe block says what makes it sound; the rules that they share stand in `sys`.
+#![allow(unsafe_code)]
+
+mod answer;
+mod bind;
+mod body;
+mod call;
+mod declare;
+mod error;
+mod hooks;
+mod isolate;
+mod json;
+mod limits;
+mod load;
+mod memory;
+mod modules;
+mod parse;
+mod request;
+mod stream;
+mod suspend;
+mod sys;
+mod tasks;
+mod value;
+mod web;
+
+pub use limits::STACK_BYTES;
+
+use isolate::Core;
+use sampan_host::{Call, Error, Isolate, Program, ResponseSink, Setup, Step};
+use std::rc::Rc;
+
+/// A project loaded into a QuickJS isolate.
+pub struct Js {
+    program: Program,
+    core: Rc<Core>,
+}
+
+impl Js {
+    /// Makes an isolate and loads the project into it. Errors are of the kind `Load`, with the place in the script.
+    pub fn load(setup: Setup) -> Result<Self, Error> {
+        let (core, program) = load::load(&setup)?;
+        Ok(Self { program, core })
+    }
+}
+
+impl std::fmt::Debug for Js {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Js").field("program", &self.program).finish_non_exhaustive()
+    }
+}
+
+impl Isolate for Js {
+    fn program(&self) -> &Program {
+        &self.program
+    }
+
+    fn start(&self, call: Call<'_>, sink: &mut dyn ResponseSink) -> Step {
+        let status = self.core.default_status(call.handler, call.error);
+        call::start(&self.core, call, status, sink)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.core.memory_bytes()
+    }
+
+    fn is_worn_out(&self) -> bool {
+        self.core.is_worn_out()
+    }
+
+    fn collect_garbage(&self) {
+        self.core.collect_garbage();
+    }
+}

@@ -1,3 +1,60 @@
-//! The `sampan` command.
+//! The `sampan` command: the words of the command line, turned into a call of `sampan-app` and an exit status.
+//!
+//! Exit status: 0 for an end in good order, 2 for a command line that makes no sense, 1 for anything else that keeps it
+//! from running, 70 if the server gave up on itself.
 
-fn main() {}
+use clap::{Parser, Subcommand};
+use sampan_app::{Config, Flags, Outcome};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Faster than the system's under many small allocations, which is what requests are.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// `EX_SOFTWARE` of sysexits.h.
+const EXIT_GAVE_UP: u8 = 70;
+
+/// A web application server in one executable, for Lua and JavaScript.
+#[derive(Parser)]
+#[command(name = "sampan", version, about, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve a project.
+    Run(RunArgs),
+}
+
+#[derive(clap::Args)]
+struct RunArgs {
+    /// The project's folder (with app.lua or app.js in it), or the file to run.
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
+    path: PathBuf,
+    /// Where to listen [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
+    /// How many threads run scripts [default: one per core].
+    #[arg(long, value_name = "N")]
+    workers: Option<usize>,
+    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let Command::Run(args) = Cli::parse().command;
+    let flags = Flags { path: args.path, listen: args.listen, workers: args.workers, config: args.config };
+    match Config::resolve(&flags).and_then(sampan_app::run) {
+        Ok(Outcome::Ended) => ExitCode::SUCCESS,
+        // Threads that cannot be stopped must not keep the process: no destructors, no joining.
+        Ok(Outcome::GaveUp) => std::process::exit(EXIT_GAVE_UP.into()),
+        Err(message) => {
+            eprintln!("sampan: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

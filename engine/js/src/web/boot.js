@@ -2,7 +2,6 @@
 // other files rely on (before a script can patch them), takes the engine's hooks, and puts lazy
 // globals in place; every other file is compiled when one of its globals is touched.
 (function boot(compile, natives, version) {
-  "use strict";
   const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf, freeze } = Object;
   const { apply, ownKeys, get: reflectGet } = Reflect;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
@@ -40,8 +39,6 @@
     rejected: Promise.reject.bind(Promise),
     pack: uncurry(bytesProto.toBase64),
     setBytes: uncurry(typedProto.set),
-    sliceBytes: uncurry(typedProto.slice),
-    subarray: uncurry(typedProto.subarray),
     typedTag: getter(typedProto, Symbol.toStringTag),
     typedBuffer: getter(typedProto, "buffer"),
     typedOffset: getter(typedProto, "byteOffset"),
@@ -62,15 +59,18 @@
     setAdd: uncurry(Set.prototype.add),
     setEach: uncurry(Set.prototype.forEach),
     setSize: getter(Set.prototype, "size"),
+    deref: uncurry(WeakRef.prototype.deref),
     dateTime: uncurry(Date.prototype.getTime),
     hasOwn: uncurry(Object.prototype.hasOwnProperty),
     toString: uncurry(Object.prototype.toString),
     now: Date.now,
+    millis: performance.now.bind(performance),
     min: Math.min,
     floor: Math.floor,
     stringify: JSON.stringify,
     parse: JSON.parse,
     Map, Set, Promise, Uint8Array, ArrayBuffer, DataView, TypeError, RangeError, String, Number, Symbol,
+    DOMException, WeakRef,
   });
 
   // The engine contract (see mod.rs): registered symbols, so that native code finds them by name.
@@ -152,6 +152,9 @@
     return (loaded[name] = compile(name)(web));
   }
 
+  // The exports of a file if it is loaded: where it is not, no value can be of a class of it.
+  const peek = (name) => loaded[name];
+
   const nativeTables = { __proto__: null };
   const native = (name) => nativeTables[name] ?? (nativeTables[name] = natives(name));
 
@@ -171,11 +174,11 @@
     return proto;
   }
 
-  // Moves the members of a class onto such a prototype and makes it the constructor's.
-  function adopt(ctor, proto, members) {
-    for (const key of ownKeys(proto)) if (key !== "constructor") delete proto[key];
-    for (const key of ownKeys(members.prototype)) {
-      if (key !== "constructor") defineProperty(proto, key, getOwnPropertyDescriptor(members.prototype, key));
+  // Moves the members of classes onto such a prototype and makes it the constructor's.
+  function adopt(ctor, proto, ...classes) {
+    for (const key of ownKeys(proto)) delete proto[key];
+    for (const { prototype: members } of classes) {
+      for (const key of ownKeys(members)) defineProperty(proto, key, getOwnPropertyDescriptor(members, key));
     }
     defineProperty(proto, "constructor", { value: ctor, writable: true, configurable: true });
     defineProperty(ctor, "prototype", { value: proto, writable: false });
@@ -196,7 +199,7 @@
 
   const web = freeze({
     __proto__: null,
-    p, symbols, host, version, protos, load, native, adopt, tag, report, usv, view, copy, concat, bufferOf,
+    p, symbols, host, version, protos, load, peek, native, adopt, tag, report, usv, view, copy, concat, bufferOf,
   });
 
   const globals = {
@@ -220,23 +223,27 @@
     crypto: ["crypto", "Crypto", "CryptoKey", "SubtleCrypto"],
     clone: ["structuredClone"],
   };
+  // A global becomes an ordinary property when it is touched or assigned.
+  function settle(name, value) {
+    defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+    return value;
+  }
   for (const file in globals) {
     for (const name of globals[file]) {
-      const settle = (value) =>
-        defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
       defineProperty(globalThis, name, {
         configurable: true,
         enumerable: false,
-        get() {
-          const value = load(file)[name];
-          settle(value);
-          return value;
-        },
-        set: settle,
+        get: () => settle(name, load(file)[name]),
+        set: (value) => void settle(name, value),
       });
     }
   }
 
+  // QuickJS-ng counts `timeOrigin` from the machine's start; the standard wants Unix time.
+  const timeOrigin = p.now() - p.millis();
+  defineProperty(globalThis, "performance", {
+    value: { now: () => p.millis(), timeOrigin, toJSON: () => ({ timeOrigin }) }, writable: true, configurable: true,
+  });
   defineProperty(globalThis, "self", { value: globalThis, writable: true, configurable: true });
   defineProperty(globalThis, "navigator", {
     value: { userAgent: `Sampan/${version}` }, writable: true, configurable: true,
@@ -250,8 +257,9 @@
       requestPrototype: protos.request,
       responsePrototype: protos.response,
       headersPrototype: protos.headers,
-      next: (stream) => load("readable").nextChunk(stream),
-      cancel: (stream, reason) => load("readable").cancelForHost(stream, reason),
+      next: (stream) => load("stream_bodies").nextChunk(stream),
+      cancel: (stream, reason) => load("stream_bodies").cancelForHost(stream, reason),
+      abort: (signal, reason) => load("abort").abortSignal(signal, reason),
       report,
     }),
   });

@@ -1,16 +1,19 @@
 // Headers (Fetch standard, section 2.2). The list is one flat array, [name, value, name, value, ...],
 // names in lower case, kept under a registered symbol so that native code writes it without a call.
 (function headers({ p, symbols, native, protos, adopt }) {
-  "use strict";
   const LIST = symbols.list;
   const IMMUTABLE = Symbol("immutable");
   const { headerName, headerValue } = native("headers");
   const { TypeError } = p;
 
-  // Checked names in lower case. Scripts use few names; the bound keeps random ones from piling up.
-  const NAMES_MAX = 256;
+  // Names and values that were checked, with what they became: scripts use few. The bounds keep random ones
+  // from piling up.
+  const KNOWN_MAX = 256;
+  const KNOWN_CHARS_MAX = 64;
   const names = { __proto__: null };
+  const values = { __proto__: null };
   let namesKnown = 0;
+  let valuesKnown = 0;
 
   function checkName(name) {
     if (typeof name !== "string") name = `${name}`;
@@ -18,7 +21,7 @@
     if (known !== undefined) return known;
     const lower = headerName(p.wellFormed(name));
     if (lower === undefined) throw new TypeError(`invalid header name ${p.stringify(name)}`);
-    if (namesKnown < NAMES_MAX) {
+    if (namesKnown < KNOWN_MAX && name.length <= KNOWN_CHARS_MAX) {
       namesKnown++;
       names[name] = lower;
     }
@@ -26,9 +29,16 @@
   }
 
   function checkValue(name, value) {
-    const checked = headerValue(p.wellFormed(`${value}`));
+    if (typeof value !== "string") value = `${value}`;
+    const known = values[value];
+    if (known !== undefined) return known;
+    const checked = headerValue(p.wellFormed(value));
     if (checked === undefined) {
       throw new TypeError(`invalid value for header ${name}: CR, LF, NUL and characters above U+00FF are not allowed`);
+    }
+    if (valuesKnown < KNOWN_MAX && value.length <= KNOWN_CHARS_MAX) {
+      valuesKnown++;
+      values[value] = checked;
     }
     return checked;
   }
@@ -59,9 +69,8 @@
   }
 
   function add(list, name, value) {
-    const at = list.length;
-    p.defineProperty(list, at, { value: name, writable: true, enumerable: true, configurable: true });
-    p.defineProperty(list, at + 1, { value, writable: true, enumerable: true, configurable: true });
+    list[list.length] = name;
+    list[list.length] = value;
   }
 
   function remove(list, name) {
@@ -102,10 +111,11 @@
     }
     p.sort(order, (a, b) => (a < b ? -1 : a > b ? 1 : 0));
     const pairs = [];
+    const each = cookies(list);
     let cookie = 0;
     for (let i = 0; i < order.length; i++) {
       const name = order[i];
-      pairs[i] = [name, name === "set-cookie" ? cookies(list)[cookie++] : getFrom(list, name)];
+      pairs[i] = [name, name === "set-cookie" ? each[cookie++] : getFrom(list, name)];
     }
     return pairs;
   }
@@ -154,14 +164,30 @@
 
   const listCopy = (headers) => p.slice(listOf(headers), 0);
 
-  // Iterates live, as the standard asks: the pairs are looked at again before every step.
+  // The sorted pairs of a list, sorted again only when the list has changed meanwhile: iteration is live.
+  function liveView(list) {
+    let before;
+    let pairs;
+    return () => {
+      if (before === undefined || !equal(before, list)) {
+        before = p.slice(list, 0);
+        pairs = sorted(before);
+      }
+      return pairs;
+    };
+  }
+  function equal(a, b) {
+    if (a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+    return true;
+  }
   function iterator(headers, pick) {
-    const list = listOf(headers);
+    const view = liveView(listOf(headers));
     let at = 0;
     return {
       __proto__: iteratorPrototype,
       next() {
-        const pairs = sorted(list);
+        const pairs = view();
         return at < pairs.length ? { value: pick(pairs[at++]), done: false } : { value: undefined, done: true };
       },
     };
@@ -202,13 +228,14 @@
     }
     forEach(callback, thisArg = undefined) {
       if (typeof callback !== "function") throw new TypeError("Headers.forEach: the argument must be a function");
-      const list = listOf(this);
-      for (let i = 0, pairs; (pairs = sorted(list)), i < pairs.length; i++) {
-        p.apply(callback, thisArg, [pairs[i][1], pairs[i][0], this]);
+      const view = liveView(listOf(this));
+      for (let i = 0; i < view().length; i++) {
+        const pair = view()[i];
+        p.apply(callback, thisArg, [pair[1], pair[0], this]);
       }
     }
     entries() {
-      return iterator(this, (pair) => pair);
+      return iterator(this, (pair) => [pair[0], pair[1]]);
     }
     keys() {
       return iterator(this, (pair) => pair[0]);

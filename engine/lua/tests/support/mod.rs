@@ -3,7 +3,6 @@
 use sampan_host::*;
 use sampan_lua::Lua;
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -118,7 +117,6 @@ impl ResponseSink for Answer {
 pub(crate) struct Rig {
     pub lua: Lua,
     over: Arc<AtomicBool>,
-    pub reports: Rc<RefCell<Vec<Error>>>,
 }
 
 impl Drop for Rig {
@@ -222,8 +220,6 @@ pub(crate) fn load_files(
         .collect();
     all.insert("app.lua".into(), source.into());
     let watch = Arc::new(Watch::default());
-    let reports: Rc<RefCell<Vec<Error>>> = Rc::default();
-    let sink = reports.clone();
     let millis_max = limits.script_millis_max;
     let over = Arc::new(AtomicBool::new(false));
     let (watched, ended) = (watch.clone(), over.clone());
@@ -236,9 +232,9 @@ pub(crate) fn load_files(
         limits,
         watch,
         spawn: Rc::new(|_| {}),
-        report: Rc::new(move |error| sink.borrow_mut().push(error)),
+        report: Rc::new(|error| panic!("{error}")),
     })?;
-    Ok(Rig { lua, over, reports })
+    Ok(Rig { lua, over })
 }
 
 fn watchdog(watch: &Watch, over: &AtomicBool, millis_max: u64) {

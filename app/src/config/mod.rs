@@ -1,0 +1,167 @@
+//! What to run and how, in two steps: as written ([`raw`]), then resolved, with defaults filled in and everything checked.
+
+mod raw;
+
+pub use raw::Flags;
+
+use crate::project::Project;
+use crate::proxies::Cidr;
+use raw::RawConfig;
+use sampan_host::{Module, ScriptLimits};
+use sampan_http::Limits;
+use sampan_log::{Level, Logger};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+
+/// Where a server listens unless told otherwise.
+const LISTEN: &str = "127.0.0.1:8080";
+/// The name of the configuration file in a project folder.
+const FILE: &str = "sampan.toml";
+/// The most workers that can be asked for.
+const WORKERS_MAX: usize = 1_024;
+
+/// Everything that a server needs to know, checked.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The files.
+    pub project: Project,
+    /// The address to listen on.
+    pub listen: SocketAddr,
+    /// How many threads run scripts.
+    pub workers: usize,
+    /// The networks of proxies whose `X-Forwarded-*` fields are believed.
+    pub trusted_proxies: Vec<Cidr>,
+    /// The limits of the HTTP engine.
+    pub http: Limits,
+    /// The limits of the scripts.
+    pub script: ScriptLimits,
+    /// Where the log goes.
+    pub logger: Logger,
+    /// The capabilities that scripts get.
+    pub modules: &'static [&'static Module],
+}
+
+impl Config {
+    /// Finds the project and its configuration file, and checks both together with the flags.
+    ///
+    /// # Errors
+    /// One line that says what is wrong and what to do.
+    pub fn resolve(flags: &Flags) -> Result<Self, String> {
+        let project = Project::find(&flags.path)?;
+        let beside = project.root().join(FILE);
+        let (raw, name) = match &flags.config {
+            Some(path) => (RawConfig::read(path)?, path.display().to_string()),
+            None if beside.exists() => (RawConfig::read(&beside)?, beside.display().to_string()),
+            None => (RawConfig::default(), FILE.to_owned()),
+        };
+        Self::from_raw(project, &raw, &name, flags)
+    }
+
+    /// The configuration of a project folder or file, with a configuration file's text instead of a file and without flags.
+    ///
+    /// # Errors
+    /// As [`Config::resolve`].
+    pub fn from_text(path: &Path, text: &str) -> Result<Self, String> {
+        let raw = RawConfig::parse(text, FILE)?;
+        Self::from_raw(Project::find(path)?, &raw, FILE, &Flags::default())
+    }
+
+    /// The least level that the log shows.
+    pub fn level(&self) -> Level {
+        self.logger.level_min()
+    }
+
+    fn from_raw(project: Project, raw: &RawConfig, name: &str, flags: &Flags) -> Result<Self, String> {
+        let listen = match (&flags.listen, &raw.server.listen) {
+            (Some(text), _) => address(text).map_err(|fault| format!("--listen: {fault}"))?,
+            (None, Some(text)) => address(text).map_err(|fault| format!("{name}: server.listen: {fault}"))?,
+            (None, None) => address(LISTEN)?,
+        };
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = flags.workers.or(raw.server.workers).unwrap_or_else(cores);
+        if !(1..=WORKERS_MAX).contains(&workers) {
+            let origin = if flags.workers.is_some() { "--workers".to_owned() } else { format!("{name}: server.workers") };
+            return Err(format!("{origin}: {workers} workers; it must be 1 to {WORKERS_MAX}"));
+        }
+        let trusted: Result<Vec<Cidr>, String> = raw.server.trusted_proxies.iter().map(|text| text.parse()).collect();
+        let trusted_proxies = trusted.map_err(|fault| format!("{name}: server.trusted_proxies: {fault}"))?;
+        let (http, script) = limits(raw).map_err(|fault| format!("{name}: limits.{fault}"))?;
+        let level = match raw.log.level.as_deref() {
+            None => Level::Info,
+            Some(text) => text.parse().map_err(|()| {
+                format!("{name}: log.level: {text:?} is none of \"debug\", \"info\", \"warn\", \"error\"")
+            })?,
+        };
+        let logger = Logger::to_stderr(level);
+        Ok(Self { project, listen, workers, trusted_proxies, http, script, logger, modules: crate::MODULES })
+    }
+}
+
+fn limits(raw: &RawConfig) -> Result<(Limits, ScriptLimits), String> {
+    /// Less than this and an engine cannot even start.
+    const MEMORY_BYTES_MIN: usize = 4 * 1024 * 1024;
+    let (mut http, mut script) = (Limits::default(), ScriptLimits::default());
+    raw.limits.apply(&mut http, &mut script);
+    http.check()?;
+    let day_millis = 24 * 3_600 * 1_000;
+    if !(1..=day_millis).contains(&script.script_millis_max) {
+        return Err(format!("script_millis_max is {}; it must be 1 to {day_millis} milliseconds", script.script_millis_max));
+    }
+    if script.memory_bytes_max < MEMORY_BYTES_MIN {
+        return Err(format!("memory_bytes_max is {}; it must be at least {MEMORY_BYTES_MIN}", script.memory_bytes_max));
+    }
+    if !(1..=1_000).contains(&script.json_depth_max) {
+        return Err(format!("json_depth_max is {}; it must be 1 to 1000", script.json_depth_max));
+    }
+    Ok((http, script))
+}
+
+/// An address to listen on: `127.0.0.1:8080`, `[::]:8080`, `localhost:8080`.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let resolved = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+    resolved.ok_or_else(|| format!("{text:?} is no address to listen on: write host and port, as in 127.0.0.1:8080"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(text: &str, flags: &Flags) -> Result<Config, String> {
+        let raw = RawConfig::parse(text, "sampan.toml")?;
+        Config::from_raw(Project::in_memory("app.lua", &[]), &raw, "sampan.toml", flags)
+    }
+
+    #[test]
+    fn flags_win_over_the_file_and_the_file_over_defaults() {
+        let text = "[server]\nlisten = \"127.0.0.1:81\"\nworkers = 3\ntrusted_proxies = [\"10.0.0.0/8\"]\n[log]\nlevel = \"warn\"\n";
+        let config = resolve(text, &Flags::default()).expect("valid");
+        assert_eq!((config.listen.port(), config.workers, config.trusted_proxies.len()), (81, 3, 1));
+        assert!(!config.logger.writes(Level::Info));
+        let flags = Flags { listen: Some("[::1]:82".into()), workers: Some(5), ..Flags::default() };
+        let config = resolve(text, &flags).expect("valid");
+        assert_eq!((config.listen.to_string().as_str(), config.workers), ("[::1]:82", 5));
+        assert_eq!(resolve("", &Flags::default()).expect("valid").listen.to_string(), LISTEN);
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_named() {
+        for (text, part) in [
+            ("[server]\nlisten = \"8080\"", "sampan.toml: server.listen: \"8080\" is no address"),
+            ("[server]\nworkers = 0", "server.workers: 0 workers"),
+            ("[server]\ntrusted_proxies = [\"proxy\"]", "server.trusted_proxies: \"proxy\" is no network"),
+            ("[limits]\nheaders_max = 1000", "limits.headers_max is 1000"),
+            ("[limits]\nscript_millis_max = 0", "limits.script_millis_max is 0"),
+            ("[limits]\nmemory_bytes_max = 10", "limits.memory_bytes_max is 10"),
+            ("[limits]\njson_depth_max = 0", "limits.json_depth_max is 0"),
+            ("[log]\nlevel = \"loud\"", "log.level: \"loud\" is none of"),
+        ] {
+            let error = resolve(text, &Flags::default()).expect_err(text);
+            assert!(error.contains(part), "{error}");
+        }
+        let flags = Flags { workers: Some(0), ..Flags::default() };
+        assert!(resolve("", &flags).expect_err("no workers").starts_with("--workers: 0"));
+    }
+}

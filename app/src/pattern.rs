@@ -1,0 +1,265 @@
+//! Patterns of paths, `/users/:id` and `/files/*rest`, shared by routes and middleware.
+//!
+//! A pattern is a list of segments, compared one by one with those of a path. Paths are compared in one normal form
+//! (RFC 3986 section 6.2.2): a percent-encoded character that needs no encoding reads as itself, so that `/%61dmin` is
+//! `/admin` for routes and middleware alike. `/a` and `/a/` are two paths.
+
+use std::borrow::Cow;
+
+/// The most parameters that one pattern may have.
+pub(crate) const PARAMS_MAX: usize = 16;
+
+/// One part of a pattern, between two slashes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// Matches itself; in normal form.
+    Literal(String),
+    /// `:name`: matches one segment that is not empty.
+    Param(String),
+    /// `*name`, or a bare `*`, whose name is `*`: matches all that is left, also nothing.
+    Rest(String),
+}
+
+/// A pattern, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    pub(crate) segments: Vec<Segment>,
+}
+
+/// Whether a pattern matches the paths that another one matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Covers {
+    /// All of them.
+    Always,
+    /// None of them.
+    Never,
+    /// It depends on the path.
+    Perhaps,
+}
+
+impl Pattern {
+    /// Takes a pattern apart. The error says what is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text == "*" {
+            return Ok(Self { segments: vec![Segment::Rest("*".into())] });
+        }
+        let Some(inner) = text.strip_prefix('/') else {
+            return Err(format!("the pattern {text:?} must start with '/'"));
+        };
+        let mut segments = Vec::new();
+        let mut parts = inner.split('/').peekable();
+        while let Some(part) = parts.next() {
+            let segment = if let Some(name) = part.strip_prefix(':') {
+                Segment::Param(param_name(name, text)?)
+            } else if let Some(name) = part.strip_prefix('*') {
+                if parts.peek().is_some() {
+                    return Err(format!("in the pattern {text:?}, '*' must be the last part"));
+                }
+                Segment::Rest(if name.is_empty() { "*".into() } else { param_name(name, text)? })
+            } else {
+                Segment::Literal(literal(part))
+            };
+            segments.push(segment);
+        }
+        let pattern = Self { segments };
+        let names: Vec<&str> = pattern.params().collect();
+        if names.len() > PARAMS_MAX {
+            return Err(format!("the pattern {text:?} has more than {PARAMS_MAX} parameters"));
+        }
+        match names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
+            Some((_, name)) => Err(format!("the pattern {text:?} has two parameters called {name:?}")),
+            None => Ok(pattern),
+        }
+    }
+
+    /// The names of the parameters, in order.
+    pub(crate) fn params(&self) -> impl Iterator<Item = &str> {
+        self.segments.iter().filter_map(|segment| match segment {
+            Segment::Param(name) | Segment::Rest(name) => Some(name.as_str()),
+            Segment::Literal(_) => None,
+        })
+    }
+
+    /// Whether the pattern matches a path in normal form, as middleware does it: `/admin/*` is `/admin` and all below it.
+    pub(crate) fn wraps(&self, path: &str) -> bool {
+        let mut left = path.strip_prefix('/');
+        for segment in &self.segments {
+            let part = match (segment, left) {
+                (Segment::Rest(_), _) => return true,
+                (_, None) => return false,
+                (_, Some(left)) => left.split('/').next().unwrap_or_default(),
+            };
+            let fits = match segment {
+                Segment::Literal(literal) => literal == part,
+                _ => !part.is_empty(),
+            };
+            if !fits {
+                return false;
+            }
+            left = left.and_then(|left| left.get(part.len() + 1..));
+        }
+        left.is_none()
+    }
+
+    /// Whether this pattern of a middleware wraps the paths of a route.
+    pub(crate) fn covers(&self, route: &Self) -> Covers {
+        let mut sure = true;
+        let mut theirs = route.segments.iter();
+        for ours in &self.segments {
+            match (ours, theirs.next()) {
+                (Segment::Rest(_), _) => return if sure { Covers::Always } else { Covers::Perhaps },
+                (_, None) => return Covers::Never,
+                (_, Some(Segment::Rest(_))) => return Covers::Perhaps,
+                (Segment::Literal(a), Some(Segment::Literal(b))) if a != b => return Covers::Never,
+                (Segment::Param(_), Some(Segment::Literal(b))) if b.is_empty() => return Covers::Never,
+                (Segment::Literal(a), Some(Segment::Param(_))) if a.is_empty() => return Covers::Never,
+                (Segment::Literal(_), Some(Segment::Param(_))) => sure = false,
+                _ => {}
+            }
+        }
+        match theirs.next() {
+            None if sure => Covers::Always,
+            None => Covers::Perhaps,
+            // What is left of the route matches at least one more segment, be it empty.
+            Some(_) => Covers::Never,
+        }
+    }
+}
+
+fn param_name(name: &str, pattern: &str) -> Result<String, String> {
+    if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+        return Ok(name.to_owned());
+    }
+    Err(format!("in the pattern {pattern:?}, a parameter is a whole part and its name is made of letters, digits and '_'"))
+}
+
+/// A part of a pattern as it stands in paths: what a path cannot hold is percent-encoded.
+fn literal(part: &str) -> String {
+    let mut encoded = String::with_capacity(part.len());
+    for &byte in part.as_bytes() {
+        if byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#' | b'"' | b'<' | b'>') {
+            encoded.push(char::from(byte));
+        } else {
+            push_encoded(&mut encoded, byte);
+        }
+    }
+    normal_form(&encoded).into_owned()
+}
+
+/// A path in the form in which paths are compared; most are in it already, and nothing is copied then.
+pub(crate) fn normal_form(path: &str) -> Cow<'_, str> {
+    if !path.as_bytes().contains(&b'%') {
+        return Cow::Borrowed(path);
+    }
+    let mut out = String::with_capacity(path.len());
+    let mut left = path;
+    while let Some((before, after)) = left.split_once('%') {
+        out.push_str(before);
+        match decoded(after.as_bytes()) {
+            Some(byte) => {
+                if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+                    out.push(char::from(byte));
+                } else {
+                    push_encoded(&mut out, byte);
+                }
+                left = &after[2..];
+            }
+            None => {
+                out.push('%');
+                left = after;
+            }
+        }
+    }
+    out.push_str(left);
+    Cow::Owned(out)
+}
+
+/// The byte that the two hexadecimal digits at the front stand for.
+fn decoded(digits: &[u8]) -> Option<u8> {
+    let digit = |index: usize| digits.get(index).and_then(|&b| char::from(b).to_digit(16));
+    Some((digit(0)? * 16 + digit(1)?) as u8)
+}
+
+fn push_encoded(out: &mut String, byte: u8) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    out.push('%');
+    out.push(char::from(HEX[usize::from(byte >> 4)]));
+    out.push(char::from(HEX[usize::from(byte & 15)]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(text: &str) -> Pattern {
+        Pattern::parse(text).expect("a pattern")
+    }
+
+    #[test]
+    fn faulty_patterns_are_named() {
+        for (text, message) in [
+            ("users", "must start with '/'"),
+            ("", "must start with '/'"),
+            ("/a/*rest/b", "'*' must be the last part"),
+            ("/:", "whole part"),
+            ("/:id.json", "whole part"),
+            ("/:a/:a", "two parameters called \"a\""),
+        ] {
+            let error = Pattern::parse(text).expect_err(text);
+            assert!(error.contains(message), "{text}: {error}");
+        }
+        let many: String = (0..17).map(|n| format!("/:p{n}")).collect();
+        assert!(Pattern::parse(&many).expect_err("too many").contains("more than 16"));
+    }
+
+    #[test]
+    fn middleware_patterns_wrap_paths() {
+        for (text, yes, no) in [
+            ("*", &["/", "/a", "/a/b"][..], &[][..]),
+            ("/*", &["/", "/a", "/a/b"], &[]),
+            ("/admin", &["/admin"], &["/admin/", "/admin/x", "/administrator", "/"]),
+            ("/admin/*", &["/admin", "/admin/", "/admin/x/y"], &["/administrator", "/", "/x/admin"]),
+            ("/u/:id/edit", &["/u/7/edit"], &["/u//edit", "/u/7", "/u/7/edit/", "/u/7/8/edit"]),
+            ("/", &["/"], &["/a"]),
+        ] {
+            for path in yes {
+                assert!(pattern(text).wraps(path), "{text} wraps {path}");
+            }
+            for path in no {
+                assert!(!pattern(text).wraps(path), "{text} does not wrap {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_can_be_decided_at_start_is_decided() {
+        use Covers::{Always, Never, Perhaps};
+        for (middleware, route, expected) in [
+            ("*", "/a/:id", Always),
+            ("/a/*", "/a", Always),
+            ("/a/*", "/a/:id/x", Always),
+            ("/a/*", "/b", Never),
+            ("/a/*", "/:x", Perhaps),
+            ("/a", "/a", Always),
+            ("/a", "/a/b", Never),
+            ("/a/b", "/a", Never),
+            ("/:x", "/a", Always),
+            ("/:x", "/", Never),
+            ("/:x/b", "/:y/*rest", Perhaps),
+            ("/a", "/a/*rest", Never),
+            ("/a/", "/a/*rest", Perhaps),
+            ("/", "/:x", Never),
+            ("/a/*", "/*rest", Perhaps),
+        ] {
+            assert_eq!(pattern(middleware).covers(&pattern(route)), expected, "{middleware} over {route}");
+        }
+    }
+
+    #[test]
+    fn paths_have_one_normal_form() {
+        assert!(matches!(normal_form("/plain/path"), Cow::Borrowed(_)));
+        assert_eq!(normal_form("/%61dmin/%7euser%2fx%zz%"), "/admin/~user%2Fx%zz%");
+        assert_eq!(normal_form("/%e2%82%AC"), "/%E2%82%AC");
+        assert_eq!(pattern("/café au lait").segments, [Segment::Literal("caf%C3%A9%20au%20lait".into())]);
+    }
+}

@@ -1,0 +1,196 @@
+//! A project's files: which one to run, and no way out of its folder.
+
+use sampan_host::Sources;
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// The files that are looked for in a folder.
+const ENTRIES: [&str; 3] = ["app.lua", "app.js", "app.mjs"];
+/// The largest source file that is read, in bytes.
+const SOURCE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// A project: a folder and the file in it that is run.
+#[derive(Clone)]
+pub struct Project {
+    root: PathBuf,
+    entry: String,
+    sources: Arc<dyn Sources>,
+}
+
+impl Project {
+    /// Finds the project at `path`: a folder with one of `app.lua`, `app.js` and `app.mjs`, or the file to run.
+    ///
+    /// # Errors
+    /// One line that says what is missing and what to do.
+    pub fn find(path: &Path) -> Result<Self, String> {
+        let shown = path.display();
+        let whole = path.canonicalize().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => format!("{shown} does not exist: name the project's folder or the file to run"),
+            _ => format!("cannot open {shown}: {error}"),
+        })?;
+        let (root, entry) = if whole.is_dir() {
+            let present: Vec<&str> = ENTRIES.into_iter().filter(|name| whole.join(name).is_file()).collect();
+            match present[..] {
+                [entry] => (whole, entry.to_owned()),
+                [] => return Err(format!("{shown} has no app.lua and no app.js: name the file to run")),
+                _ => return Err(format!("{shown} has {}: name the one to run", present.join(" and "))),
+            }
+        } else {
+            let name = whole.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+            let root = whole.parent().map(Path::to_owned);
+            match (root, name) {
+                (Some(root), Some(name)) => (root, name),
+                _ => return Err(format!("{shown}: its name is not UTF-8")),
+            }
+        };
+        if Language::of(&entry).is_none() {
+            return Err(format!("{shown} is neither Lua nor JavaScript: its name must end in .lua, .js or .mjs"));
+        }
+        let sources = Arc::new(Folder { root: root.clone() });
+        Ok(Self { root, entry, sources })
+    }
+
+    /// A project without a folder: its files by name.
+    pub fn in_memory(entry: &str, files: &[(&str, &str)]) -> Self {
+        let files = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect();
+        Self { root: PathBuf::new(), entry: entry.to_owned(), sources: Arc::new(Memory(files)) }
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The file to run, relative to the folder.
+    pub fn entry(&self) -> &str {
+        &self.entry
+    }
+
+    /// The language of that file; `None` if its name tells none.
+    pub fn language(&self) -> Option<Language> {
+        Language::of(&self.entry)
+    }
+
+    /// The files.
+    pub fn sources(&self) -> Arc<dyn Sources> {
+        Arc::clone(&self.sources)
+    }
+}
+
+impl fmt::Debug for Project {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Project").field("root", &self.root).field("entry", &self.entry).finish_non_exhaustive()
+    }
+}
+
+/// What a project is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Lua.
+    Lua,
+    /// JavaScript.
+    Js,
+}
+
+impl Language {
+    fn of(entry: &str) -> Option<Self> {
+        match entry.rsplit_once('.')?.1 {
+            "lua" => Some(Self::Lua),
+            "js" | "mjs" => Some(Self::Js),
+            _ => None,
+        }
+    }
+}
+
+/// A folder on disk.
+struct Folder {
+    /// Canonical: a file's canonical path must start with it.
+    root: PathBuf,
+}
+
+impl Sources for Folder {
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        let relative = Path::new(path);
+        let inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        if path.contains('\0') || !relative.components().all(inside) {
+            return None;
+        }
+        // A symbolic link may point within the project, but not out of it.
+        let file = self.root.join(relative).canonicalize().ok().filter(|file| file.starts_with(&self.root))?;
+        let kind = file.metadata().ok()?;
+        if !kind.is_file() || kind.len() > SOURCE_BYTES_MAX {
+            return None;
+        }
+        std::fs::read(file).ok()
+    }
+}
+
+/// Files in memory, for tests and programs that carry their project with them.
+struct Memory(HashMap<String, Vec<u8>>);
+
+impl Sources for Memory {
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        self.0.get(path.strip_prefix("./").unwrap_or(path)).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A fresh folder that is removed at the end.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("sampan-project-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&folder);
+            fs::create_dir_all(folder.join("inside/sub")).expect("a folder");
+            Self(folder)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn nothing_outside_the_folder_is_read() {
+        let scratch = Scratch::new("escape");
+        fs::write(scratch.0.join("secret.lua"), "no").expect("written");
+        fs::write(scratch.0.join("inside/app.lua"), "yes").expect("written");
+        fs::write(scratch.0.join("inside/sub/m.lua"), "module").expect("written");
+        std::os::unix::fs::symlink(scratch.0.join("secret.lua"), scratch.0.join("inside/out.lua")).expect("a link");
+        std::os::unix::fs::symlink("sub/m.lua", scratch.0.join("inside/in.lua")).expect("a link");
+        let sources = Project::find(&scratch.0.join("inside")).expect("a project").sources();
+        assert_eq!(sources.read("app.lua").as_deref(), Some(&b"yes"[..]));
+        assert_eq!(sources.read("./sub/m.lua").as_deref(), Some(&b"module"[..]));
+        assert_eq!(sources.read("in.lua").as_deref(), Some(&b"module"[..]));
+        let absolute = scratch.0.join("secret.lua").display().to_string();
+        for outside in ["../secret.lua", "sub/../../secret.lua", "out.lua", absolute.as_str(), "sub", "none.lua", "a\0b", ""] {
+            assert_eq!(sources.read(outside), None, "{outside:?}");
+        }
+    }
+
+    #[test]
+    fn a_project_is_found_or_the_error_says_what_to_do() {
+        let scratch = Scratch::new("find");
+        let inside = scratch.0.join("inside");
+        let fault = |path: &Path| Project::find(path).expect_err("no project");
+        assert!(fault(&inside).ends_with("has no app.lua and no app.js: name the file to run"));
+        assert!(fault(&inside.join("app.lua")).contains("does not exist"));
+        fs::write(inside.join("app.lua"), "").expect("written");
+        assert_eq!(Project::find(&inside).expect("found").entry(), "app.lua");
+        fs::write(inside.join("app.js"), "").expect("written");
+        assert!(fault(&inside).ends_with("has app.lua and app.js: name the one to run"));
+        let file = Project::find(&inside.join("app.js")).expect("found");
+        assert_eq!((file.entry(), file.language()), ("app.js", Some(Language::Js)));
+        fs::write(inside.join("app.py"), "").expect("written");
+        assert!(fault(&inside.join("app.py")).contains("neither Lua nor JavaScript"));
+    }
+}

@@ -1,0 +1,128 @@
+//! Who a request comes from when it came through proxies.
+//!
+//! `X-Forwarded-*` fields are only believed where the peer is a proxy that the configuration names: anyone else can
+//! write into them what they like.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// A network: an address and how many of its leading bits count, as in `10.0.0.0/8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cidr {
+    address: IpAddr,
+    bits: u8,
+}
+
+impl Cidr {
+    /// Whether the network holds an address. An IPv4 address that is written as IPv6 counts as IPv4.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(net), IpAddr::V4(address)) => same_prefix(net.to_bits().into(), address.to_bits().into(), 32 - self.bits),
+            (IpAddr::V6(net), IpAddr::V6(address)) => same_prefix(net.to_bits(), address.to_bits(), 128 - self.bits),
+            _ => false,
+        }
+    }
+}
+
+/// Whether two addresses agree in all but their last `free` bits.
+fn same_prefix(a: u128, b: u128, free: u8) -> bool {
+    (a ^ b).checked_shr(u32::from(free)).unwrap_or(0) == 0
+}
+
+impl FromStr for Cidr {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fault = || format!("{text:?} is no network: write an address or a prefix like 10.0.0.0/8");
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| fault())?;
+        let all = if address.is_ipv4() { 32 } else { 128 };
+        let bits = bits.map_or(Ok(all), |bits| bits.parse().map_err(|_| fault()))?;
+        if bits > all { Err(fault()) } else { Ok(Self { address, bits }) }
+    }
+}
+
+impl fmt::Display for Cidr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.bits)
+    }
+}
+
+/// Whether one of the networks holds the address.
+pub(crate) fn is_trusted(trusted: &[Cidr], address: IpAddr) -> bool {
+    trusted.iter().any(|network| network.contains(address))
+}
+
+/// The client behind trusted proxies: each proxy appended whom it was talking to, so the list is believed from its right
+/// end up to the first address that is no trusted proxy. An entry that is no address ends the belief.
+pub(crate) fn client<'a>(trusted: &[Cidr], peer: IpAddr, forwarded_for: impl DoubleEndedIterator<Item = &'a str>) -> IpAddr {
+    let mut client = peer.to_canonical();
+    for entry in forwarded_for.rev() {
+        if !is_trusted(trusted, client) {
+            break;
+        }
+        match address_of(entry.trim()) {
+            Some(address) => client = address,
+            None => break,
+        }
+    }
+    client
+}
+
+/// The address of an entry: bare, in brackets, or with a port.
+fn address_of(entry: &str) -> Option<IpAddr> {
+    let parsed: Option<IpAddr> = entry.parse().ok();
+    let address = parsed.or_else(|| entry.parse().ok().map(|with_port: std::net::SocketAddr| with_port.ip()));
+    let address = address.or_else(|| entry.strip_prefix('[')?.strip_suffix(']')?.parse().ok())?;
+    Some(address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nets(list: &[&str]) -> Vec<Cidr> {
+        list.iter().map(|text| text.parse().expect("a network")).collect()
+    }
+
+    #[test]
+    fn networks_hold_their_addresses_only() {
+        for (net, inside, outside) in [
+            ("10.0.0.0/8", "10.255.0.1", "11.0.0.1"),
+            ("127.0.0.1", "127.0.0.1", "127.0.0.2"),
+            ("127.0.0.1", "::ffff:127.0.0.1", "::1"),
+            ("fd00::/8", "fd12::1", "fe80::1"),
+            ("0.0.0.0/0", "203.0.113.9", "2001:db8::1"),
+            ("::/0", "2001:db8::1", "192.0.2.1"),
+        ] {
+            let net: Cidr = net.parse().expect("a network");
+            assert!(net.contains(inside.parse().expect("an address")), "{net} holds {inside}");
+            assert!(!net.contains(outside.parse().expect("an address")), "{net} does not hold {outside}");
+        }
+        for bad in ["", "10.0.0.0/33", "10.0.0/8", "::/129", "host", "10.0.0.0/-1", "10.0.0.0/"] {
+            assert!(bad.parse::<Cidr>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_right_most_untrusted_address_is_the_client() {
+        let trusted = nets(&["10.0.0.0/8", "127.0.0.1"]);
+        for (peer, list, expected) in [
+            ("127.0.0.1", &["1.2.3.4"][..], "1.2.3.4"),
+            ("127.0.0.1", &["6.6.6.6", " 1.2.3.4 ", "10.0.0.7"], "1.2.3.4"),
+            ("9.9.9.9", &["1.2.3.4"], "9.9.9.9"),
+            ("127.0.0.1", &["10.1.1.1", "10.2.2.2"], "10.1.1.1"),
+            ("127.0.0.1", &["1.2.3.4", "nonsense", "10.0.0.7"], "10.0.0.7"),
+            ("127.0.0.1", &[], "127.0.0.1"),
+            ("127.0.0.1", &["[2001:db8::1]:443"], "2001:db8::1"),
+            ("127.0.0.1", &["1.2.3.4:5678"], "1.2.3.4"),
+        ] {
+            let found = client(&trusted, peer.parse().expect("an address"), list.iter().copied());
+            assert_eq!(found.to_string(), expected, "{peer} {list:?}");
+        }
+    }
+}

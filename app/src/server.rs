@@ -1,0 +1,263 @@
+//! The whole server: workers, acceptor, watchdog, and how they start and end.
+
+use crate::config::Config;
+use crate::watchdog::{ABANDONED_MAX, Watchdog};
+use crate::worker::{self, Plan, Starting};
+use sampan_host::Error;
+use sampan_http::{Accepting, Acceptor, Limits, WorkerHandle, Workers};
+use sampan_log::Level;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a shutdown waits for the workers' threads beyond the time that their requests get, in milliseconds.
+const JOIN_MILLIS_MAX: u64 = 500;
+
+/// Files that the process may need besides its connections: the project's sources, and what capabilities open.
+const RESERVED_FILES: u64 = 64;
+
+/// What ends a running server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Someone asked for it.
+    Shutdown,
+    /// Too many workers had to be abandoned: the process should end, for its supervisor to start a fresh one.
+    GiveUp,
+}
+
+/// Starts servers.
+#[derive(Debug)]
+pub struct Server;
+
+/// A server that runs. Dropping it leaves it running; [`Running::shutdown`] ends it.
+pub struct Running {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: Accepting,
+    events: Receiver<Event>,
+}
+
+/// What the parts of a server have in common.
+struct Shared {
+    config: Arc<Config>,
+    limits: Arc<Limits>,
+    watchdog: Watchdog,
+    /// The workers that serve, and their threads.
+    crew: Mutex<Vec<Member>>,
+    workers: Mutex<Option<Workers>>,
+    events: Sender<Event>,
+    next_id: AtomicU64,
+    abandoned: AtomicUsize,
+}
+
+/// A worker that serves.
+struct Member {
+    id: u64,
+    handle: WorkerHandle,
+    thread: JoinHandle<()>,
+}
+
+impl Server {
+    /// Loads the project on every worker, then accepts connections.
+    ///
+    /// # Errors
+    /// The project does not load, or the address cannot be listened on: one line that says what to do.
+    pub fn start(config: Config) -> Result<Running, String> {
+        let mut limits = config.http.clone();
+        if let Some(note) = sampan_http::raise_open_files(&mut limits, RESERVED_FILES) {
+            config.logger.text(Level::Warn, note);
+        }
+        let acceptor = Acceptor::bind(config.listen, &limits).map_err(|error| bind_fault(config.listen, &error))?;
+        let address = acceptor.local_addr().map_err(|error| bind_fault(config.listen, &error))?;
+        let (events, inbox) = channel();
+        let shared = Arc::new(Shared {
+            config: Arc::new(config),
+            limits: Arc::new(limits),
+            watchdog: Watchdog::default(),
+            crew: Mutex::default(),
+            workers: Mutex::default(),
+            events,
+            next_id: AtomicU64::new(0),
+            abandoned: AtomicUsize::new(0),
+        });
+        let script_time_max = Duration::from_millis(shared.config.script.script_millis_max);
+        shared.watchdog.start(script_time_max).map_err(|error| format!("cannot start a thread: {error}"))?;
+        let loaded = shared.start_workers();
+        if let Err(fault) = loaded {
+            shared.watchdog.stop();
+            return Err(fault);
+        }
+        let handles = shared.crew().iter().map(|member| member.handle.clone()).collect();
+        let workers = Workers::new(handles, &shared.limits);
+        *lock(&shared.workers) = Some(workers.clone());
+        let logger = shared.config.logger.clone();
+        let accepting = acceptor.start(workers, move |note| logger.text(Level::Warn, note));
+        let accepting = accepting.map_err(|error| format!("cannot accept connections: {error}"))?;
+        let count = shared.config.workers;
+        let plural = if count == 1 { "" } else { "s" };
+        shared.config.logger.text(Level::Info, format!("listening on http://{address} with {count} worker{plural}"));
+        Ok(Running { address, shared, accepting, events: inbox })
+    }
+}
+
+impl Running {
+    /// The address that it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How many requests each worker has answered.
+    pub fn requests(&self) -> Vec<u64> {
+        self.shared.crew().iter().map(|member| member.handle.requests()).collect()
+    }
+
+    /// Something to send events with, from any thread.
+    pub fn events(&self) -> Sender<Event> {
+        self.shared.events.clone()
+    }
+
+    /// Waits for what ends the server.
+    pub fn wait(&self) -> Event {
+        self.events.recv().unwrap_or(Event::Shutdown)
+    }
+
+    /// Stops accepting, lets what is in flight end within `shutdown_millis_max`, and ends all threads. False if some had to
+    /// be left behind.
+    pub fn shutdown(self) -> bool {
+        self.accepting.stop();
+        let crew = std::mem::take(&mut *self.shared.crew());
+        for member in &crew {
+            member.handle.shutdown();
+        }
+        let patience = Duration::from_millis(self.shared.limits.shutdown_millis_max + JOIN_MILLIS_MAX);
+        let deadline = Instant::now() + patience;
+        let all_ended = crew.into_iter().all(|member| ends_by(member.thread, deadline));
+        self.shared.watchdog.stop();
+        all_ended
+    }
+}
+
+/// Waits for a thread, but not for ever.
+fn ends_by(thread: JoinHandle<()>, deadline: Instant) -> bool {
+    while !thread.is_finished() {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    thread.join().is_ok()
+}
+
+impl Shared {
+    /// Starts all workers: one alone first, so that a fault of the project is told once, then the others together.
+    fn start_workers(self: &Arc<Self>) -> Result<(), String> {
+        for places in [0..1, 1..self.config.workers] {
+            let mut starting = Vec::new();
+            for place in places {
+                starting.push(self.start_worker(place)?);
+            }
+            for (id, worker) in starting {
+                let member = ready(id, worker).map_err(|error| load_fault(&error))?;
+                self.crew().push(member);
+            }
+        }
+        Ok(())
+    }
+
+    fn start_worker(self: &Arc<Self>, place: usize) -> Result<(u64, Starting), String> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let shared = Arc::clone(self);
+        let plan = Plan {
+            id,
+            place,
+            config: Arc::clone(&self.config),
+            limits: Arc::clone(&self.limits),
+            watchdog: self.watchdog.clone(),
+            on_deaf: Box::new(move |handle, name| shared.abandon(id, place, &handle, name)),
+        };
+        let starting = worker::start(plan).map_err(|error| format!("cannot start a worker: {error}"))?;
+        Ok((id, starting))
+    }
+
+    /// Gives up a worker whose script cannot be stopped, and starts another in its place. Its thread ends by itself should the
+    /// script ever return. Runs on the watchdog's thread, which must go on watching: the new worker is awaited on another.
+    fn abandon(self: &Arc<Self>, id: u64, place: usize, handle: &WorkerHandle, name: &str) {
+        handle.abandon();
+        handle.shutdown();
+        let count = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
+        let message = format!(
+            "worker {place} is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the server gives up)"
+        );
+        self.config.logger.text(Level::Error, message);
+        self.crew().retain(|member| member.id != id);
+        if count >= ABANDONED_MAX {
+            // Nobody receives it if the server is being shut down anyway.
+            let _ = self.events.send(Event::GiveUp);
+            return;
+        }
+        let shared = Arc::clone(self);
+        let body = move || {
+            if let Err(fault) = shared.fill_place(place) {
+                shared.config.logger.text(Level::Error, format!("worker {place} could not be replaced: {fault}"));
+                let _ = shared.events.send(Event::GiveUp);
+            }
+        };
+        if std::thread::Builder::new().name("sampan-replace".into()).spawn(body).is_err() {
+            let _ = self.events.send(Event::GiveUp);
+        }
+    }
+
+    /// Starts a worker in a place that has become free.
+    fn fill_place(self: &Arc<Self>, place: usize) -> Result<(), String> {
+        let (id, starting) = self.start_worker(place)?;
+        let member = ready(id, starting).map_err(|error| load_fault(&error))?;
+        if let Some(workers) = &*lock(&self.workers) {
+            workers.replace(place, member.handle.clone());
+        }
+        self.config.logger.text(Level::Warn, format!("a fresh worker serves in place {place}"));
+        self.crew().push(member);
+        Ok(())
+    }
+
+    fn crew(&self) -> MutexGuard<'_, Vec<Member>> {
+        lock(&self.crew)
+    }
+}
+
+/// Waits for a worker that starts.
+fn ready(id: u64, starting: Starting) -> Result<Member, Error> {
+    let gone = |_| Error::new(sampan_host::ErrorKind::Internal, "a worker ended while it started");
+    let handle = starting.ready.recv().map_err(gone)??;
+    Ok(Member { id, handle, thread: starting.thread })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Why a project did not load: its place and message, and the stack below where there is one.
+fn load_fault(error: &Error) -> String {
+    match error.stack().map(str::trim_end).filter(|stack| !stack.is_empty()) {
+        Some(stack) => format!("{error}\n{stack}"),
+        None => error.to_string(),
+    }
+}
+
+/// Why an address cannot be listened on, and what to do.
+fn bind_fault(address: SocketAddr, error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            format!("port {} is in use: stop the other program, or choose another with --listen", address.port())
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            format!("not allowed to listen on {address}: choose a port above 1023 with --listen, or run with the right to do so")
+        }
+        std::io::ErrorKind::AddrNotAvailable => {
+            format!("{address} is no address of this machine: choose another with --listen")
+        }
+        _ => format!("cannot listen on {address}: {error}"),
+    }
+}

@@ -1,0 +1,53 @@
+//! The life of `sampan run`: start, wait for a signal, end in good order.
+
+use crate::config::Config;
+use crate::server::{Event, Server};
+use sampan_log::Level;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// In good order.
+    Ended,
+    /// The server gave up: too many of its workers could not be stopped.
+    GaveUp,
+}
+
+/// Runs a server until SIGTERM, SIGINT or the server itself ends it. A second signal ends the process at once, with 128 + the
+/// signal's number as its status.
+///
+/// # Errors
+/// The server does not start: one line that says what to do.
+pub fn run(config: Config) -> Result<Outcome, String> {
+    let logger = config.logger.clone();
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| format!("cannot wait for signals: {error}"))?;
+    let running = Server::start(config)?;
+    let events = running.events();
+    let body = move || {
+        let mut is_ending = false;
+        for signal in signals.forever() {
+            if is_ending {
+                std::process::exit(128 + signal);
+            }
+            is_ending = true;
+            let _ = events.send(Event::Shutdown);
+        }
+    };
+    let thread = std::thread::Builder::new().name("sampan-signals".into()).stack_size(256 * 1024).spawn(body);
+    thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+    match running.wait() {
+        Event::GiveUp => {
+            logger.text(Level::Error, "giving up: the process ends so that its supervisor can start a fresh one");
+            Ok(Outcome::GaveUp)
+        }
+        Event::Shutdown => {
+            logger.text(Level::Info, "shutting down");
+            if !running.shutdown() {
+                logger.text(Level::Warn, "not all requests ended in time (shutdown_millis_max)");
+            }
+            Ok(Outcome::Ended)
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The thread that stops scripts that run too long, and gives up workers that cannot be stopped.
+//!
+//! It looks at each worker's [`Watch`] every few milliseconds. A run older than `script_millis_max` is told to stop, again
+//! and again until it has ended. A worker that is deaf to that for [`DEAF_MILLIS`] is abandoned: its sockets are shut down, so
+//! that its clients do not wait for ever, and a fresh worker takes its place. After [`ABANDONED_MAX`] of them the server
+//! gives up: something is wrong that a fresh process may not have.
+
+use sampan_host::{HandlerId, Watch};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often it looks while a script runs, in milliseconds.
+const BUSY_POLL_MILLIS: u64 = 5;
+/// How often it looks while none does: rarely enough to cost nothing, and far below what a limit can be late.
+const IDLE_POLL_MILLIS: u64 = 20;
+/// How long a worker may be deaf to its stop, in milliseconds.
+const DEAF_MILLIS: u64 = 1_000;
+/// The server gives up when so many workers had to be abandoned.
+pub(crate) const ABANDONED_MAX: usize = 3;
+
+/// What is done about a worker that is deaf to its stop: called once, from the watchdog's thread.
+pub(crate) type Abandon = Box<dyn FnOnce(&str) + Send>;
+
+/// The workers that are watched. Clones watch the same ones.
+#[derive(Clone, Default)]
+pub(crate) struct Watchdog {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Held while the watchdog looks, and when workers come and go.
+    watched: Mutex<Vec<Watched>>,
+    over: Mutex<bool>,
+}
+
+/// One worker, as the watchdog knows it.
+struct Watched {
+    id: u64,
+    watch: Arc<Watch>,
+    /// What the worker's handlers are called in the log; empty until the project is loaded.
+    names: Vec<(HandlerId, String)>,
+    abandon: Option<Abandon>,
+    /// The epoch that was seen last, and since when.
+    epoch: u64,
+    since: Instant,
+}
+
+impl Watchdog {
+    /// Watches a worker from now on.
+    pub(crate) fn add(&self, id: u64, watch: Arc<Watch>, abandon: Abandon) {
+        let epoch = watch.epoch();
+        let since = Instant::now();
+        self.lock().push(Watched { id, watch, names: Vec::new(), abandon: Some(abandon), epoch, since });
+    }
+
+    /// Tells what the worker's handlers are called, and what is done about it from now on if it is deaf.
+    pub(crate) fn loaded(&self, id: u64, names: Vec<(HandlerId, String)>, abandon: Abandon) {
+        if let Some(watched) = self.lock().iter_mut().find(|watched| watched.id == id) {
+            watched.names = names;
+            watched.abandon = Some(abandon);
+        }
+    }
+
+    /// The worker's handlers have other names from now on.
+    pub(crate) fn rename(&self, id: u64, names: Vec<(HandlerId, String)>) {
+        if let Some(watched) = self.lock().iter_mut().find(|watched| watched.id == id) {
+            watched.names = names;
+        }
+    }
+
+    /// Watches a worker no more.
+    pub(crate) fn remove(&self, id: u64) {
+        self.lock().retain(|watched| watched.id != id);
+    }
+
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub(crate) fn start(&self, script_time_max: Duration) -> std::io::Result<()> {
+        let watchdog = self.clone();
+        let body = move || {
+            while !watchdog.is_over() {
+                let is_busy = watchdog.look(script_time_max);
+                let pause = if is_busy { BUSY_POLL_MILLIS } else { IDLE_POLL_MILLIS };
+                std::thread::sleep(Duration::from_millis(pause));
+            }
+        };
+        std::thread::Builder::new().name("sampan-watchdog".into()).stack_size(256 * 1024).spawn(body).map(drop)
+    }
+
+    /// Ends the thread.
+    pub(crate) fn stop(&self) {
+        *self.inner.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+
+    fn is_over(&self) -> bool {
+        *self.inner.over.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Watched>> {
+        self.inner.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at every worker once. True if a script runs on any.
+    fn look(&self, script_time_max: Duration) -> bool {
+        let now = Instant::now();
+        let mut is_busy = false;
+        let mut deaf = Vec::new();
+        self.lock().retain_mut(|watched| {
+            let age = watched.age(now);
+            is_busy |= age.is_some();
+            let Some(overtime) = age.and_then(|age| age.checked_sub(script_time_max)) else {
+                return true;
+            };
+            watched.watch.stop(watched.epoch);
+            if overtime < Duration::from_millis(DEAF_MILLIS) {
+                return true;
+            }
+            deaf.push((watched.name(), watched.abandon.take()));
+            false
+        });
+        // Not under the lock: abandoning a worker starts another one, which is added here.
+        for (name, abandon) in deaf {
+            if let Some(abandon) = abandon {
+                abandon(&name);
+            }
+        }
+        is_busy
+    }
+}
+
+impl Watched {
+    /// How long the script that runs now has been seen running; `None` if none runs.
+    fn age(&mut self, now: Instant) -> Option<Duration> {
+        let epoch = self.watch.epoch();
+        if epoch != self.epoch {
+            self.epoch = epoch;
+            self.since = now;
+        }
+        (epoch & 1 == 1).then(|| now.duration_since(self.since))
+    }
+
+    /// What runs, for the log.
+    fn name(&self) -> String {
+        let handler = self.watch.handler();
+        let known = self.names.iter().find(|(id, _)| *id == handler).map(|(_, name)| name.clone());
+        known.unwrap_or_else(|| if self.names.is_empty() { "the project's file".into() } else { "a handler".into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    const LIMIT: Duration = Duration::from_millis(20);
+
+    #[test]
+    fn a_run_within_its_limit_is_left_alone_and_a_longer_one_is_stopped() {
+        let (watchdog, watch) = (Watchdog::default(), Arc::new(Watch::default()));
+        watchdog.add(1, Arc::clone(&watch), Box::new(|_| {}));
+        assert!(!watchdog.look(LIMIT));
+        watch.enter(7);
+        assert!(watchdog.look(LIMIT));
+        assert!(!watch.must_stop());
+        std::thread::sleep(LIMIT * 2);
+        assert!(watchdog.look(LIMIT));
+        assert!(watch.must_stop());
+        assert!(watch.leave());
+        watch.enter(7);
+        assert!(watchdog.look(LIMIT) && !watch.must_stop(), "the next run is young");
+        assert!(!watch.leave());
+    }
+
+    #[test]
+    fn a_deaf_worker_is_abandoned_once_by_its_name() {
+        let (watchdog, watch) = (Watchdog::default(), Arc::new(Watch::default()));
+        let (sender, receiver) = mpsc::channel();
+        watchdog.add(1, Arc::clone(&watch), Box::new(|_| {}));
+        let send = move |name: &str| sender.send(name.to_owned()).expect("a receiver");
+        watchdog.loaded(1, vec![(7, "GET /deaf (app.lua:3)".into())], Box::new(send));
+        watchdog.start(LIMIT).expect("a thread");
+        watch.enter(7);
+        let begun = Instant::now();
+        let name = receiver.recv_timeout(Duration::from_secs(10)).expect("abandoned");
+        assert_eq!(name, "GET /deaf (app.lua:3)");
+        assert!(begun.elapsed() >= LIMIT + Duration::from_millis(DEAF_MILLIS));
+        assert!(receiver.recv_timeout(Duration::from_millis(100)).is_err(), "once");
+        watchdog.stop();
+    }
+}

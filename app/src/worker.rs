@@ -1,0 +1,168 @@
+//! One worker: a thread with its own runtime, its own isolate and its own connections.
+
+use crate::config::Config;
+use crate::dispatch::Dispatch;
+use crate::loaded::{Control, Loaded};
+use crate::sink;
+use crate::watchdog::Watchdog;
+use sampan_host::{Context, Error, ErrorKind, Setup, Watch};
+use sampan_http::{Limits, WorkerHandle};
+use sampan_log::Level;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::task::{LocalSet, spawn_local};
+
+/// The stack of a worker's thread, in bytes: what either engine needs for the deepest recursion that it allows.
+const STACK_BYTES: usize = 8 * 1024 * 1024;
+/// How often a worn-out isolate is replaced at most, in milliseconds.
+const REPLACE_MILLIS_MIN: u64 = 1_000;
+
+/// What a worker is made from.
+pub(crate) struct Plan {
+    /// Tells this worker from all others of the process, also from those whose place it takes.
+    pub(crate) id: u64,
+    /// The place that it has among the workers.
+    pub(crate) place: usize,
+    pub(crate) config: Arc<Config>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) watchdog: Watchdog,
+    /// Called from the watchdog's thread if the worker, once it serves, is deaf to a stop.
+    pub(crate) on_deaf: Box<dyn FnOnce(WorkerHandle, &str) + Send>,
+}
+
+/// A worker that is starting.
+pub(crate) struct Starting {
+    /// Tells once whether the project loaded.
+    pub(crate) ready: Receiver<Result<WorkerHandle, Error>>,
+    pub(crate) thread: JoinHandle<()>,
+}
+
+/// Starts a worker's thread.
+///
+/// # Errors
+/// The system has no thread left.
+pub(crate) fn start(plan: Plan) -> std::io::Result<Starting> {
+    let (sender, ready) = sync_channel(2);
+    let name = format!("sampan-w{}", plan.place);
+    let thread = std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(move || run(plan, &sender))?;
+    Ok(Starting { ready, thread })
+}
+
+fn run(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let fault = Error::new(ErrorKind::Internal, format!("cannot start a worker: {error}"));
+            return drop(ready.send(Err(fault)));
+        }
+    };
+    let (id, watchdog) = (plan.id, plan.watchdog.clone());
+    LocalSet::new().block_on(&runtime, serve(plan, ready));
+    watchdog.remove(id);
+}
+
+async fn serve(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
+    let watch = Arc::new(Watch::default());
+    let (deaf, script_millis) = (ready.clone(), plan.config.script.script_millis_max);
+    let deaf_while_loading = move |name: &str| {
+        let message = format!("{name} did not end within {script_millis} ms and could not be stopped");
+        let _ = deaf.send(Err(Error::new(ErrorKind::Load, message)));
+    };
+    plan.watchdog.add(plan.id, Arc::clone(&watch), Box::new(deaf_while_loading));
+    let loader = Rc::new(Loader::new(&plan, watch));
+    let loaded = match loader.load() {
+        Ok(loaded) => loaded,
+        Err(error) => return drop(ready.send(Err(error))),
+    };
+    let (handle, worker) = sampan_http::worker(Arc::clone(&plan.limits));
+    let (names, abandoned, on_deaf) = (loaded.handler_names(), handle.clone(), plan.on_deaf);
+    plan.watchdog.loaded(plan.id, names, Box::new(move |name| on_deaf(abandoned, name)));
+    let dispatch = Rc::new(Dispatch::new(loaded));
+    loader.dispatch.replace(Rc::downgrade(&dispatch));
+    if ready.send(Ok(handle)).is_ok() {
+        worker.run(dispatch).await;
+    }
+}
+
+/// Loads the project on this worker: at start, and again when its isolate is worn out.
+struct Loader {
+    config: Arc<Config>,
+    watch: Arc<Watch>,
+    watchdog: Watchdog,
+    id: u64,
+    dispatch: RefCell<Weak<Dispatch>>,
+    /// Whether a replacement is on its way, so that there is one at a time.
+    is_replacing: Cell<bool>,
+}
+
+impl Loader {
+    fn new(plan: &Plan, watch: Arc<Watch>) -> Self {
+        Self {
+            config: Arc::clone(&plan.config),
+            watch,
+            watchdog: plan.watchdog.clone(),
+            id: plan.id,
+            dispatch: RefCell::default(),
+            is_replacing: Cell::new(false),
+        }
+    }
+
+    fn load(self: &Rc<Self>) -> Result<Rc<Loaded>, Error> {
+        let config = &self.config;
+        let language = config.project.language().ok_or_else(|| Error::new(ErrorKind::Load, "unknown language"))?;
+        let logger = Rc::new(config.logger.clone());
+        let context = Context::default();
+        context.put(config.logger.clone());
+        context.put(config.script.clone());
+        let report_to = Rc::clone(&logger);
+        let setup = Setup {
+            sources: config.project.sources(),
+            entry: config.project.entry().to_owned(),
+            modules: config.modules,
+            context: Rc::new(context),
+            limits: config.script.clone(),
+            watch: Arc::clone(&self.watch),
+            spawn: Rc::new(|future| drop(spawn_local(future))),
+            report: Rc::new(move |error| sink::log(&report_to, "in the background", &error)),
+        };
+        let loader = Rc::downgrade(self);
+        let control = Control {
+            logger,
+            trusted: config.trusted_proxies.as_slice().into(),
+            worn_out: Box::new(move || {
+                if let Some(loader) = loader.upgrade() {
+                    loader.replace_soon();
+                }
+            }),
+            handler_time_max: Duration::from_millis(config.http.handler_millis_max),
+        };
+        Loaded::load(language, setup, Rc::new(control))
+    }
+
+    /// Loads a fresh isolate beside the worn-out one and swaps them; requests in flight end on the old one. If the
+    /// project does not load any more, the old isolate goes on.
+    fn replace_soon(self: Rc<Self>) {
+        if self.is_replacing.replace(true) {
+            return;
+        }
+        drop(spawn_local(async move {
+            match self.load() {
+                Ok(loaded) => {
+                    if let Some(dispatch) = self.dispatch.borrow().upgrade() {
+                        let message = "an isolate that ran out of memory was replaced by a fresh one";
+                        self.config.logger.text(Level::Warn, message);
+                        self.watchdog.rename(self.id, loaded.handler_names());
+                        dispatch.replace(loaded);
+                    }
+                }
+                Err(error) => sink::log(&self.config.logger, "replacing a worn-out isolate", &error),
+            }
+            tokio::time::sleep(Duration::from_millis(REPLACE_MILLIS_MIN)).await;
+            self.is_replacing.set(false);
+        }));
+    }
+}

@@ -1,0 +1,23 @@
+-- What wrk sends and how it reports, for `cargo xtask bench`.
+--
+-- Arguments after `--`: the method, the body (empty for none), then header lines as "Name: value".
+-- The request is the same every time, so wrk formats it once and spends nothing on Lua while it measures.
+
+function init(args)
+  wrk.method = args[1]
+  if args[2] ~= "" then wrk.body = args[2] end
+  for i = 3, #args do
+    local name, value = args[i]:match("^([^:]+): (.*)$")
+    wrk.headers[name] = value
+  end
+end
+
+-- Times are in microseconds.
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(string.format(
+    '\nSAMPAN {"requests":%d,"duration_us":%d,"p50_us":%d,"p90_us":%d,"p99_us":%d,'
+      .. '"connect":%d,"read":%d,"write":%d,"timeout":%d,"status":%d}\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(90), latency:percentile(99),
+    errors.connect, errors.read, errors.write, errors.timeout, errors.status))
+end

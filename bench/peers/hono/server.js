@@ -1,0 +1,21 @@
+// Hono on Bun.
+import { Hono } from "hono";
+
+const threads = Number(process.env.THREADS);
+const app = new Hono();
+
+app.get("/health", (c) => c.json({ status: "ok", runtime: "hono", version: "1.0" }));
+app.get("/greet/:name", (c) => c.json({ greeting: `Hello, ${c.req.param("name")}` }));
+app.post("/greet/:name", async (c) => {
+  const { greeting } = await c.req.json();
+  return c.json({ greeting: `${greeting}, ${c.req.param("name")}` });
+});
+app.post("/echo", async (c) => c.json(await c.req.json()));
+app.get("/version", (c) => c.json({ version: "1.0" }));
+app.onError((error, c) => c.json({ error: error.message }, 400));
+
+Bun.serve({ hostname: "127.0.0.1", port: Number(process.env.PORT), reusePort: threads > 1, development: false, fetch: app.fetch });
+
+for (let more = 1; more < threads && !process.env.SECOND; more++) {
+  Bun.spawn([process.execPath, import.meta.path], { env: { ...process.env, SECOND: "1" }, stdout: "inherit", stderr: "inherit" });
+}

@@ -1,0 +1,53 @@
+//! A server without scripts: what the engine alone costs, and how it is put together.
+//!
+//! `cargo run --release -p sampan-http --example plain -- 127.0.0.1:8080`
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sampan_http::{Acceptor, Answer, Handler, Limits, Precomputed, Request, Response, Workers};
+
+struct Plain {
+    version: Arc<Precomputed>,
+}
+
+impl Handler for Plain {
+    fn handle(&self, request: &Rc<Request>) -> Answer {
+        match request.path() {
+            "/version" => Answer::Precomputed(self.version.clone()),
+            "/echo" => {
+                let mut response = Response::new(200);
+                response.content_type("application/octet-stream");
+                response.body_mut().extend_from_slice(request.body());
+                Answer::Now(response)
+            }
+            path => {
+                let mut response = Response::new(200);
+                response.content_type("text/plain; charset=utf-8");
+                response.body_mut().extend_from_slice(path.as_bytes());
+                Answer::Now(response)
+            }
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".into()).parse()?;
+    let mut limits = Limits::default();
+    if let Some(note) = sampan_http::raise_open_files(&mut limits, 0) {
+        eprintln!("{note}");
+    }
+    let limits = Arc::new(limits);
+    let mut version = Response::new(200);
+    version.content_type("application/json");
+    version.body_mut().extend_from_slice(b"{\"version\":\"1.0\"}");
+    let version = Precomputed::new(version).map_err(|_| "a body of bytes can be precomputed")?;
+
+    let (handle, worker) = sampan_http::worker(limits.clone());
+    let acceptor = Acceptor::bind(address, &limits)?;
+    println!("listening on {}", acceptor.local_addr()?);
+    let _accepting = acceptor.start(Workers::new(vec![handle], &limits), |note| eprintln!("{note}"))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, worker.run(Rc::new(Plain { version })));
+    Ok(())
+}

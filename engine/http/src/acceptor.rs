@@ -1,0 +1,233 @@
+//! Accepting: one thread that takes connections from the system and hands each to a worker.
+
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+
+use crate::driver::WorkerHandle;
+use crate::limits::Limits;
+
+/// How long accepting pauses when the system is out of files or memory.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The workers that connections are given to. Clones are the same list; it can be shared by several acceptors.
+#[derive(Clone, Debug)]
+pub struct Workers(Arc<Pool>);
+
+#[derive(Debug)]
+struct Pool {
+    handles: Mutex<Vec<WorkerHandle>>,
+    /// Where the search for the least loaded begins, so that equals take turns.
+    next: AtomicUsize,
+    connections_max: usize,
+    refused_max: usize,
+    /// What a client is told when not even the refusing can be handed to a worker.
+    refusal: Vec<u8>,
+}
+
+impl Workers {
+    /// A list of workers, and how many connections they serve together.
+    pub fn new(handles: Vec<WorkerHandle>, limits: &Limits) -> Workers {
+        let refusal = format!(
+            "HTTP/1.1 503 Service Unavailable\r\nRetry-After: {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            limits.retry_after_seconds
+        );
+        Workers(Arc::new(Pool {
+            handles: Mutex::new(handles),
+            next: AtomicUsize::new(0),
+            connections_max: limits.connections_max,
+            refused_max: limits.refused_max,
+            refusal: refusal.into_bytes(),
+        }))
+    }
+
+    /// The handles at present.
+    pub fn handles(&self) -> Vec<WorkerHandle> {
+        self.lock().clone()
+    }
+
+    /// Puts a fresh worker in the place of another, which gets no more connections. Returns the other;
+    /// `None` if there is no such place.
+    pub fn replace(&self, index: usize, fresh: WorkerHandle) -> Option<WorkerHandle> {
+        self.lock().get_mut(index).map(|handle| std::mem::replace(handle, fresh))
+    }
+
+    /// Connections being served by all of them.
+    pub fn connections(&self) -> usize {
+        self.lock().iter().map(WorkerHandle::connections).sum()
+    }
+
+    /// Begins the end of all of them, see [`WorkerHandle::shutdown`].
+    pub fn shutdown(&self) {
+        self.lock().iter().for_each(WorkerHandle::shutdown);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<WorkerHandle>> {
+        self.0.handles.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Gives a socket to the least loaded worker that reacts, or refuses it where all places are taken.
+    fn place(&self, socket: TcpStream) {
+        let handles = self.lock();
+        let connections: usize = handles.iter().map(WorkerHandle::connections).sum();
+        let given = if connections < self.0.connections_max {
+            self.offer(&handles, socket, WorkerHandle::give)
+        } else if handles.iter().map(WorkerHandle::refused).sum::<usize>() < self.0.refused_max {
+            self.offer(&handles, socket, WorkerHandle::refuse)
+        } else {
+            Err(socket)
+        };
+        drop(handles);
+        if let Err(mut socket) = given {
+            // The socket does not block and a fresh one has room for this, so it is written at once or never.
+            let _ = socket.write(&self.0.refusal);
+            let _ = socket.shutdown(Shutdown::Write);
+        }
+    }
+
+    /// Offers the socket to the workers, best first, until one takes it.
+    fn offer(
+        &self,
+        handles: &[WorkerHandle],
+        mut socket: TcpStream,
+        put: impl Fn(&WorkerHandle, TcpStream) -> Result<(), TcpStream>,
+    ) -> Result<(), TcpStream> {
+        let first = self.0.next.fetch_add(1, Relaxed);
+        let mut order: Vec<&WorkerHandle> = (0..handles.len()).map(|at| &handles[(first.wrapping_add(at)) % handles.len()]).collect();
+        // Stable, so equals keep the rotated order.
+        order.sort_by_key(|handle| (!handle.is_responsive(), handle.connections()));
+        for handle in order {
+            match put(handle, socket) {
+                Ok(()) => return Ok(()),
+                Err(back) => socket = back,
+            }
+        }
+        Err(socket)
+    }
+}
+
+/// A bound address. [`Acceptor::start`] begins to accept.
+#[derive(Debug)]
+pub struct Acceptor {
+    listener: TcpListener,
+}
+
+impl Acceptor {
+    /// Binds and listens. The address can be used again at once after an earlier process has ended.
+    ///
+    /// # Errors
+    /// Those of the system; `AddrInUse` and `PermissionDenied` are the usual ones.
+    pub fn bind(address: SocketAddr, limits: &Limits) -> io::Result<Acceptor> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_reuse_address(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(limits.backlog_max)?;
+        Ok(Acceptor { listener: socket.into() })
+    }
+
+    /// The address, with the port that the system chose for port 0.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Accepts for these workers on a thread of its own. `note` gets a line for the log when accepting has to
+    /// pause, once until it has worked again.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
+    pub fn start(self, workers: Workers, note: impl Fn(&str) + Send + 'static) -> io::Result<Accepting> {
+        let address = self.local_addr()?;
+        let listener = Arc::new(self.listener);
+        let stop = Arc::new(AtomicBool::new(false));
+        let thread = {
+            let (listener, stop) = (listener.clone(), stop.clone());
+            std::thread::Builder::new().name("accept".into()).spawn(move || accept(&listener, &workers, &stop, &note))?
+        };
+        Ok(Accepting { listener, address, stop, thread: Some(thread) })
+    }
+}
+
+/// An acceptor at work. Dropping it stops it.
+#[derive(Debug)]
+pub struct Accepting {
+    listener: Arc<TcpListener>,
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Accepting {
+    /// The address that is listened on.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops accepting and closes the listener. Connections that the system has queued are handed over first.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        self.stop.store(true, Relaxed);
+        // The thread is inside a blocking accept, which sees the flag only after one more connection. With
+        // the listener no longer blocking it then takes what is queued and ends.
+        let _ = self.listener.set_nonblocking(true);
+        let ip = match self.address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            ip => ip,
+        };
+        if TcpStream::connect_timeout(&SocketAddr::new(ip, self.address.port()), Duration::from_millis(200)).is_err() {
+            // A full queue or a filter in between; this ends the accept too, at the cost of the queue.
+            let _ = SockRef::from(&*self.listener).shutdown(Shutdown::Both);
+        }
+        let _ = thread.join();
+    }
+}
+
+impl Drop for Accepting {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn accept(listener: &TcpListener, workers: &Workers, stop: &AtomicBool, note: &dyn Fn(&str)) {
+    let mut noted = false;
+    loop {
+        match listener.accept() {
+            Ok((socket, _)) => {
+                noted = false;
+                // Answers are written whole, so waiting for more to send only delays them.
+                if socket.set_nonblocking(true).is_ok() && socket.set_nodelay(true).is_ok() {
+                    workers.place(socket);
+                }
+            }
+            // All queued connections are handed over, or the listener was shut down.
+            Err(_) if stop.load(Relaxed) => return,
+            Err(error) if concerns_one_connection(&error) => {}
+            Err(error) => {
+                if !noted {
+                    noted = true;
+                    note(&format!("accepting pauses: {error}"));
+                }
+                std::thread::sleep(PAUSE);
+            }
+        }
+    }
+}
+
+/// Whether the error is about the connection that would have been accepted (accept(2)), so that the next
+/// call can go well at once.
+fn concerns_one_connection(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset)
+        || matches!(error.raw_os_error(), Some(libc::EPROTO | libc::EPERM | libc::ENETDOWN | libc::ENETUNREACH | libc::EHOSTDOWN | libc::EHOSTUNREACH))
+}

@@ -1,0 +1,197 @@
+//! The contract with whoever handles requests: [`Handler`], its [`Answer`]s, and tickets for held ones.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use crate::codec::reason;
+use crate::precomputed::Precomputed;
+use crate::request::Request;
+use crate::response::Response;
+
+/// A future that stays on its thread.
+pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// What a handler says to a request. Only `Later` costs a future.
+pub enum Answer {
+    /// Send this.
+    Now(Response),
+    /// Send this, which was serialised before.
+    Precomputed(Arc<Precomputed>),
+    /// Keep this, and everything behind it on its connection, until the ticket's [`Seal`] has decided.
+    Held(Response, Ticket),
+    /// The future's answer. It is polled as part of the connection and dropped when the client goes away: a
+    /// client that closes its sending direction while it waits counts as gone.
+    Later(LocalFuture<Answer>),
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Answer::Now(response) => f.debug_tuple("Now").field(response).finish(),
+            Answer::Precomputed(response) => f.debug_tuple("Precomputed").field(response).finish(),
+            Answer::Held(response, _) => f.debug_tuple("Held").field(response).finish_non_exhaustive(),
+            Answer::Later(_) => f.write_str("Later"),
+        }
+    }
+}
+
+impl From<Response> for Answer {
+    fn from(response: Response) -> Answer {
+        Answer::Now(response)
+    }
+}
+
+/// Answers requests. One handler serves all connections of a worker, on its thread.
+pub trait Handler: 'static {
+    /// Answers one whole request. A panic in here is caught and answered with 500.
+    fn handle(&self, request: &Rc<Request>) -> Answer;
+
+    /// The most bytes that the body of this request may have, where that is not the general limit. Called
+    /// once for each request that announces a body, when its head has arrived; the body has not.
+    fn body_bytes_max(&self, request: &Request) -> Option<usize> {
+        let _ = request;
+        None
+    }
+
+    /// The answer to what the engine itself refuses: 400, 408, 413, 414, 417, 431, 500, 501, 503, 504, 505.
+    fn error(&self, status: u16) -> Response {
+        let mut response = Response::new(status);
+        response.content_type("application/json");
+        response.body_mut().extend_from_slice(format!("{{\"error\":\"{}\"}}", reason(status)).as_bytes());
+        response
+    }
+
+    /// Called after a panic in the handler or its future was caught; the panic hook has run before.
+    fn panicked(&self, message: &str) {
+        eprintln!("sampan-http: the handler panicked: {message}");
+    }
+}
+
+/// The handler of a worker, replaceable while it runs: each request asks for the current one, and requests in
+/// flight end on the one that they began with.
+#[derive(Clone)]
+pub struct HandlerSlot(Rc<RefCell<Rc<dyn Handler>>>);
+
+impl HandlerSlot {
+    /// A slot that starts with this handler.
+    pub fn new(handler: Rc<dyn Handler>) -> HandlerSlot {
+        HandlerSlot(Rc::new(RefCell::new(handler)))
+    }
+
+    /// Puts another handler in place for all requests to come.
+    pub fn replace(&self, handler: Rc<dyn Handler>) {
+        // The old one is dropped after the borrow has ended: its destructor may come back here.
+        let old = std::mem::replace(&mut *self.0.borrow_mut(), handler);
+        drop(old);
+    }
+
+    /// The current handler.
+    pub fn current(&self) -> Rc<dyn Handler> {
+        self.0.borrow().clone()
+    }
+}
+
+impl<H: Handler> From<Rc<H>> for HandlerSlot {
+    fn from(handler: Rc<H>) -> HandlerSlot {
+        HandlerSlot::new(handler)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decision {
+    Undecided,
+    Released,
+    Failed,
+}
+
+struct Fate {
+    decision: Cell<Decision>,
+    /// The connection that holds the response.
+    waker: RefCell<Option<Waker>>,
+}
+
+/// Keeps a held response back. See [`Ticket::new`].
+pub struct Ticket(Rc<Fate>);
+
+/// Decides about a held response, once. Dropping it undecided is as [`Seal::replace_by_500`].
+pub struct Seal(Rc<Fate>);
+
+impl Ticket {
+    /// A ticket for [`Answer::Held`] and the seal that decides about it. Both stay on their thread.
+    #[allow(clippy::new_ret_no_self)] // the pair is the point
+    pub fn new() -> (Ticket, Seal) {
+        let fate = Rc::new(Fate { decision: Cell::new(Decision::Undecided), waker: RefCell::new(None) });
+        (Ticket(fate.clone()), Seal(fate))
+    }
+
+    pub(crate) fn decision(&self) -> Decision {
+        self.0.decision.get()
+    }
+
+    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Decision> {
+        if self.decision() != Decision::Undecided {
+            return Poll::Ready(self.decision());
+        }
+        let mut waker = self.0.waker.borrow_mut();
+        if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            *waker = Some(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+impl Seal {
+    /// The response is sent as it is.
+    pub fn release(self) {
+        self.decide(Decision::Released);
+    }
+
+    /// A plain 500 is sent in its place.
+    pub fn replace_by_500(self) {
+        self.decide(Decision::Failed);
+    }
+
+    /// Whether nobody waits for the decision any more, because the client has gone away.
+    pub fn is_orphaned(&self) -> bool {
+        Rc::strong_count(&self.0) == 1
+    }
+
+    fn decide(&self, decision: Decision) {
+        if self.0.decision.get() == Decision::Undecided {
+            self.0.decision.set(decision);
+            let waker = self.0.waker.borrow_mut().take();
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+}
+
+impl Drop for Seal {
+    fn drop(&mut self) {
+        self.decide(Decision::Failed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seal_decides_once_and_dropping_it_fails() {
+        let (ticket, seal) = Ticket::new();
+        assert_eq!(ticket.decision(), Decision::Undecided);
+        seal.release();
+        assert_eq!(ticket.decision(), Decision::Released);
+        let (ticket, seal) = Ticket::new();
+        drop(seal);
+        assert_eq!(ticket.decision(), Decision::Failed);
+        let (ticket, seal) = Ticket::new();
+        drop(ticket);
+        assert!(seal.is_orphaned());
+    }
+}

@@ -1,0 +1,359 @@
+//! The reading half of the codec: a receive buffer and the state machine over it.
+//!
+//! One decoder reads one request after the other from its buffer. The head is searched for line ends as
+//! bytes come, resuming where the last search ended, so that a head sent byte by byte costs no more than
+//! one sent at once; it is parsed when it is complete. Bodies stay in the buffer, chunked ones decoded in place.
+
+use super::chunked::{ChunkDecoder, ChunkProgress};
+use super::fields::is_token_byte;
+use super::framing::BodyFraming;
+use super::{Fault, Head};
+use crate::limits::{Limits, REQUEST_LINE_SLACK_BYTES};
+
+/// The buffer's size before anything larger is known to come: a browser's request several times over.
+const BUFFER_BYTES: usize = 8 * 1024;
+
+/// A buffer that has grown beyond this is not kept when the decoder is cleared.
+const BUFFER_KEPT_BYTES_MAX: usize = 64 * 1024;
+
+/// What the bytes received so far mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// More bytes must come first.
+    Incomplete(Wait),
+    /// A head with a body to follow. The driver decides on the body's limit with [`Decoder::accept_body`]
+    /// (and on `100 Continue`), then asks again.
+    Head,
+    /// A whole request. It stays readable until [`Decoder::advance`].
+    Request,
+    /// Nothing further can be read from this connection.
+    Fault(Fault),
+}
+
+/// What an incomplete request lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// No byte of a request has come.
+    Nothing,
+    /// The head has begun.
+    Head,
+    /// The body is being received.
+    Body,
+}
+
+#[derive(Debug)]
+enum State {
+    Head,
+    /// The head is complete and the driver has not yet accepted its body.
+    Announced,
+    Sized {
+        end: usize,
+    },
+    Chunked(ChunkDecoder),
+    Whole,
+    Failed(Fault),
+}
+
+/// See the [module documentation](self).
+#[derive(Debug)]
+pub struct Decoder {
+    /// All of it is initialised; the first `filled` bytes have been received.
+    buf: Vec<u8>,
+    filled: usize,
+    /// The first byte of the request in hand.
+    start: usize,
+    /// Where the search for line ends continues, and where the current line began.
+    scanned: usize,
+    line: usize,
+    lines: usize,
+    blank_lines: usize,
+    state: State,
+    head: Head,
+    has_head: bool,
+    head_end: usize,
+    body_end: usize,
+    /// The first byte behind the request, and while a chunked body is read, the first byte not decoded yet.
+    end: usize,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Decoder::new()
+    }
+}
+
+impl Decoder {
+    /// A decoder before its first byte. It allocates nothing until [`space`](Self::space).
+    pub fn new() -> Decoder {
+        Decoder {
+            buf: Vec::new(),
+            filled: 0,
+            start: 0,
+            scanned: 0,
+            line: 0,
+            lines: 0,
+            blank_lines: 0,
+            state: State::Head,
+            head: Head::default(),
+            has_head: false,
+            head_end: 0,
+            body_end: 0,
+            end: 0,
+        }
+    }
+
+    /// Forgets everything, for use by another connection; keeps a buffer of ordinary size.
+    pub fn clear(&mut self) {
+        if self.buf.len() > BUFFER_KEPT_BYTES_MAX {
+            self.buf = Vec::new();
+        }
+        self.filled = 0;
+        self.begin(0);
+    }
+
+    fn begin(&mut self, start: usize) {
+        self.start = start;
+        self.scanned = start;
+        self.line = start;
+        self.lines = 0;
+        self.blank_lines = 0;
+        self.state = State::Head;
+        self.has_head = false;
+    }
+
+    /// Where the next bytes go; never empty.
+    pub fn space(&mut self) -> &mut [u8] {
+        if self.start > 0 && matches!(self.state, State::Head) {
+            self.move_down();
+        }
+        if self.filled == self.buf.len() {
+            let doubled = (self.buf.len() * 2).max(BUFFER_BYTES);
+            let len = match self.state {
+                // Announced lengths are not believed at once: the buffer grows as bytes come, and ends exactly.
+                State::Sized { end } => end.min(doubled.max(BUFFER_KEPT_BYTES_MAX)).max(self.filled + 1),
+                _ => doubled,
+            };
+            self.buf.resize(len, 0);
+        }
+        &mut self.buf[self.filled..]
+    }
+
+    /// Takes note that `len` bytes were put into [`space`](Self::space).
+    pub fn commit(&mut self, len: usize) {
+        self.filled += len;
+        debug_assert!(self.filled <= self.buf.len());
+    }
+
+    /// Adds bytes, as `space` and `commit` do.
+    pub fn feed(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let space = self.space();
+            let len = space.len().min(bytes.len());
+            space[..len].copy_from_slice(&bytes[..len]);
+            self.commit(len);
+            bytes = &bytes[len..];
+        }
+    }
+
+    /// A request that is not whole yet starts at the start of the buffer.
+    fn move_down(&mut self) {
+        let by = self.start;
+        self.buf.copy_within(by..self.filled, 0);
+        self.filled -= by;
+        self.scanned -= by;
+        self.line -= by;
+        self.start = 0;
+    }
+
+    /// What the bytes received so far mean. Asking again without new bytes gives the same answer.
+    #[inline]
+    pub fn next(&mut self, limits: &Limits) -> Event {
+        let result = match self.state {
+            State::Head => self.next_head(limits),
+            State::Announced => Ok(Event::Head),
+            State::Sized { .. } | State::Chunked(_) => self.next_body(limits),
+            State::Whole => Ok(Event::Request),
+            State::Failed(fault) => Err(fault),
+        };
+        result.unwrap_or_else(|fault| {
+            self.state = State::Failed(fault);
+            Event::Fault(fault)
+        })
+    }
+
+    fn next_head(&mut self, limits: &Limits) -> Result<Event, Fault> {
+        let Some(end) = self.find_head_end(limits)? else {
+            let wait = if self.filled == self.start { Wait::Nothing } else { Wait::Head };
+            return Ok(Event::Incomplete(wait));
+        };
+        self.head.parse(&self.buf[self.start..end], limits)?;
+        self.has_head = true;
+        self.head_end = end;
+        self.body_end = end;
+        self.end = end;
+        if self.head.body == BodyFraming::None {
+            self.state = State::Whole;
+            return Ok(Event::Request);
+        }
+        self.state = State::Announced;
+        Ok(Event::Head)
+    }
+
+    /// Looks for the empty line that ends the head, and checks on the way what must not depend on how the
+    /// bytes were split: line ends, sizes, the number of lines.
+    fn find_head_end(&mut self, limits: &Limits) -> Result<Option<usize>, Fault> {
+        // A first byte that no method and no empty line has, such as a TLS handshake, is refused at once.
+        if self.lines == 0
+            && self.line == self.start
+            && let Some(&first) = self.buf[..self.filled].get(self.start)
+            && !is_token_byte(first)
+            && first != b'\r'
+        {
+            return Err(Fault::bad("malformed request line"));
+        }
+        while let Some(offset) = memchr::memchr(b'\n', &self.buf[self.scanned..self.filled]) {
+            let lf = self.scanned + offset;
+            self.check_size(lf + 1, limits)?;
+            if lf == self.line || self.buf[lf - 1] != b'\r' {
+                return Err(Fault::bad("line end is not CRLF"));
+            }
+            let is_empty = lf - 1 == self.line;
+            self.scanned = lf + 1;
+            self.line = lf + 1;
+            if !is_empty {
+                self.lines += 1;
+                if self.lines - 1 > limits.headers_max {
+                    return Err(Fault::new(431, "too many fields"));
+                }
+            } else if self.lines > 0 {
+                return Ok(Some(lf + 1));
+            } else {
+                // One empty line before a request is forgiven (RFC 9112 section 2.2).
+                self.blank_lines += 1;
+                if self.blank_lines > 1 {
+                    return Err(Fault::bad("empty lines before the request"));
+                }
+                self.start = lf + 1;
+                if let Some(&first) = self.buf[..self.filled].get(self.start)
+                    && !is_token_byte(first)
+                    && first != b'\r'
+                {
+                    return Err(Fault::bad("malformed request line"));
+                }
+            }
+        }
+        self.scanned = self.filled;
+        self.check_size(self.filled, limits)?;
+        Ok(None)
+    }
+
+    /// Whether a head that reaches to `end` (so far) is within its limits.
+    fn check_size(&self, end: usize, limits: &Limits) -> Result<(), Fault> {
+        if self.lines == 0 && end - self.start > limits.target_bytes_max + REQUEST_LINE_SLACK_BYTES {
+            return Err(Fault::new(414, "request line too long"));
+        }
+        if end - self.start > limits.head_bytes_max {
+            return Err(Fault::new(431, "head too long"));
+        }
+        Ok(())
+    }
+
+    /// After [`Event::Head`]: reads the body if it can have at most `body_bytes_max` bytes.
+    ///
+    /// # Errors
+    /// 413 for an announced length above that; the decoder has then failed.
+    pub fn accept_body(&mut self, body_bytes_max: usize) -> Result<(), Fault> {
+        debug_assert!(matches!(self.state, State::Announced));
+        self.state = match self.head.body {
+            BodyFraming::None => State::Whole,
+            BodyFraming::Chunked => State::Chunked(ChunkDecoder::new(body_bytes_max)),
+            BodyFraming::Sized(bytes) if bytes <= body_bytes_max as u64 => State::Sized { end: self.head_end + bytes as usize },
+            BodyFraming::Sized(_) => {
+                let fault = Fault::new(413, "body too large");
+                self.state = State::Failed(fault);
+                return Err(fault);
+            }
+        };
+        Ok(())
+    }
+
+    fn next_body(&mut self, limits: &Limits) -> Result<Event, Fault> {
+        match &mut self.state {
+            State::Sized { end } => {
+                if self.filled < *end {
+                    return Ok(Event::Incomplete(Wait::Body));
+                }
+                self.body_end = *end;
+                self.end = *end;
+            }
+            State::Chunked(chunks) => {
+                match chunks.decode(&mut self.buf, &mut self.end, &mut self.body_end, self.filled, limits)? {
+                    ChunkProgress::Done => {}
+                    ChunkProgress::More => {
+                        // Everything is decoded, so the gap behind the data can be received into again.
+                        self.filled = self.body_end;
+                        self.end = self.body_end;
+                        return Ok(Event::Incomplete(Wait::Body));
+                    }
+                }
+            }
+            _ => unreachable!("only called while a body is read"),
+        }
+        self.state = State::Whole;
+        Ok(Event::Request)
+    }
+
+    /// Leaves the request in hand and goes to the bytes behind it.
+    pub fn advance(&mut self) {
+        debug_assert!(matches!(self.state, State::Whole));
+        if self.end == self.filled {
+            self.filled = 0;
+            self.begin(0);
+        } else {
+            self.begin(self.end);
+        }
+    }
+
+    /// The bytes received behind the request in hand, which must be whole.
+    pub fn rest(&self) -> &[u8] {
+        debug_assert!(matches!(self.state, State::Whole));
+        &self.buf[self.end..self.filled]
+    }
+
+    /// Whether [`head`](Self::head) is that of the request in hand.
+    pub fn has_head(&self) -> bool {
+        self.has_head
+    }
+
+    /// How many bytes have been received and not been left by [`advance`](Self::advance).
+    pub fn buffered(&self) -> usize {
+        self.filled - self.start
+    }
+
+    /// Whether nothing at all is remembered, so that the buffer can be given away.
+    pub fn is_clear(&self) -> bool {
+        self.filled == self.start && self.blank_lines == 0 && matches!(self.state, State::Head)
+    }
+
+    /// Whether any of the body in hand has arrived.
+    pub fn has_body_bytes(&self) -> bool {
+        self.filled > self.head_end
+    }
+
+    /// The head of the request in hand: valid from [`Event::Head`] or [`Event::Request`] on.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The bytes that the spans of [`head`](Self::head) point into.
+    #[inline]
+    pub fn head_bytes(&self) -> &[u8] {
+        &self.buf[self.start..self.head_end]
+    }
+
+    /// The body of the request in hand, without its coding; whole from [`Event::Request`] on.
+    #[inline]
+    pub fn body(&self) -> &[u8] {
+        &self.buf[self.head_end..self.body_end]
+    }
+}

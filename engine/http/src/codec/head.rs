@@ -1,0 +1,151 @@
+//! The head of a request: request line and field lines, parsed by httparse and then held to the rules
+//! that httparse does not have. Everything is kept as spans; nothing is copied.
+
+use std::mem::MaybeUninit;
+
+use super::framing::{BodyFraming, Framing};
+use super::{Fault, target};
+use crate::Method;
+use crate::limits::{HEADERS_CEILING, Limits};
+
+/// A piece of a head: `start` counts from the first byte of the request line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Span {
+    start: u32,
+    len: u32,
+}
+
+impl Span {
+    /// The caller's positions are inside a head, and a head is at most [`crate::limits::HEAD_BYTES_CEILING`] long.
+    pub(super) fn new(start: usize, len: usize) -> Span {
+        Span { start: start as u32, len: len as u32 }
+    }
+
+    /// The same piece, counted from a place `bytes` earlier.
+    fn shifted(self, bytes: usize) -> Span {
+        Span { start: self.start + bytes as u32, len: self.len }
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes of this piece of `head`.
+    #[inline]
+    pub fn of(self, head: &[u8]) -> &[u8] {
+        &head[self.start as usize..self.start as usize + self.len as usize]
+    }
+}
+
+/// One field line; the value is without the whitespace around it.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// Its name, as sent.
+    pub name: Span,
+    /// Its value.
+    pub value: Span,
+}
+
+/// What a head says. Valid heads only: [`Head::parse`] is the one way to fill it.
+#[derive(Debug, Default)]
+pub struct Head {
+    /// The method; its text is `method_text`.
+    pub method: Option<Method>,
+    /// The method as sent.
+    pub method_text: Span,
+    /// The whole target as sent.
+    pub target: Span,
+    /// The path, still percent-encoded; empty where an absolute-form target has none, which means `/`.
+    pub path: Span,
+    /// What follows the `?`.
+    pub query: Option<Span>,
+    /// The authority of an absolute-form target, else the value of Host.
+    pub authority: Option<Span>,
+    /// 0 or 1.
+    pub version_minor: u8,
+    /// All field lines in order.
+    pub fields: Vec<Field>,
+    /// Whether the connection may go on after this request (RFC 9112 section 9.3).
+    pub keep_alive: bool,
+    /// Whether the client waits for `100 Continue` before it sends the body.
+    pub expects_continue: bool,
+    /// Where the body ends.
+    pub body: BodyFraming,
+}
+
+impl Head {
+    /// Parses a complete head: `bytes` ends with the empty line, and every LF in it follows a CR.
+    pub(super) fn parse(&mut self, bytes: &[u8], limits: &Limits) -> Result<(), Fault> {
+        let mut slots = [const { MaybeUninit::<httparse::Header<'_>>::uninit() }; HEADERS_CEILING];
+        let mut parsed = httparse::Request::new(&mut []);
+        match parsed.parse_with_uninit_headers(bytes, &mut slots) {
+            // httparse must see the end where the line scan saw it, or the two disagree on what was sent.
+            Ok(httparse::Status::Complete(len)) if len == bytes.len() => {}
+            Ok(_) => return Err(Fault::bad("malformed head")),
+            Err(error) => return Err(refuse(error, bytes)),
+        }
+        let (Some(method), Some(text), Some(minor)) = (parsed.method, parsed.path, parsed.version) else {
+            return Err(Fault::bad("malformed request line"));
+        };
+        if text.len() > limits.target_bytes_max {
+            return Err(Fault::new(414, "target too long"));
+        }
+        if parsed.headers.len() > limits.headers_max {
+            return Err(Fault::new(431, "too many fields"));
+        }
+        let base = bytes.as_ptr() as usize;
+        let span = |piece: &[u8]| Span::new(piece.as_ptr() as usize - base, piece.len());
+
+        let known = Method::from_bytes(method.as_bytes());
+        self.method = Some(known);
+        self.method_text = span(method.as_bytes());
+        self.target = span(text.as_bytes());
+        self.version_minor = minor;
+        if known == Method::Connect {
+            // Only a proxy has tunnels. Its target has a form of its own, so this comes before the target.
+            return Err(Fault::new(501, "CONNECT"));
+        }
+        let parts = target::split(text.as_bytes(), known)?;
+        let offset = text.as_ptr() as usize - base;
+        self.path = parts.path.shifted(offset);
+        self.query = parts.query.map(|query| query.shifted(offset));
+
+        let mut framing = Framing::default();
+        let mut host = None;
+        self.fields.clear();
+        for field in parsed.headers.iter() {
+            let (name, value) = (field.name.as_bytes(), field.value);
+            // An empty value has no place of its own inside `bytes` in every case, so it gets one.
+            let value_span = if value.is_empty() { Span::default() } else { span(value) };
+            if framing.field(name, value)? {
+                host = Some(value_span);
+            }
+            self.fields.push(Field { name: span(name), value: value_span });
+        }
+        self.body = framing.finish(minor)?;
+        self.authority = parts.authority.map(|authority| authority.shifted(offset)).or(host);
+        self.expects_continue = framing.expects_continue && self.body != BodyFraming::None;
+        self.keep_alive = !framing.wants_close && (minor >= 1 || framing.wants_keep_alive);
+        Ok(())
+    }
+}
+
+/// The fault for a head that httparse refuses.
+fn refuse(error: httparse::Error, bytes: &[u8]) -> Fault {
+    match error {
+        httparse::Error::TooManyHeaders => Fault::new(431, "too many fields"),
+        httparse::Error::Version if has_other_version(bytes) => Fault::new(505, "unknown HTTP version"),
+        httparse::Error::Version => Fault::bad("malformed version"),
+        httparse::Error::HeaderName => Fault::bad("malformed field name"),
+        httparse::Error::HeaderValue => Fault::bad("malformed field value"),
+        _ => Fault::bad("malformed head"),
+    }
+}
+
+/// Whether the request line ends in a well-formed version (`HTTP/` DIGIT `.` DIGIT), whatever its number.
+fn has_other_version(bytes: &[u8]) -> bool {
+    let line = &bytes[..memchr::memchr(b'\r', bytes).unwrap_or(bytes.len())];
+    let word = &line[line.iter().rposition(|&byte| byte == b' ').map_or(0, |space| space + 1)..];
+    matches!(word, [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] if major.is_ascii_digit() && minor.is_ascii_digit())
+}

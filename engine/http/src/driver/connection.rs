@@ -1,0 +1,374 @@
+//! One connection: a single future that reads, has requests answered, and writes.
+//!
+//! Each poll goes round: send what is decided, run what is running, take the next requests, write, read, until
+//! only an event can bring it further. At steady state that is one read and one write for each request (or
+//! batch of pipelined requests): what has been read short needs no second look, because the system reports
+//! new bytes. Answers keep the order of their requests. While output waits for a slow client nothing is
+//! read from it, so it costs its limits and no more.
+//!
+//! Input is in [`super::input`], answering in [`super::exchange`].
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{Shutdown, SocketAddr};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use socket2::SockRef;
+use tokio::net::TcpStream;
+
+use super::deadlines::NEVER;
+use super::exchange::{Queued, Running, Streaming};
+use super::local::Local;
+use super::output::Output;
+use super::readiness::{read_once, write_once};
+use crate::codec::Exchange;
+use crate::request::Request;
+
+/// Requests answered in one poll; then other connections get their turn.
+pub(super) const TURN_REQUESTS_MAX: u32 = 64;
+
+/// Where the reading of requests stands. Each but `Busy` has its deadline in `read_by`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Accepted, no byte yet.
+    Fresh,
+    /// Between two requests.
+    Idle,
+    Head,
+    Body,
+    /// A request is being answered; no byte of the next is known.
+    Busy,
+}
+
+/// What a round of work ended with.
+pub(super) enum Step {
+    /// The next bytes are needed.
+    Input,
+    /// A future, a stream or a ticket must come first.
+    Waiting,
+    /// Output must be written first.
+    OutputFull,
+    /// The turn is over, not the work.
+    Yield,
+    /// No further request will be answered.
+    Done,
+}
+
+pub(super) struct Connection {
+    pub(super) socket: Arc<TcpStream>,
+    pub(super) local: Rc<Local>,
+    pub(super) peer: SocketAddr,
+    /// The place in the worker's deadlines, and the deadline set there.
+    deadline_key: usize,
+    armed: u64,
+    socket_key: usize,
+    /// Whether it is only here to be told 503.
+    refused: bool,
+
+    /// The receive buffer; none while no byte is in hand. Nobody else holds it between two requests.
+    pub(super) input: Option<Rc<Request>>,
+    pub(super) phase: Phase,
+    pub(super) read_by: u64,
+    /// Body bytes since `read_by` was set.
+    pub(super) progress_bytes: usize,
+    /// The client has closed its sending direction.
+    eof: bool,
+    /// No further request is taken.
+    pub(super) last: bool,
+
+    /// Answers in the order of their requests, from the first undecided ticket on.
+    pub(super) queue: VecDeque<Queued>,
+    pub(super) running: Option<Running>,
+    pub(super) streaming: Option<Streaming>,
+    pub(super) output: Output,
+    write_by: u64,
+    /// Bytes written since `write_by` was set.
+    written_bytes: usize,
+
+    /// Whether the end must leave the client time to read the last answer: an answer that came before the
+    /// whole request was read would be lost, because closing a socket with unread bytes resets it.
+    pub(super) linger: bool,
+    /// Bytes that may still be thrown away, once lingering has begun.
+    lingering: Option<usize>,
+}
+
+impl Connection {
+    /// Takes over an accepted socket.
+    ///
+    /// # Errors
+    /// When the socket cannot be registered for events; it is closed then.
+    pub(super) fn new(socket: std::net::TcpStream, local: Rc<Local>, refused: bool) -> io::Result<Connection> {
+        let peer = socket.peer_addr()?;
+        let socket = Arc::new(TcpStream::from_std(socket)?);
+        let read_by = local.now_millis() + local.limits.head_millis_max;
+        let mut connection = Connection {
+            peer,
+            deadline_key: local.deadlines.add(),
+            armed: NEVER,
+            socket_key: local.shared.add_socket(socket.clone()),
+            socket,
+            refused,
+            input: None,
+            phase: Phase::Fresh,
+            read_by,
+            progress_bytes: 0,
+            eof: false,
+            last: false,
+            queue: VecDeque::new(),
+            running: None,
+            streaming: None,
+            output: Output::default(),
+            write_by: NEVER,
+            written_bytes: 0,
+            linger: false,
+            lingering: None,
+            local,
+        };
+        if refused {
+            connection.say_overloaded();
+        }
+        Ok(connection)
+    }
+
+    fn say_overloaded(&mut self) {
+        let mut response = self.local.handler().error(503);
+        let seconds = self.local.limits.retry_after_seconds.to_string();
+        response.set_header(b"Retry-After", seconds.as_bytes()).expect("a number is a valid value");
+        self.end_with(response, Exchange { head_only: false, version_minor: 1, keep_alive: false });
+    }
+
+    fn drive(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.local.killed.get() {
+            return Poll::Ready(());
+        }
+        self.local.touch();
+        let mut turn = TURN_REQUESTS_MAX;
+        loop {
+            if self.lingering.is_some() {
+                return self.poll_linger(cx);
+            }
+            let step = self.work(cx, &mut turn);
+            let Ok(written) = self.flush(cx) else { return Poll::Ready(()) };
+            match step {
+                Step::Yield => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Step::OutputFull if written => continue,
+                Step::Done if written => {
+                    if !self.linger {
+                        return Poll::Ready(());
+                    }
+                    self.begin_linger();
+                    continue;
+                }
+                // While a future or a stream is under way its client is watched, so that work for a client
+                // that has gone is dropped.
+                Step::Waiting if self.running.is_some() || self.streaming.is_some() => match self.receive(cx, true) {
+                    Received::Bytes => continue,
+                    Received::Nothing => {}
+                    Received::End | Received::Gone => return Poll::Ready(()),
+                },
+                Step::Input if written => match self.receive(cx, false) {
+                    Received::Bytes => continue,
+                    Received::Nothing => {}
+                    Received::End => {
+                        self.last = true;
+                        continue;
+                    }
+                    Received::Gone => return Poll::Ready(()),
+                },
+                Step::Waiting | Step::Input | Step::OutputFull | Step::Done => {}
+            }
+            // Only an event or the time can bring it further.
+            match self.expire() {
+                Expired::Nothing => {
+                    self.arm(cx);
+                    return Poll::Pending;
+                }
+                Expired::Answered => {}
+                Expired::Gone => return Poll::Ready(()),
+            }
+        }
+    }
+
+    /// Writes what there is. True if nothing is left.
+    fn flush(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+        while !self.output.is_empty() {
+            let Poll::Ready(written) = write_once(&self.socket, cx, &self.output) else {
+                if self.write_by == NEVER {
+                    self.write_by = self.local.now_millis() + self.local.limits.write_idle_millis_max;
+                    self.written_bytes = 0;
+                }
+                return Ok(false);
+            };
+            let len = written?;
+            self.output.consume(len);
+            self.written_bytes += len;
+            if self.written_bytes >= self.local.limits.progress_bytes_min {
+                self.write_by = NEVER;
+            }
+        }
+        self.output.release(&self.local.pool);
+        if self.write_by != NEVER {
+            self.write_by = NEVER;
+            // The time that the client took to read is not its idle time.
+            self.restart_idle();
+        }
+        Ok(true)
+    }
+
+    /// Reads once. `ahead` is for reading while a request is being answered: to see the end, within a limit.
+    fn receive(&mut self, cx: &mut Context<'_>, ahead: bool) -> Received {
+        if self.eof {
+            return Received::Nothing;
+        }
+        // Asked first, so that an idle connection needs no buffer to wait.
+        match self.socket.poll_read_ready(cx) {
+            Poll::Pending => return Received::Nothing,
+            Poll::Ready(Err(_)) => return Received::Gone,
+            Poll::Ready(Ok(())) => {}
+        }
+        let input = self.input.get_or_insert_with(|| self.local.pool.request(self.peer));
+        let decoder = &mut Rc::get_mut(input).expect("shared requests are replaced when they are").decoder;
+        if ahead && decoder.buffered() >= self.local.limits.pipeline_bytes_max {
+            return Received::Nothing;
+        }
+        match read_once(&self.socket, cx, decoder.space()) {
+            Poll::Pending => Received::Nothing,
+            Poll::Ready(Ok(0)) => {
+                self.eof = true;
+                Received::End
+            }
+            Poll::Ready(Ok(len)) => {
+                decoder.commit(len);
+                if self.phase == Phase::Body {
+                    self.note_body_progress(len);
+                }
+                Received::Bytes
+            }
+            Poll::Ready(Err(_)) => Received::Gone,
+        }
+    }
+
+    /// Puts the earliest deadline of this connection where the sweep looks.
+    fn arm(&mut self, cx: &Context<'_>) {
+        let mut deadline = self.write_by.min(self.work_by());
+        if self.reads_on_time() {
+            deadline = deadline.min(self.read_by);
+        }
+        if deadline != self.armed {
+            self.armed = deadline;
+            self.local.deadlines.set(self.deadline_key, deadline, cx.waker());
+        }
+    }
+
+    /// Whether the client is the one to act, so that `read_by` counts: not while answers are being made, and
+    /// not for the next request while it still reads the last answer.
+    fn reads_on_time(&self) -> bool {
+        let answering = self.running.is_some() || self.streaming.is_some() || !self.queue.is_empty();
+        let reading = matches!(self.phase, Phase::Head | Phase::Body);
+        !answering && (reading || self.output.is_empty())
+    }
+
+    /// Acts on a deadline that has passed without the event that would have moved it.
+    fn expire(&mut self) -> Expired {
+        let now = self.local.now_millis();
+        // The slot is rewritten at the next arming: the sweep clears the deadlines that it has reported.
+        if self.armed <= now {
+            self.armed = NEVER;
+        }
+        if self.write_by <= now {
+            return Expired::Gone;
+        }
+        if self.work_by() <= now {
+            self.end_work(now);
+            return Expired::Answered;
+        }
+        if self.read_by > now || !self.reads_on_time() {
+            return Expired::Nothing;
+        }
+        match self.phase {
+            Phase::Head | Phase::Body => {
+                self.fail(408);
+                Expired::Answered
+            }
+            Phase::Fresh | Phase::Idle => Expired::Gone,
+            Phase::Busy => Expired::Nothing,
+        }
+    }
+
+    fn begin_linger(&mut self) {
+        // Fails only where the client has gone already, which reading then shows.
+        let _ = SockRef::from(&*self.socket).shutdown(Shutdown::Write);
+        self.lingering = Some(self.local.limits.linger_bytes_max);
+        self.read_by = self.local.now_millis() + self.local.limits.linger_millis_max;
+        if let Some(input) = self.input.take() {
+            self.local.pool.give_request(input);
+        }
+    }
+
+    /// Throws away what the client still sends until it closes too, within limits of bytes and time.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        const WASTE_BYTES: usize = 16 * 1024;
+        let Some(left) = &mut self.lingering else { return Poll::Ready(()) };
+        let mut waste = self.local.waste.borrow_mut();
+        waste.resize(WASTE_BYTES, 0);
+        loop {
+            match read_once(&self.socket, cx, &mut waste) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(len)) if len > 0 && len <= *left => *left -= len,
+                Poll::Ready(_) => return Poll::Ready(()),
+            }
+        }
+        if self.read_by <= self.local.now_millis() {
+            return Poll::Ready(());
+        }
+        self.armed = self.read_by;
+        self.local.deadlines.set(self.deadline_key, self.read_by, cx.waker());
+        Poll::Pending
+    }
+}
+
+/// The result of reading once.
+enum Received {
+    Bytes,
+    Nothing,
+    /// The client has closed its sending direction.
+    End,
+    Gone,
+}
+
+/// What a deadline did.
+enum Expired {
+    Nothing,
+    /// There is something to send now.
+    Answered,
+    Gone,
+}
+
+impl Future for Connection {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.get_mut().drive(cx)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(input) = self.input.take() {
+            self.local.pool.give_request(input);
+        }
+        self.local.deadlines.remove(self.deadline_key);
+        // Before the socket itself is closed, see `Shared::sockets`.
+        self.local.shared.remove_socket(self.socket_key);
+        self.local.shared.count_out(self.refused);
+        if self.local.draining.get() {
+            self.local.shared.notify.notify_one();
+        }
+    }
+}

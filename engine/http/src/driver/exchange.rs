@@ -1,0 +1,293 @@
+//! Answers: from what a handler returned to bytes in the output, in the order of the requests.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use socket2::SockRef;
+
+use super::connection::{Connection, Step};
+use super::deadlines::NEVER;
+use super::output::Tail;
+use crate::answer::{Answer, Decision, LocalFuture, Ticket};
+use crate::codec::{Exchange, Rest, encode_chunk, encode_last_chunk, encode_response};
+use crate::precomputed::Precomputed;
+use crate::request::Request;
+use crate::response::{BodyError, BodyStream, Response};
+
+/// Chunks taken from one stream in one turn, so that a stream that is always ready leaves the thread to others.
+const TURN_CHUNKS_MAX: u32 = 256;
+
+/// A response that is ready to be serialised.
+pub(super) enum Reply {
+    Response(Response),
+    Precomputed(Arc<Precomputed>),
+}
+
+/// An answer that cannot be serialised yet: its own ticket or one before it is undecided, or output is full.
+pub(super) struct Queued {
+    reply: Reply,
+    ticket: Option<Ticket>,
+    exchange: Exchange,
+    /// When an undecided ticket is given up; counted from the answer.
+    by: u64,
+}
+
+/// A handler's future under way. At most one per connection: the requests behind it wait.
+pub(super) struct Running {
+    future: LocalFuture<Answer>,
+    exchange: Exchange,
+    /// Kept so that its buffer can be used again if the future has not kept it.
+    request: Option<Rc<Request>>,
+    by: u64,
+}
+
+/// A streamed body under way.
+pub(super) struct Streaming {
+    stream: Box<dyn BodyStream>,
+    chunked: bool,
+    by: u64,
+}
+
+/// How far the output side has come.
+enum Pumped {
+    /// Every answer so far is in the output.
+    All,
+    /// A stream or a ticket keeps the rest.
+    Waiting,
+    Full,
+}
+
+impl Connection {
+    /// One round: output, the running future, the next requests.
+    pub(super) fn work(&mut self, cx: &mut Context<'_>, turn: &mut u32) -> Step {
+        loop {
+            let pumped = self.pump(cx);
+            if self.running.is_some() {
+                if self.run(cx) {
+                    continue;
+                }
+                return if let Pumped::Full = pumped { Step::OutputFull } else { Step::Waiting };
+            }
+            match pumped {
+                Pumped::Full => return Step::OutputFull,
+                Pumped::All if self.last => return Step::Done,
+                Pumped::Waiting if self.last || self.streaming.is_some() => return Step::Waiting,
+                Pumped::Waiting if self.queue.len() >= self.local.limits.held_max => return Step::Waiting,
+                Pumped::All | Pumped::Waiting => {}
+            }
+            if *turn == 0 {
+                return Step::Yield;
+            }
+            if let Some(step) = self.next_request(turn) {
+                return step;
+            }
+        }
+    }
+
+    /// Takes what a handler answered.
+    pub(super) fn answer(&mut self, answer: Answer, exchange: Exchange, request: Option<Rc<Request>>) {
+        let by = self.local.now_millis() + self.local.limits.handler_millis_max;
+        let (reply, ticket) = match answer {
+            Answer::Now(response) => (Reply::Response(response), None),
+            Answer::Precomputed(response) => (Reply::Precomputed(response), None),
+            Answer::Held(response, ticket) => (Reply::Response(response), Some(ticket)),
+            Answer::Later(future) => {
+                self.running = Some(Running { future, exchange, request, by });
+                return;
+            }
+        };
+        if let Some(request) = request {
+            self.local.pool.give_request(request);
+        }
+        if ticket.is_none() && self.queue.is_empty() && self.takes_output() {
+            self.encode(reply, exchange);
+        } else {
+            self.queue.push_back(Queued { reply, ticket, exchange, by });
+        }
+    }
+
+    fn has_unread_input(&self) -> bool {
+        self.input.as_ref().is_some_and(|input| input.decoder.buffered() > 0)
+    }
+
+    fn takes_output(&self) -> bool {
+        self.streaming.is_none() && self.output.has_room(self.local.limits.out_bytes_max)
+    }
+
+    /// Serialises a reply behind everything before it.
+    #[inline]
+    fn encode(&mut self, reply: Reply, mut exchange: Exchange) {
+        let client_goes_on = exchange.keep_alive;
+        if self.local.draining.get() && exchange.keep_alive {
+            // The last answer of a worker that ends says so; those behind this one are still given.
+            let more = !self.queue.is_empty() || self.running.is_some() || self.has_unread_input();
+            exchange.keep_alive = more;
+        }
+        let date = self.local.clock.date();
+        let out = self.output.buffer(&self.local.pool);
+        let goes_on = match reply {
+            Reply::Precomputed(response) => response.encode(out, exchange, &date),
+            Reply::Response(response) => {
+                let (rest, goes_on) = encode_response(out, response, exchange, &date);
+                match rest {
+                    Rest::Nothing => {}
+                    Rest::Bytes(bytes) => self.output.set_tail(Tail::Bytes(bytes)),
+                    Rest::Shared(bytes) => self.output.set_tail(Tail::Shared(bytes)),
+                    Rest::Stream { stream, chunked } => {
+                        let by = self.local.now_millis() + self.local.limits.stream_idle_millis_max;
+                        self.streaming = Some(Streaming { stream, chunked, by });
+                    }
+                }
+                goes_on
+            }
+        };
+        if !goes_on {
+            self.last = true;
+            // Where the client did not ask for the end it may be sending its next request.
+            self.linger |= client_goes_on || self.has_unread_input();
+            // Nothing may follow a response that says it is the last.
+            self.queue.clear();
+            self.running = None;
+        }
+        self.restart_idle();
+    }
+
+    /// Moves what is decided into the output.
+    fn pump(&mut self, cx: &mut Context<'_>) -> Pumped {
+        let mut chunks = 0;
+        loop {
+            if !self.output.has_room(self.local.limits.out_bytes_max) {
+                return Pumped::Full;
+            }
+            if let Some(streaming) = &mut self.streaming {
+                if chunks == TURN_CHUNKS_MAX {
+                    cx.waker().wake_by_ref();
+                    return Pumped::Waiting;
+                }
+                chunks += 1;
+                let polled = catch_unwind(AssertUnwindSafe(|| streaming.stream.poll_chunk(cx)));
+                if self.take_chunk(polled).is_pending() {
+                    return Pumped::Waiting;
+                }
+                continue;
+            }
+            let Some(front) = self.queue.front_mut() else { return Pumped::All };
+            if let Some(ticket) = &front.ticket {
+                match ticket.poll(cx) {
+                    Poll::Pending => return Pumped::Waiting,
+                    Poll::Ready(Decision::Failed) => front.reply = Reply::Response(self.local.handler().error(500)),
+                    Poll::Ready(_) => {}
+                }
+            }
+            if let Some(queued) = self.queue.pop_front() {
+                self.encode(queued.reply, queued.exchange);
+            }
+        }
+    }
+
+    /// Frames what a stream gave, or ends the connection where it failed.
+    fn take_chunk(&mut self, polled: std::thread::Result<Poll<Option<Result<Vec<u8>, BodyError>>>>) -> Poll<()> {
+        let chunked = self.streaming.as_ref().is_some_and(|streaming| streaming.chunked);
+        match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(Some(Ok(chunk)))) => {
+                let out = self.output.buffer(&self.local.pool);
+                if chunked {
+                    encode_chunk(out, &chunk);
+                } else {
+                    out.extend_from_slice(&chunk);
+                }
+                let by = self.local.now_millis() + self.local.limits.stream_idle_millis_max;
+                if let Some(streaming) = &mut self.streaming {
+                    streaming.by = by;
+                }
+                return Poll::Ready(());
+            }
+            Ok(Poll::Ready(None)) => {
+                if chunked {
+                    encode_last_chunk(self.output.buffer(&self.local.pool));
+                }
+                self.streaming = None;
+                self.restart_idle();
+                return Poll::Ready(());
+            }
+            Ok(Poll::Ready(Some(Err(_)))) => {}
+            Err(panic) => self.local.handler().panicked(panic_text(&*panic)),
+        }
+        self.abort_stream();
+        Poll::Ready(())
+    }
+
+    /// Ends the connection after what is in the output, so that the client sees that the body is not whole.
+    /// Without a final chunk it does; a body that only the connection's end delimits needs a reset instead of
+    /// an orderly end.
+    fn abort_stream(&mut self) {
+        self.last = true;
+        self.linger = false;
+        self.queue.clear();
+        self.running = None;
+        if self.streaming.take().is_some_and(|streaming| !streaming.chunked) {
+            // Fails only on a socket that is closed already.
+            let _ = SockRef::from(&*self.socket).set_linger(Some(Duration::ZERO));
+        }
+    }
+
+    /// Polls the handler's future. True if it has answered.
+    fn run(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(running) = &mut self.running else { return false };
+        let answer = match catch_unwind(AssertUnwindSafe(|| running.future.as_mut().poll(cx))) {
+            Ok(Poll::Pending) => return false,
+            Ok(Poll::Ready(answer)) => answer,
+            Err(panic) => {
+                let handler = self.local.handler();
+                handler.panicked(panic_text(&*panic));
+                Answer::Now(handler.error(500))
+            }
+        };
+        if let Some(Running { future, exchange, request, .. }) = self.running.take() {
+            drop(future);
+            self.answer(answer, exchange, request);
+        }
+        true
+    }
+
+    /// When what is being waited for here counts as too late.
+    pub(super) fn work_by(&self) -> u64 {
+        let running = self.running.as_ref().map_or(NEVER, |running| running.by);
+        let streaming = self.streaming.as_ref().map_or(NEVER, |streaming| streaming.by);
+        let held = self.queue.front().filter(|front| front.ticket.is_some()).map_or(NEVER, |front| front.by);
+        // A stream that waits for its client is the client's matter, see `write_by`.
+        let streaming = if self.output.is_empty() { streaming } else { NEVER };
+        running.min(streaming).min(held)
+    }
+
+    /// Ends what is too late: with 504 where nothing has been sent yet, else with the connection.
+    pub(super) fn end_work(&mut self, now: u64) {
+        if self.running.as_ref().is_some_and(|running| running.by <= now)
+            && let Some(Running { future, exchange, request, .. }) = self.running.take()
+        {
+            drop(future);
+            let response = self.local.handler().error(504);
+            self.answer(Answer::Now(response), exchange, request);
+            return;
+        }
+        if let Some(front) = self.queue.front_mut()
+            && front.ticket.is_some()
+            && front.by <= now
+        {
+            front.reply = Reply::Response(self.local.handler().error(504));
+            front.ticket = None;
+            return;
+        }
+        self.abort_stream();
+    }
+}
+
+/// The message of a panic, where it has one.
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no message)")
+}

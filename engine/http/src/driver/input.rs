@@ -1,0 +1,166 @@
+//! Requests: what the decoder finds in the bytes received, and how it reaches the handler.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use super::connection::{Connection, Phase, Step};
+use super::deadlines::NEVER;
+use super::exchange::panic_text;
+use crate::answer::Answer;
+use crate::codec::{CONTINUE, Event, Exchange, Wait};
+use crate::response::Response;
+
+/// How long a connection without a request in hand is kept while its worker ends.
+const DRAIN_MILLIS_MAX: u64 = 50;
+
+/// How faults before the end of a head are answered.
+const UNKNOWN: Exchange = Exchange { head_only: false, version_minor: 1, keep_alive: false };
+
+impl Connection {
+    /// Takes the next request out of the bytes in hand. `None` if there may be more to do at once.
+    pub(super) fn next_request(&mut self, turn: &mut u32) -> Option<Step> {
+        let Some(input) = &mut self.input else { return Some(self.wait_for(Wait::Nothing)) };
+        let request = Rc::get_mut(input).expect("shared requests are replaced when they are");
+        match request.decoder.next(&self.local.limits) {
+            Event::Incomplete(wait) => return Some(self.wait_for(wait)),
+            Event::Fault(fault) => self.fail(fault.status),
+            Event::Head => {
+                let asks = request.decoder.head().expects_continue && !request.decoder.has_body_bytes();
+                if asks && !self.queue.is_empty() {
+                    // The 100 must not overtake answers that are held, so the body waits for them.
+                    return Some(Step::Waiting);
+                }
+                let general = self.local.limits.body_bytes_max;
+                let body_bytes_max = self.local.handler().body_bytes_max(request).unwrap_or(general);
+                match request.decoder.accept_body(body_bytes_max) {
+                    Err(fault) => self.fail(fault.status),
+                    Ok(()) if asks => self.output.buffer(&self.local.pool).extend_from_slice(CONTINUE),
+                    Ok(()) => {}
+                }
+            }
+            Event::Request => {
+                *turn -= 1;
+                self.dispatch();
+            }
+        }
+        None
+    }
+
+    /// Has the whole request in hand answered.
+    fn dispatch(&mut self) {
+        self.phase = Phase::Busy;
+        self.read_by = NEVER;
+        self.local.shared.count_request();
+        let Some(request) = self.input.take() else { return };
+        let exchange = request.exchange();
+        self.last |= !exchange.keep_alive;
+        let handler = self.local.handler();
+        let answer = match catch_unwind(AssertUnwindSafe(|| handler.handle(&request))) {
+            Ok(answer) => answer,
+            Err(panic) => {
+                handler.panicked(panic_text(&*panic));
+                Answer::Now(handler.error(500))
+            }
+        };
+        let request = self.leave(request, matches!(answer, Answer::Later(_)));
+        self.answer(answer, exchange, request);
+    }
+
+    /// Goes to the bytes behind an answered request: in the same buffer, or in another one where the request
+    /// is still needed. Returns it in that case.
+    fn leave(&mut self, mut request: Rc<crate::Request>, needed: bool) -> Option<Rc<crate::Request>> {
+        if !needed && let Some(inner) = Rc::get_mut(&mut request) {
+            inner.decoder.advance();
+            self.input = Some(request);
+            return None;
+        }
+        let rest = request.decoder.rest();
+        if !rest.is_empty() {
+            let mut input = self.local.pool.request(self.peer);
+            if let Some(inner) = Rc::get_mut(&mut input) {
+                inner.decoder.feed(rest);
+            }
+            self.input = Some(input);
+        }
+        Some(request)
+    }
+
+    /// Notes what is awaited from the client, and until when.
+    fn wait_for(&mut self, wait: Wait) -> Step {
+        let now = self.local.now_millis();
+        let limits = &self.local.limits;
+        match wait {
+            Wait::Nothing => {
+                if self.phase != Phase::Fresh && self.phase != Phase::Idle {
+                    self.phase = Phase::Idle;
+                    self.read_by = now + limits.idle_millis_max;
+                }
+                self.release_input();
+                if self.local.draining.get() {
+                    // Only a request that is on its way already is still taken.
+                    self.read_by = self.read_by.min(now + DRAIN_MILLIS_MAX);
+                }
+            }
+            Wait::Head => {
+                if self.phase != Phase::Head {
+                    self.phase = Phase::Head;
+                    self.read_by = now + limits.head_millis_max;
+                }
+            }
+            Wait::Body => {
+                if self.phase != Phase::Body {
+                    self.phase = Phase::Body;
+                    self.read_by = now + limits.body_idle_millis_max;
+                    self.progress_bytes = 0;
+                }
+            }
+        }
+        Step::Input
+    }
+
+    /// A connection without a request in hand owns no buffer.
+    fn release_input(&mut self) {
+        if self.input.as_ref().is_some_and(|input| input.decoder.is_clear())
+            && let Some(input) = self.input.take()
+        {
+            self.local.pool.give_request(input);
+        }
+    }
+
+    /// Idle time begins (again) now.
+    pub(super) fn restart_idle(&mut self) {
+        if self.phase == Phase::Idle && !self.local.draining.get() {
+            self.read_by = self.local.now_millis() + self.local.limits.idle_millis_max;
+        }
+    }
+
+    pub(super) fn note_body_progress(&mut self, bytes: usize) {
+        self.progress_bytes += bytes;
+        if self.progress_bytes >= self.local.limits.progress_bytes_min {
+            self.progress_bytes = 0;
+            self.read_by = self.local.now_millis() + self.local.limits.body_idle_millis_max;
+        }
+    }
+
+    /// Answers a request that cannot be read to its end, behind all answers that are due, and closes then.
+    pub(super) fn fail(&mut self, status: u16) {
+        let exchange = match self.input.as_ref().filter(|input| input.decoder.has_head()) {
+            Some(request) => Exchange { keep_alive: false, ..request.exchange() },
+            None => UNKNOWN,
+        };
+        let response = self.local.handler().error(status);
+        self.end_with(response, exchange);
+    }
+
+    /// Makes this the connection's last answer; what else the client sends is not looked at.
+    pub(super) fn end_with(&mut self, response: Response, exchange: Exchange) {
+        self.last = true;
+        self.linger = true;
+        self.phase = Phase::Busy;
+        self.read_by = NEVER;
+        if let Some(input) = self.input.take() {
+            self.local.pool.give_request(input);
+        }
+        self.answer(Answer::Now(response), exchange, None);
+    }
+}

@@ -1,0 +1,114 @@
+//! What the connections of one worker share on its thread: limits, handler, clock, deadlines, buffers.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use super::clock::Clock;
+use super::deadlines::Deadlines;
+use super::pool::Pool;
+use super::shared::Shared;
+use crate::answer::{Handler, HandlerSlot};
+use crate::limits::Limits;
+
+/// The time between two ticks of a worker that has something to do. Deadlines are that coarse.
+const TICK_MILLIS: u64 = 20;
+
+/// A worker without events for so many ticks stops ticking until there are any, so that an idle process
+/// sleeps. It still wakes for the earliest deadline.
+const QUIET_TICKS_MAX: u32 = 3;
+
+/// The longest sleep of a calm worker.
+const CALM_MILLIS_MAX: u64 = 60_000;
+
+pub(super) struct Local {
+    pub(super) limits: Arc<Limits>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) handlers: HandlerSlot,
+    pub(super) clock: Clock,
+    pub(super) deadlines: Deadlines,
+    pub(super) pool: Pool,
+    /// Where bytes go that nobody reads any more.
+    pub(super) waste: RefCell<Vec<u8>>,
+    /// The worker is about to end: no connection is kept alive after its answer.
+    pub(super) draining: Cell<bool>,
+    /// The worker ends now: connections end where they are.
+    pub(super) killed: Cell<bool>,
+    /// Whether a connection has run since the last tick, and how many ticks ago one has.
+    active: Cell<bool>,
+    quiet_ticks: Cell<u32>,
+    calm: Cell<bool>,
+}
+
+impl Local {
+    pub(super) fn new(limits: Arc<Limits>, shared: Arc<Shared>, handlers: HandlerSlot) -> Local {
+        Local {
+            limits,
+            shared,
+            handlers,
+            clock: Clock::new(),
+            deadlines: Deadlines::new(),
+            pool: Pool::default(),
+            waste: RefCell::new(Vec::new()),
+            draining: Cell::new(false),
+            killed: Cell::new(false),
+            active: Cell::new(false),
+            quiet_ticks: Cell::new(0),
+            calm: Cell::new(false),
+        }
+    }
+
+    /// The handler for the next request.
+    pub(super) fn handler(&self) -> Rc<dyn Handler> {
+        self.handlers.current()
+    }
+
+    pub(super) fn now_millis(&self) -> u64 {
+        self.clock.now_millis()
+    }
+
+    /// Called whenever a connection runs: the clock is never older than one tick there.
+    #[inline]
+    pub(super) fn touch(&self) {
+        self.active.set(true);
+        if self.calm.get() {
+            self.leave_calm();
+            // The loop sleeps for long; it must begin to tick.
+            self.shared.notify.notify_one();
+        }
+    }
+
+    fn leave_calm(&self) {
+        self.calm.set(false);
+        self.quiet_ticks.set(0);
+        let now = self.clock.update(true);
+        self.shared.ticked_millis.store(now, Relaxed);
+        self.shared.calm.store(false, Relaxed);
+    }
+
+    /// One tick: reads the clock, shows that the worker is alive, wakes connections whose time is up.
+    /// Returns how long to sleep until the next.
+    pub(super) fn tick(&self) -> Duration {
+        if self.calm.get() {
+            self.leave_calm();
+        } else {
+            let now = self.clock.update(false);
+            self.shared.ticked_millis.store(now, Relaxed);
+        }
+        self.deadlines.sweep(self.now_millis());
+        if self.active.replace(false) || self.draining.get() {
+            self.quiet_ticks.set(0);
+        } else {
+            self.quiet_ticks.set(self.quiet_ticks.get() + 1);
+        }
+        let until_deadline = self.deadlines.earliest().saturating_sub(self.now_millis());
+        if self.quiet_ticks.get() < QUIET_TICKS_MAX || until_deadline <= TICK_MILLIS {
+            return Duration::from_millis(TICK_MILLIS);
+        }
+        self.calm.set(true);
+        self.shared.calm.store(true, Relaxed);
+        Duration::from_millis(until_deadline.min(CALM_MILLIS_MAX))
+    }
+}

@@ -1,0 +1,20 @@
+//! The driver: sockets, time and memory around the codec, on a tokio current-thread runtime.
+//!
+//! [`worker::Worker`] runs one thread's connections; [`connection::Connection`] is one connection as a single
+//! hand-written future, so that an idle one costs its state and nothing else. What they share on the thread
+//! is in [`local::Local`], what other threads may touch in [`shared::Shared`].
+
+mod clock;
+mod connection;
+mod deadlines;
+mod exchange;
+mod input;
+mod local;
+mod output;
+mod pool;
+mod readiness;
+mod shared;
+mod worker;
+
+pub use shared::WorkerHandle;
+pub use worker::{Worker, worker};

@@ -1,0 +1,101 @@
+//! Bytes on their way to the client: a buffer of serialised responses, and behind it at most one large body
+//! that is sent from where it is.
+
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+
+use socket2::Socket;
+
+use super::pool::Pool;
+
+#[derive(Default)]
+pub(super) struct Output {
+    buffer: Vec<u8>,
+    sent: usize,
+    tail: Option<Tail>,
+    tail_sent: usize,
+}
+
+pub(super) enum Tail {
+    Bytes(Vec<u8>),
+    Shared(Arc<[u8]>),
+}
+
+impl Tail {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Tail::Bytes(bytes) => bytes,
+            Tail::Shared(bytes) => bytes,
+        }
+    }
+}
+
+impl Output {
+    pub(super) fn is_empty(&self) -> bool {
+        self.sent == self.buffer.len() && self.tail.is_none()
+    }
+
+    /// Bytes that wait in the buffer.
+    pub(super) fn pending(&self) -> usize {
+        self.buffer.len() - self.sent
+    }
+
+    /// Whether more may be appended: nothing can go behind a large body, and the buffer has its limit.
+    pub(super) fn has_room(&self, out_bytes_max: usize) -> bool {
+        self.tail.is_none() && self.pending() < out_bytes_max
+    }
+
+    /// The buffer to append to.
+    pub(super) fn buffer(&mut self, pool: &Pool) -> &mut Vec<u8> {
+        debug_assert!(self.tail.is_none());
+        if self.buffer.capacity() == 0 {
+            self.buffer = pool.output();
+        } else if self.sent > 0 && self.sent >= self.buffer.len() / 2 {
+            // A slow reader of an endless stream must not make the buffer grow without end.
+            self.buffer.drain(..self.sent);
+            self.sent = 0;
+        }
+        &mut self.buffer
+    }
+
+    pub(super) fn set_tail(&mut self, tail: Tail) {
+        self.tail = Some(tail);
+        self.tail_sent = 0;
+    }
+
+    /// Bytes that wait, the large body included.
+    pub(super) fn len(&self) -> usize {
+        self.pending() + self.tail.as_ref().map_or(0, |tail| tail.bytes().len() - self.tail_sent)
+    }
+
+    /// One write of as much as the socket takes. A client that has gone is an error, not a SIGPIPE.
+    pub(super) fn write(&self, socket: &Socket) -> io::Result<usize> {
+        let first = &self.buffer[self.sent..];
+        let Some(tail) = &self.tail else { return socket.send_with_flags(first, libc::MSG_NOSIGNAL) };
+        let second = &tail.bytes()[self.tail_sent..];
+        let slices = [IoSlice::new(first), IoSlice::new(second)];
+        let slices = if first.is_empty() { &slices[1..] } else { &slices[..] };
+        socket.send_vectored_with_flags(slices, libc::MSG_NOSIGNAL)
+    }
+
+    /// Takes note that `len` bytes were written.
+    pub(super) fn consume(&mut self, len: usize) {
+        let of_buffer = len.min(self.pending());
+        self.sent += of_buffer;
+        if let Some(tail) = &self.tail {
+            self.tail_sent += len - of_buffer;
+            if self.tail_sent == tail.bytes().len() {
+                self.tail = None;
+            }
+        }
+    }
+
+    /// Gives the buffer away when everything has been sent.
+    pub(super) fn release(&mut self, pool: &Pool) {
+        debug_assert!(self.is_empty());
+        self.sent = 0;
+        if self.buffer.capacity() > 0 {
+            pool.give_output(std::mem::take(&mut self.buffer));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A worker: one thread's share of all connections.
+
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::connection::Connection;
+use super::local::Local;
+use super::shared::{Incoming, Shared, WorkerHandle};
+use crate::answer::HandlerSlot;
+use crate::limits::Limits;
+
+/// A worker before it runs, and the handle by which other threads use it.
+pub fn worker(limits: Arc<Limits>) -> (WorkerHandle, Worker) {
+    let shared = Arc::new(Shared::new());
+    (WorkerHandle(shared.clone()), Worker { limits, shared })
+}
+
+/// Serves the sockets that its [`WorkerHandle`] is given. See [`Worker::run`].
+#[derive(Debug)]
+pub struct Worker {
+    limits: Arc<Limits>,
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Shared")
+    }
+}
+
+impl Drop for Worker {
+    /// However the worker ends, no socket is left waiting for it.
+    fn drop(&mut self) {
+        self.shared.close_inbox();
+    }
+}
+
+impl Worker {
+    /// Serves until [`WorkerHandle::shutdown`] has been carried out or [`WorkerHandle::abandon`] noticed. It must
+    /// be polled inside a tokio `LocalSet` on a current-thread runtime with I/O and time enabled.
+    ///
+    /// `handler` is an `Rc` of the handler, or a [`HandlerSlot`] of which the caller keeps a clone in order to
+    /// replace the handler later.
+    pub async fn run(self, handler: impl Into<HandlerSlot>) {
+        let local = Rc::new(Local::new(self.limits.clone(), self.shared.clone(), handler.into()));
+        let mut sleep = pin!(tokio::time::sleep(local.tick()));
+        let mut end_by = None;
+        loop {
+            tokio::select! {
+                biased;
+                () = self.shared.notify.notified() => {}
+                () = &mut sleep => {}
+            }
+            let pause = local.tick();
+            self.take_sockets(&local);
+            if self.shared.abandoned.load(Relaxed) {
+                kill(&local);
+            } else if self.shared.shutdown.load(Relaxed) {
+                let now = local.now_millis();
+                let end_by = *end_by.get_or_insert_with(|| {
+                    local.draining.set(true);
+                    local.deadlines.wake_all();
+                    now + self.limits.shutdown_millis_max
+                });
+                if now >= end_by {
+                    kill(&local);
+                }
+            }
+            if (local.draining.get() || local.killed.get()) && local.deadlines.len() == 0 {
+                return;
+            }
+            sleep.as_mut().reset(tokio::time::Instant::now() + pause);
+        }
+    }
+
+    fn take_sockets(&self, local: &Rc<Local>) {
+        for incoming in self.shared.take_inbox() {
+            let (socket, refused) = match incoming {
+                Incoming::Served(socket) => (socket, false),
+                Incoming::Refused(socket) => (socket, true),
+            };
+            match Connection::new(socket, local.clone(), refused) {
+                Ok(connection) => drop(tokio::task::spawn_local(connection)),
+                // The client has gone already, or the system is out of memory for it; either way it is closed.
+                Err(_) => self.shared.count_out(refused),
+            }
+        }
+    }
+}
+
+/// Every connection ends at its next turn, which is now.
+fn kill(local: &Local) {
+    local.draining.set(true);
+    local.killed.set(true);
+    local.deadlines.wake_all();
+}

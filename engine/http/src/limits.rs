@@ -1,0 +1,163 @@
+//! Every limit of the HTTP engine, in one place, each with its unit in its name.
+//!
+//! Nothing in the engine waits or grows without one of these. All can be set; [`Limits::check`] says in
+//! one line what is wrong with a set of values before anything is started with it.
+
+/// More header fields than this cannot be configured: the parser keeps that many on the stack.
+pub(crate) const HEADERS_CEILING: usize = 256;
+
+/// The largest settable [`Limits::head_bytes_max`].
+pub(crate) const HEAD_BYTES_CEILING: usize = 1 << 20;
+
+/// Space in a request line for what is not the target: method, two spaces, version.
+pub(crate) const REQUEST_LINE_SLACK_BYTES: usize = 64;
+
+/// What one client, one connection and one worker may use. `Default` is what `sampan run` starts with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Request line and all field lines together; more is 431.
+    pub head_bytes_max: usize,
+    /// The request target; more is 414.
+    pub target_bytes_max: usize,
+    /// Field lines in one head, and again in one trailer section; more is 431.
+    pub headers_max: usize,
+    /// Body after removal of the chunked coding; more is 413. A route may have its own limit, see
+    /// [`Handler::body_bytes_max`](crate::Handler::body_bytes_max).
+    pub body_bytes_max: usize,
+    /// All chunk extensions of one body together; more is 400.
+    pub chunk_ext_bytes_max: usize,
+    /// The trailer section of one chunked body; more is 431.
+    pub trailer_bytes_max: usize,
+
+    /// From the first byte of a head (or from connecting, if none comes) to its end; later is 408,
+    /// or a silent close where not one byte has come.
+    pub head_millis_max: u64,
+    /// Between two moments of progress while a body is read; longer is 408.
+    pub body_idle_millis_max: u64,
+    /// Between two moments of progress while output waits for the client; longer ends the connection.
+    pub write_idle_millis_max: u64,
+    /// What counts as progress for the two limits above: at least so many bytes (or all that is left),
+    /// so that one byte now and then does not hold a connection for ever.
+    pub progress_bytes_min: usize,
+    /// A keep-alive connection without a request; longer closes it silently.
+    pub idle_millis_max: u64,
+    /// From the call of the handler to its answer, and from a held answer to its release; longer is 504.
+    pub handler_millis_max: u64,
+    /// Between two chunks of a streamed response; longer aborts the response.
+    pub stream_idle_millis_max: u64,
+
+    /// Open connections of the whole process; one more is answered 503 and closed.
+    pub connections_max: usize,
+    /// Connections over `connections_max` that are being answered 503 at one time; one more is closed unanswered.
+    pub refused_max: usize,
+    /// The `Retry-After` of that 503, in seconds.
+    pub retry_after_seconds: u32,
+    /// Connections that the kernel queues before they are accepted.
+    pub backlog_max: i32,
+
+    /// Bytes read ahead while a handler works on an earlier request of the connection.
+    pub pipeline_bytes_max: usize,
+    /// Unsent output above which a connection's further requests and chunks wait.
+    pub out_bytes_max: usize,
+    /// Answers that one connection keeps behind an undecided ticket.
+    pub held_max: usize,
+
+    /// How long a connection that ends in an error keeps reading, so that the client can read the answer.
+    pub linger_millis_max: u64,
+    /// How many bytes it throws away in that time.
+    pub linger_bytes_max: usize,
+    /// How long a shutdown waits for requests in flight.
+    pub shutdown_millis_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            head_bytes_max: 16 * 1024,
+            target_bytes_max: 8 * 1024,
+            headers_max: 100,
+            body_bytes_max: 1024 * 1024,
+            chunk_ext_bytes_max: 4 * 1024,
+            trailer_bytes_max: 8 * 1024,
+            head_millis_max: 10_000,
+            body_idle_millis_max: 30_000,
+            write_idle_millis_max: 30_000,
+            progress_bytes_min: 1024,
+            idle_millis_max: 75_000,
+            handler_millis_max: 30_000,
+            stream_idle_millis_max: 300_000,
+            connections_max: 16_384,
+            refused_max: 256,
+            retry_after_seconds: 1,
+            backlog_max: 4096,
+            pipeline_bytes_max: 64 * 1024,
+            out_bytes_max: 256 * 1024,
+            held_max: 64,
+            linger_millis_max: 2_000,
+            linger_bytes_max: 1024 * 1024,
+            shutdown_millis_max: 10_000,
+        }
+    }
+}
+
+impl Limits {
+    /// Whether the engine can run with these values.
+    ///
+    /// # Errors
+    /// One line that names the first limit that is out of range and the range.
+    pub fn check(&self) -> Result<(), String> {
+        let sizes = [
+            ("head_bytes_max", self.head_bytes_max, 128, HEAD_BYTES_CEILING),
+            ("target_bytes_max", self.target_bytes_max, 1, self.head_bytes_max),
+            ("headers_max", self.headers_max, 1, HEADERS_CEILING),
+            ("body_bytes_max", self.body_bytes_max, 0, usize::MAX / 4),
+            ("connections_max", self.connections_max, 1, 10_000_000),
+            ("pipeline_bytes_max", self.pipeline_bytes_max, 1, 1 << 30),
+            ("out_bytes_max", self.out_bytes_max, 1, 1 << 30),
+            ("held_max", self.held_max, 1, 1 << 20),
+            ("progress_bytes_min", self.progress_bytes_min, 1, 1 << 20),
+        ];
+        for (name, value, least, most) in sizes {
+            if !(least..=most).contains(&value) {
+                return Err(format!("{name} is {value}; it must be {least} to {most}"));
+            }
+        }
+        let times = [
+            ("head_millis_max", self.head_millis_max),
+            ("body_idle_millis_max", self.body_idle_millis_max),
+            ("write_idle_millis_max", self.write_idle_millis_max),
+            ("idle_millis_max", self.idle_millis_max),
+            ("handler_millis_max", self.handler_millis_max),
+            ("stream_idle_millis_max", self.stream_idle_millis_max),
+            ("linger_millis_max", self.linger_millis_max),
+            ("shutdown_millis_max", self.shutdown_millis_max),
+        ];
+        // A year: far below where adding it to a clock could overflow, far above any use.
+        const YEAR_MILLIS: u64 = 365 * 24 * 3600 * 1000;
+        for (name, value) in times {
+            if !(1..=YEAR_MILLIS).contains(&value) {
+                return Err(format!("{name} is {value}; it must be 1 to {YEAR_MILLIS} milliseconds"));
+            }
+        }
+        if self.backlog_max < 1 {
+            return Err(format!("backlog_max is {}; it must be at least 1", self.backlog_max));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_in_range_and_a_bad_value_is_named() {
+        Limits::default().check().unwrap();
+        let bad = Limits { headers_max: 1000, ..Limits::default() };
+        assert_eq!(bad.check().unwrap_err(), "headers_max is 1000; it must be 1 to 256");
+        let bad = Limits { idle_millis_max: 0, ..Limits::default() };
+        assert!(bad.check().unwrap_err().starts_with("idle_millis_max is 0;"));
+        let bad = Limits { target_bytes_max: 20_000, ..Limits::default() };
+        assert!(bad.check().unwrap_err().contains("1 to 16384"));
+    }
+}

@@ -1,0 +1,160 @@
+//! One whole request, as a handler sees it: views into the bytes as they were received.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::rc::Rc;
+
+use crate::Method;
+use crate::codec::{Decoder, Event, Exchange, Fault};
+use crate::limits::Limits;
+
+/// A request with head and body. Nothing is copied out of the receive buffer, which it owns; lookups walk it.
+///
+/// Handlers get `&Rc<Request>`. One that needs the request after its call has returned keeps a clone; the
+/// connection then receives into another buffer. Where no clone was kept the buffer is used again.
+pub struct Request {
+    pub(crate) decoder: Decoder,
+    peer: SocketAddr,
+}
+
+impl Request {
+    pub(crate) fn empty(peer: SocketAddr) -> Request {
+        Request { decoder: Decoder::new(), peer }
+    }
+
+    pub(crate) fn set_peer(&mut self, peer: SocketAddr) {
+        self.peer = peer;
+    }
+
+    /// A request made of bytes, as if they had come from 127.0.0.1: for tests of handlers.
+    ///
+    /// # Errors
+    /// The fault that a client would be answered with; 400 also for bytes that end too early.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Rc<Request>, Fault> {
+        Request::from_bytes_and_peer(bytes, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+    }
+
+    /// As [`Request::from_bytes`], from a client of this address.
+    ///
+    /// # Errors
+    /// As [`Request::from_bytes`].
+    pub fn from_bytes_and_peer(bytes: &[u8], peer: SocketAddr) -> Result<Rc<Request>, Fault> {
+        let limits = Limits::default();
+        let mut request = Request::empty(peer);
+        request.decoder.feed(bytes);
+        loop {
+            match request.decoder.next(&limits) {
+                Event::Request => return Ok(Rc::new(request)),
+                Event::Head => request.decoder.accept_body(limits.body_bytes_max)?,
+                Event::Fault(fault) => return Err(fault),
+                Event::Incomplete(_) => return Err(Fault { status: 400, reason: "incomplete request" }),
+            }
+        }
+    }
+
+    /// The method.
+    pub fn method(&self) -> Method {
+        self.decoder.head().method.unwrap_or(Method::Other)
+    }
+
+    /// The method as sent.
+    pub fn method_str(&self) -> &str {
+        match self.method().name() {
+            Some(name) => name,
+            None => text(self.decoder.head().method_text.of(self.decoder.head_bytes())),
+        }
+    }
+
+    /// The whole request target as sent (RFC 9112 section 3.2).
+    pub fn target(&self) -> &str {
+        text(self.decoder.head().target.of(self.decoder.head_bytes()))
+    }
+
+    /// The path, still percent-encoded: it begins with `/`, or is `*` (OPTIONS only).
+    #[inline]
+    pub fn path(&self) -> &str {
+        match self.decoder.head().path.of(self.decoder.head_bytes()) {
+            b"" => "/",
+            path => text(path),
+        }
+    }
+
+    /// What follows the first `?` of the target, still percent-encoded.
+    pub fn query(&self) -> Option<&str> {
+        self.decoder.head().query.map(|query| text(query.of(self.decoder.head_bytes())))
+    }
+
+    /// The authority that the client asked: of an absolute-form target, else of the Host field. `None` only
+    /// for HTTP/1.0 requests.
+    pub fn host(&self) -> Option<&str> {
+        self.decoder.head().authority.map(|authority| text(authority.of(self.decoder.head_bytes())))
+    }
+
+    /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+    pub fn version_minor(&self) -> u8 {
+        self.decoder.head().version_minor
+    }
+
+    /// The value of the first field of this name, whatever its case.
+    pub fn header(&self, name: &str) -> Option<&[u8]> {
+        let bytes = self.decoder.head_bytes();
+        let fields = &self.decoder.head().fields;
+        fields.iter().find(|field| field.name.of(bytes).eq_ignore_ascii_case(name.as_bytes())).map(|field| field.value.of(bytes))
+    }
+
+    /// All fields in order, names as sent. Trailers are not among them.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let bytes = self.decoder.head_bytes();
+        self.decoder.head().fields.iter().map(move |field| (text(field.name.of(bytes)), field.value.of(bytes)))
+    }
+
+    /// The body without its coding; empty where there is none.
+    pub fn body(&self) -> &[u8] {
+        self.decoder.body()
+    }
+
+    /// The other end of the connection, which may be a proxy.
+    pub fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    pub(crate) fn exchange(&self) -> Exchange {
+        let head = self.decoder.head();
+        Exchange { head_only: head.method == Some(Method::Head), version_minor: head.version_minor, keep_alive: head.keep_alive }
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").field("method", &self.method_str()).field("target", &self.target()).field("peer", &self.peer).finish_non_exhaustive()
+    }
+}
+
+/// Tokens are ASCII and targets were checked by the codec, so nothing is lost here.
+#[inline]
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn views() {
+        let request = Request::from_bytes(
+            b"PURGE http://other:81/a%20b?x=1 HTTP/1.1\r\nHost: h\r\nX-A:\t one \r\nx-a: two\r\nEmpty:\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
+        )
+        .unwrap();
+        assert_eq!((request.method(), request.method_str()), (Method::Other, "PURGE"));
+        assert_eq!((request.path(), request.query(), request.host()), ("/a%20b", Some("x=1"), Some("other:81")));
+        assert_eq!(request.target(), "http://other:81/a%20b?x=1");
+        assert_eq!(request.header("X-a"), Some(&b"one"[..]));
+        assert_eq!(request.header("empty"), Some(&b""[..]));
+        assert_eq!(request.header("none"), None);
+        assert_eq!(request.headers().count(), 5);
+        assert_eq!(request.body(), b"abc");
+        assert_eq!(Request::from_bytes(b"GET / HTTP/1.1\r\nHost: h\r\n").unwrap_err().status, 400);
+        assert_eq!(Request::from_bytes(b"GET http://h HTTP/1.0\r\n\r\n").unwrap().path(), "/");
+    }
+}

@@ -1,0 +1,359 @@
+//! Responses as a handler makes them: a status, validated field lines, a body.
+
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use crate::codec::{is_field_value, is_token};
+
+/// A response that has not been sent. Framing, `Date` and `Connection` are the engine's, see [`Response::header`].
+pub struct Response {
+    status: u16,
+    fields: Vec<u8>,
+    content_type: Option<&'static str>,
+    /// What `fields` has, so that sending needs no search.
+    has_content_type: bool,
+    has_date: bool,
+    close: bool,
+    declared_length: Option<u64>,
+    body: Body,
+}
+
+/// What follows the head.
+#[derive(Default)]
+pub enum Body {
+    /// Nothing.
+    #[default]
+    Empty,
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// These bytes, which others use as well; never copied when they are many.
+    Shared(Arc<[u8]>),
+    /// Pieces as they become ready: chunked for HTTP/1.1 clients, up to the connection's end for 1.0 clients.
+    Stream(Box<dyn BodyStream>),
+}
+
+/// The source of a streamed body. It is dropped when the client goes away.
+pub trait BodyStream {
+    /// The next piece, or `None` at the end. An empty piece is skipped. After an error or the end it is not
+    /// asked again; an error aborts the connection without a final chunk, so that the client can tell.
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>>;
+}
+
+/// Why a streamed body cannot be finished. Its text is for the source's own log; nothing of it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BodyError(pub String);
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "response body failed: {}", self.0)
+    }
+}
+
+impl std::error::Error for BodyError {}
+
+/// Why a header was not set. Nothing of it is in the response then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeaderError {
+    /// The name is empty or has a byte that no token has (RFC 9110 section 5.6.2).
+    InvalidName,
+    /// The value has a control byte: CR, LF, NUL or any other but HTAB.
+    InvalidValue,
+    /// A `Content-Length` that is not a number.
+    InvalidLength,
+}
+
+impl fmt::Display for HeaderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            HeaderError::InvalidName => "invalid header name: it must be a token such as X-Name",
+            HeaderError::InvalidValue => "invalid header value: it contains a control byte such as CR, LF or NUL",
+            HeaderError::InvalidLength => "invalid Content-Length: it must be a number of bytes",
+        })
+    }
+}
+
+impl std::error::Error for HeaderError {}
+
+/// The parts that the encoder writes.
+pub(crate) struct ResponseParts {
+    pub(crate) status: u16,
+    pub(crate) fields: Vec<u8>,
+    pub(crate) content_type: Option<&'static str>,
+    pub(crate) has_content_type: bool,
+    pub(crate) has_date: bool,
+    pub(crate) close: bool,
+    pub(crate) declared_length: Option<u64>,
+}
+
+impl Response {
+    /// An empty response. `status` is a final one, 200 to 999; anything else becomes 500.
+    pub fn new(status: u16) -> Response {
+        Response {
+            status: final_status(status),
+            fields: Vec::new(),
+            content_type: None,
+            has_content_type: false,
+            has_date: false,
+            close: false,
+            declared_length: None,
+            body: Body::Empty,
+        }
+    }
+
+    /// The status code.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Changes the status, under the rule of [`Response::new`].
+    pub fn set_status(&mut self, status: u16) {
+        self.status = final_status(status);
+    }
+
+    /// Adds a header; one of the same name stays. What the engine itself decides is taken as follows:
+    ///
+    /// - `Content-Length` is computed from the body. A given value is used only for an answer to HEAD whose
+    ///   body is empty; else it is ignored.
+    /// - `Connection: close` ends the connection after this response; its other options, and the hop-by-hop
+    ///   fields `Transfer-Encoding`, `Keep-Alive`, `Proxy-Connection`, `Upgrade`, `TE` and `Trailer`, are ignored.
+    /// - `Date` replaces the engine's.
+    ///
+    /// # Errors
+    /// A name that is no token or a value with control bytes; nothing is added then.
+    pub fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), HeaderError> {
+        if !is_token(name) {
+            return Err(HeaderError::InvalidName);
+        }
+        if !is_field_value(value) {
+            return Err(HeaderError::InvalidValue);
+        }
+        match Special::of(name) {
+            Special::None => {}
+            Special::Ignored => return Ok(()),
+            Special::ContentLength => {
+                let text = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+                self.declared_length = Some(text.and_then(|text| text.parse().ok()).ok_or(HeaderError::InvalidLength)?);
+                return Ok(());
+            }
+            Special::Connection => {
+                self.close |= value.split(|&byte| byte == b',').any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"));
+                return Ok(());
+            }
+            Special::ContentType => self.has_content_type = true,
+            Special::Date => {
+                // A second one would contradict the first.
+                self.remove_header("date");
+                self.has_date = true;
+            }
+        }
+        self.fields.reserve(name.len() + value.len() + 4);
+        self.fields.extend_from_slice(name);
+        self.fields.extend_from_slice(b": ");
+        self.fields.extend_from_slice(value);
+        self.fields.extend_from_slice(b"\r\n");
+        Ok(())
+    }
+
+    /// Sets a header in place of all of the same name.
+    ///
+    /// # Errors
+    /// As [`Response::header`]; the old ones stay then.
+    pub fn set_header(&mut self, name: &[u8], value: &[u8]) -> Result<(), HeaderError> {
+        if !is_field_value(value) {
+            return Err(HeaderError::InvalidValue);
+        }
+        match std::str::from_utf8(name) {
+            Ok(text) if is_token(name) => self.remove_header(text),
+            _ => return Err(HeaderError::InvalidName),
+        }
+        self.header(name, value)
+    }
+
+    /// Whether a header of this name was added. The engine's own and the default content type do not count.
+    pub fn has_header(&self, name: &str) -> bool {
+        self.headers().any(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes()))
+    }
+
+    /// The first header of this name.
+    pub fn get_header(&self, name: &str) -> Option<&[u8]> {
+        self.headers().find(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
+    }
+
+    /// The headers that were added, in their order.
+    pub fn headers(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        lines(&self.fields).map(|line| {
+            let colon = memchr::memchr(b':', line).expect("every line was written with a colon");
+            (&line[..colon], &line[colon + 2..line.len() - 2])
+        })
+    }
+
+    /// Removes all headers of this name.
+    pub fn remove_header(&mut self, name: &str) {
+        if !self.has_header(name) {
+            return;
+        }
+        let mut kept = Vec::with_capacity(self.fields.len());
+        for line in lines(&self.fields) {
+            let is_it = line.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+                && line.get(name.len()) == Some(&b':');
+            if !is_it {
+                kept.extend_from_slice(line);
+            }
+        }
+        self.fields = kept;
+        match Special::of(name.as_bytes()) {
+            Special::ContentType => self.has_content_type = false,
+            Special::Date => self.has_date = false,
+            _ => {}
+        }
+    }
+
+    /// The content type for a response that has a body and no `Content-Type` header. It must be a valid
+    /// field value; one that is not is dropped.
+    pub fn content_type(&mut self, content_type: &'static str) {
+        debug_assert!(is_field_value(content_type.as_bytes()));
+        self.content_type = is_field_value(content_type.as_bytes()).then_some(content_type);
+    }
+
+    /// The default content type as set.
+    pub fn default_content_type(&self) -> Option<&'static str> {
+        self.content_type
+    }
+
+    /// Ends the connection after this response.
+    pub fn close(&mut self) {
+        self.close = true;
+    }
+
+    /// The body.
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// The body as bytes to append to; any other kind of body is replaced by an empty one first.
+    pub fn body_mut(&mut self) -> &mut Vec<u8> {
+        if !matches!(self.body, Body::Bytes(_)) {
+            self.body = Body::Bytes(Vec::new());
+        }
+        match &mut self.body {
+            Body::Bytes(bytes) => bytes,
+            _ => unreachable!("made to be bytes above"),
+        }
+    }
+
+    /// Replaces the body.
+    pub fn set_body(&mut self, body: Body) {
+        self.body = body;
+    }
+
+    /// Takes the body out, leaving an empty one.
+    pub fn take_body(&mut self) -> Body {
+        std::mem::take(&mut self.body)
+    }
+
+    pub(crate) fn into_parts(self) -> (ResponseParts, Body) {
+        let parts = ResponseParts {
+            status: self.status,
+            fields: self.fields,
+            content_type: self.content_type,
+            has_content_type: self.has_content_type,
+            has_date: self.has_date,
+            close: self.close,
+            declared_length: self.declared_length,
+        };
+        (parts, self.body)
+    }
+}
+
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Response").field("status", &self.status).field("fields", &String::from_utf8_lossy(&self.fields)).finish_non_exhaustive()
+    }
+}
+
+/// A status that can end an exchange; 1xx is interim and only the engine sends it.
+fn final_status(status: u16) -> u16 {
+    if (200..=999).contains(&status) { status } else { 500 }
+}
+
+/// The lines of a field block, each with its CRLF.
+fn lines(fields: &[u8]) -> impl Iterator<Item = &[u8]> {
+    fields.split_inclusive(|&byte| byte == b'\n')
+}
+
+/// Header names that mean something to the engine.
+enum Special {
+    None,
+    Ignored,
+    ContentLength,
+    ContentType,
+    Connection,
+    Date,
+}
+
+impl Special {
+    fn of(name: &[u8]) -> Special {
+        let is = |wanted: &str| name.eq_ignore_ascii_case(wanted.as_bytes());
+        match name.len() {
+            2 if is("te") => Special::Ignored,
+            4 if is("date") => Special::Date,
+            7 if is("upgrade") || is("trailer") => Special::Ignored,
+            10 if is("connection") => Special::Connection,
+            10 if is("keep-alive") => Special::Ignored,
+            12 if is("content-type") => Special::ContentType,
+            14 if is("content-length") => Special::ContentLength,
+            16 if is("proxy-connection") => Special::Ignored,
+            17 if is("transfer-encoding") => Special::Ignored,
+            _ => Special::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_validated_before_anything_is_added() {
+        let mut response = Response::new(200);
+        for bad in [&b"a\r\nX: y"[..], b"a\0", b"a\n", b"\x1b[31m", b"\x7f"] {
+            assert_eq!(response.header(b"X-A", bad), Err(HeaderError::InvalidValue));
+            assert_eq!(response.set_header(b"X-A", bad), Err(HeaderError::InvalidValue));
+        }
+        for bad in [&b""[..], b"a b", b"a:", b"a\r\n", "é".as_bytes()] {
+            assert_eq!(response.header(bad, b"x"), Err(HeaderError::InvalidName));
+            assert_eq!(response.set_header(bad, b"x"), Err(HeaderError::InvalidName));
+        }
+        assert_eq!(response.header(b"Content-Length", b"5 "), Err(HeaderError::InvalidLength));
+        assert_eq!(response.headers().count(), 0);
+    }
+
+    #[test]
+    fn headers_are_found_replaced_and_removed() {
+        let mut response = Response::new(200);
+        response.header(b"X-A", b"1").unwrap();
+        response.header(b"x-a", b"2\t\xff").unwrap();
+        response.header(b"X-AB", b"").unwrap();
+        assert_eq!(response.get_header("X-a"), Some(&b"1"[..]));
+        response.set_header(b"X-A", b"3").unwrap();
+        assert_eq!(response.headers().collect::<Vec<_>>(), [(&b"X-AB"[..], &b""[..]), (b"X-A", b"3")]);
+        response.remove_header("x-ab");
+        assert!(!response.has_header("X-AB") && response.has_header("x-a"));
+    }
+
+    #[test]
+    fn the_engines_own_fields_are_not_added() {
+        let mut response = Response::new(99);
+        assert_eq!(response.status(), 500);
+        for name in ["Transfer-Encoding", "keep-alive", "Upgrade", "TE", "Trailer", "Proxy-Connection"] {
+            response.header(name.as_bytes(), b"x").unwrap();
+        }
+        response.header(b"Connection", b"keep-alive, Close").unwrap();
+        response.header(b"Content-Length", b"5").unwrap();
+        assert_eq!(response.headers().count(), 0);
+        let (parts, _) = response.into_parts();
+        assert!(parts.close);
+        assert_eq!(parts.declared_length, Some(5));
+    }
+}

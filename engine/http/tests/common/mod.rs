@@ -1,0 +1,178 @@
+//! What the tests share: a server with a handler made on its thread, and clients that speak bytes.
+#![allow(dead_code, unreachable_pub)] // each test binary uses its part
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use sampan_http::{Accepting, Acceptor, Answer, Handler, Limits, Request, Response, WorkerHandle, Workers};
+
+/// A server on a port of its own with one worker.
+pub struct Server {
+    pub address: SocketAddr,
+    pub handle: WorkerHandle,
+    pub workers: Workers,
+    accepting: Option<Accepting>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Starts it; the handler is made on the worker's thread.
+    pub fn start<H: Handler>(limits: Limits, make: impl FnOnce() -> Rc<H> + Send + 'static) -> Server {
+        limits.check().unwrap();
+        let limits = Arc::new(limits);
+        let (handle, worker) = sampan_http::worker(limits.clone());
+        let workers = Workers::new(vec![handle.clone()], &limits);
+        let acceptor = Acceptor::bind("127.0.0.1:0".parse().unwrap(), &limits).unwrap();
+        let address = acceptor.local_addr().unwrap();
+        let accepting = acceptor.start(workers.clone(), |note| eprintln!("{note}")).unwrap();
+        let thread = std::thread::spawn(move || run_worker(worker, make()));
+        Server { address, handle, workers, accepting: Some(accepting), thread: Some(thread) }
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let socket = TcpStream::connect(self.address).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket.set_nodelay(true).unwrap();
+        socket
+    }
+
+    /// Sends bytes on a connection of its own and reads to the end.
+    pub fn exchange(&self, bytes: &[u8]) -> String {
+        let mut socket = self.connect();
+        socket.write_all(bytes).unwrap();
+        read_to_end(&mut socket)
+    }
+
+    pub fn stop_accepting(&mut self) {
+        if let Some(accepting) = self.accepting.take() {
+            accepting.stop();
+        }
+    }
+
+    /// Shuts down and waits for the worker's thread.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.stop_accepting();
+        self.handle.shutdown();
+        if let Some(thread) = self.thread.take() {
+            let result = thread.join();
+            if !std::thread::panicking() {
+                result.unwrap();
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+pub fn run_worker<H: Handler>(worker: sampan_http::Worker, handler: Rc<H>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, worker.run(handler));
+}
+
+/// A handler made of a function.
+pub struct Function<F>(pub F);
+
+impl<F: Fn(&Rc<Request>) -> Answer + 'static> Handler for Function<F> {
+    fn handle(&self, request: &Rc<Request>) -> Answer {
+        (self.0)(request)
+    }
+
+    fn panicked(&self, _message: &str) {}
+}
+
+/// Answers `METHOD path body` and counts its calls.
+pub fn echo(calls: &Arc<AtomicUsize>) -> impl FnOnce() -> Rc<Function<fn(&Rc<Request>) -> Answer>> + Send + 'static + use<> {
+    CALLS.with_borrow_mut(|_| ());
+    let calls = calls.clone();
+    move || {
+        CALLS.with_borrow_mut(|slot| *slot = Some(calls));
+        Rc::new(Function(answer_echo as fn(&Rc<Request>) -> Answer))
+    }
+}
+
+thread_local! {
+    static CALLS: std::cell::RefCell<Option<Arc<AtomicUsize>>> = const { std::cell::RefCell::new(None) };
+}
+
+fn answer_echo(request: &Rc<Request>) -> Answer {
+    CALLS.with_borrow(|calls| calls.as_ref().map(|calls| calls.fetch_add(1, SeqCst)));
+    let mut text = format!("{} {} ", request.method_str(), request.path()).into_bytes();
+    text.extend_from_slice(request.body());
+    Answer::Now(with_body(text))
+}
+
+pub fn with_body(body: impl Into<Vec<u8>>) -> Response {
+    let mut response = Response::new(200);
+    response.content_type("text/plain");
+    *response.body_mut() = body.into();
+    response
+}
+
+/// Reads until the other side closes. A reset counts as an end after what had arrived.
+pub fn read_to_end(socket: &mut TcpStream) -> String {
+    let mut all = Vec::new();
+    let mut part = [0u8; 4096];
+    loop {
+        match socket.read(&mut part) {
+            Ok(0) => break,
+            Ok(len) => all.extend_from_slice(&part[..len]),
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
+            Err(error) => panic!("{error} after {:?}", String::from_utf8_lossy(&all)),
+        }
+    }
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+/// Reads one response with a Content-Length: head and body.
+pub fn read_response(socket: &mut TcpStream) -> (String, String) {
+    let mut head = Vec::new();
+    let mut byte = [0u8];
+    while !head.ends_with(b"\r\n\r\n") {
+        assert_eq!(socket.read(&mut byte).unwrap(), 1, "ended in a head: {:?}", String::from_utf8_lossy(&head));
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).map_or(0, |value| value.parse().unwrap());
+    let mut body = vec![0; length];
+    socket.read_exact(&mut body).unwrap();
+    (head, String::from_utf8_lossy(&body).into_owned())
+}
+
+/// The status of a response text.
+pub fn status(response: &str) -> u16 {
+    response.get(9..12).and_then(|digits| digits.parse().ok()).unwrap_or_else(|| panic!("no response: {response:?}"))
+}
+
+/// A GET of this path.
+pub fn get(path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").into_bytes()
+}
+
+/// Resident memory of a process in KiB.
+pub fn rss_kib(process: &str) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// Waits until `condition` holds, at most that long.
+pub fn wait_until(what: &str, at_most: Duration, condition: impl Fn() -> bool) {
+    let start = std::time::Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < at_most, "{what} did not happen within {at_most:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

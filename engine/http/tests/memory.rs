@@ -1,0 +1,165 @@
+//! Memory: idle connections cost little, and clients that go away leave nothing behind. A test binary of its
+//! own, and its tests one after the other, because they look at the memory of the whole process.
+
+mod common;
+
+use std::future::pending;
+use std::io::Write;
+use std::net::TcpStream;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use common::*;
+use sampan_http::{Answer, Limits, Request};
+
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+struct CountDrop(Arc<AtomicUsize>);
+
+impl Drop for CountDrop {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+#[test]
+fn clients_that_go_away_take_their_handlers_with_them() {
+    let _alone = alone();
+    let (started, dropped) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counters = (started.clone(), dropped.clone());
+    let server = Server::start(Limits::default(), move || {
+        Rc::new(Function(move |request: &Rc<Request>| {
+            counters.0.fetch_add(1, SeqCst);
+            let (guard, kept) = (CountDrop(counters.1.clone()), request.clone());
+            // Something with a size, so that a leak of 10,000 of them shows.
+            let state = vec![1u8; 16 * 1024];
+            Answer::Later(Box::pin(async move {
+                let _kept = (guard, kept, state);
+                pending().await
+            }))
+        }))
+    });
+    let mut asked = 0;
+    let mut round = || {
+        let sockets: Vec<_> = (0..100)
+            .map(|number| {
+                let mut socket = server.connect();
+                socket.write_all(&get("/wait")).unwrap();
+                if number % 2 == 0 {
+                    // A pipelined request behind it must not hide that the client is gone.
+                    socket.write_all(&get("/behind")).unwrap();
+                }
+                socket
+            })
+            .collect();
+        asked += 100;
+        wait_until("starting", Duration::from_secs(10), || started.load(SeqCst) == asked);
+        drop(sockets);
+        wait_until("dropping", Duration::from_secs(10), || dropped.load(SeqCst) == asked && server.handle.connections() == 0);
+    };
+    (0..20).for_each(|_| round());
+    let before = rss_kib("self");
+    (0..100).for_each(|_| round());
+    let grown = rss_kib("self").saturating_sub(before);
+    assert!(grown < 2 * 1024, "RSS grew by {grown} KiB over 10,000 clients");
+}
+
+/// With the clients in another process (see [`hold_connections`]), so that only the server's side is seen.
+#[test]
+fn idle_connections_own_no_buffers() {
+    let _alone = alone();
+    const CLIENTS: usize = 8_000;
+    let mut limits = Limits { connections_max: CLIENTS + 100, idle_millis_max: 120_000, ..Limits::default() };
+    if let Some(note) = sampan_http::raise_open_files(&mut limits, 200) {
+        eprintln!("{note}");
+    }
+    let clients = CLIENTS.min(limits.connections_max);
+    let server = Server::start(limits, echo(&Arc::default()));
+    let warm: Vec<TcpStream> = (0..50).map(|_| served(&server)).collect();
+    drop(warm);
+    wait_until("closing", Duration::from_secs(10), || server.handle.connections() == 0);
+    let before = rss_kib("self");
+    let mut child = spawn_clients(&server, clients, true);
+    wait_until("connecting", Duration::from_secs(60), || server.handle.requests() >= 50 + clients as u64);
+    std::thread::sleep(Duration::from_millis(100));
+    let each = (rss_kib("self") - before) as f64 * 1024.0 / clients as f64;
+    assert_eq!(server.handle.connections(), clients);
+    println!("{clients} idle connections: {each:.0} bytes of resident memory each");
+    assert!(each < 2_048.0, "{each:.0} bytes each");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_until("closing", Duration::from_secs(20), || server.handle.connections() == 0);
+}
+
+#[test]
+fn ten_thousand_silent_clients_are_closed_while_others_are_served() {
+    let _alone = alone();
+    let mut limits = Limits { connections_max: 10_100, head_millis_max: 3_000, ..Limits::default() };
+    if let Some(note) = sampan_http::raise_open_files(&mut limits, 200) {
+        eprintln!("{note}");
+    }
+    let clients = 10_000.min(limits.connections_max - 10);
+    let server = Server::start(limits, echo(&Arc::default()));
+    let mut other = served(&server);
+    let mut child = spawn_clients(&server, clients, false);
+    let mut most = 0;
+    let start = std::time::Instant::now();
+    // They come, say nothing and are closed; all the time the other one is served at once.
+    while most < clients / 2 || server.handle.connections() > 1 {
+        assert!(start.elapsed() < Duration::from_secs(60), "{most} came, {} are left", server.handle.connections());
+        let asked = std::time::Instant::now();
+        other.write_all(&get("/other")).unwrap();
+        assert_eq!(read_response(&mut other).1, "GET /other ");
+        assert!(asked.elapsed() < Duration::from_millis(1_000), "served after {:?}", asked.elapsed());
+        most = most.max(server.handle.connections());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(child.wait().unwrap().success(), "the clients were not closed silently");
+}
+
+/// A connection on which one request has been served.
+fn served(server: &Server) -> TcpStream {
+    let mut socket = server.connect();
+    socket.write_all(&get("/")).unwrap();
+    read_response(&mut socket);
+    socket
+}
+
+/// Starts this test binary again as a client process, see [`hold_connections`].
+fn spawn_clients(server: &Server, clients: usize, ask: bool) -> std::process::Child {
+    std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "hold_connections", "--nocapture"])
+        .env("HOLD_CONNECTIONS", format!("{} {clients} {ask}", server.address))
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// In the client process: opens connections, asks once on each or says nothing, then waits until the server
+/// closes them, which must happen without a byte. As an ordinary test it has nothing to do.
+#[test]
+fn hold_connections() {
+    let Ok(order) = std::env::var("HOLD_CONNECTIONS") else { return };
+    let words: Vec<&str> = order.split(' ').collect();
+    let (clients, ask) = (words[1].parse::<usize>().unwrap(), words[2] == "true");
+    let mut limits = Limits { connections_max: clients, refused_max: 0, ..Limits::default() };
+    sampan_http::raise_open_files(&mut limits, 0);
+    let sockets: Vec<TcpStream> = (0..clients)
+        .map(|_| {
+            let mut socket = TcpStream::connect(words[0]).unwrap();
+            if ask {
+                socket.write_all(&get("/")).unwrap();
+                read_response(&mut socket);
+            }
+            socket
+        })
+        .collect();
+    for mut socket in sockets {
+        assert_eq!(read_to_end(&mut socket), "");
+    }
+}

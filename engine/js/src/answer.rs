@@ -1,0 +1,150 @@
+//! What a handler returned becomes the answer.
+//!
+//! Objects, arrays, numbers and booleans are JSON, a string is text, nothing is 204, a `Response` is itself. Functions and symbols are
+//! an error in the script.
+
+use crate::error;
+use crate::isolate::Core;
+use crate::stream::Stream;
+use crate::sys::{Cx, Fault, Raw, address, class_id, is_object, is_string, tag};
+use crate::tasks::Tasks;
+use crate::value::with_bytes_of;
+use crate::{json, sys};
+use rquickjs::qjs;
+use sampan_host::{Error, HandlerId, ResponseSink};
+use std::rc::Rc;
+
+const JSON_TYPE: &str = "application/json";
+const TEXT_TYPE: &str = "text/plain; charset=utf-8";
+
+/// Whose answer is written, for the stream that it may be.
+pub(crate) struct Answerer<'a> {
+    pub(crate) core: &'a Rc<Core>,
+    pub(crate) handler: HandlerId,
+    /// The status of plain values.
+    pub(crate) status: u16,
+}
+
+impl Answerer<'_> {
+    /// Writes the answer that `value` means. A fault is described as an error; what is in the sink counts for nothing then.
+    #[inline]
+    pub(crate) fn write(&self, cx: Cx<'_>, value: Raw, sink: &mut dyn ResponseSink) -> Result<(), Error> {
+        self.try_write(cx, value, sink).map_err(|fault| match fault {
+            Fault::Thrown => error::take(cx),
+            Fault::Error(error) => error,
+        })
+    }
+
+    #[inline]
+    fn try_write(&self, cx: Cx<'_>, value: Raw, sink: &mut dyn ResponseSink) -> Result<(), Fault> {
+        match tag(value) {
+            qjs::JS_TAG_UNDEFINED | qjs::JS_TAG_NULL => {
+                sink.status(if self.status == 200 { 204 } else { self.status })?;
+                return Ok(());
+            }
+            qjs::JS_TAG_OBJECT if self.is_response(cx, value) => return self.response(cx, value, sink),
+            _ if is_string(value) => {
+                sink.default_type(TEXT_TYPE);
+                write_string(cx, value, sink.body())?;
+            }
+            _ => {
+                sink.default_type(JSON_TYPE);
+                if !json::write(cx, sink.body(), value)? {
+                    return Err(no_answer(cx, value).into());
+                }
+            }
+        }
+        if self.status != 200 {
+            sink.status(self.status)?;
+        }
+        Ok(())
+    }
+
+    /// Whether an object is a `Response` of the Web surface. Most objects are told apart by their prototype.
+    #[inline]
+    fn is_response(&self, cx: Cx<'_>, value: Raw) -> bool {
+        if class_id(value) != cx.core().classes.object {
+            return false;
+        }
+        // SAFETY: the object is alive, and holds its prototype while its address is compared.
+        let prototype = unsafe { cx.own(qjs::JS_GetPrototype(cx.raw(), value)) };
+        if !is_object(prototype.raw()) || address(prototype.raw()) == cx.core().object_prototype {
+            return false;
+        }
+        // SAFETY: looks for an own property without reading it; the object is no proxy, so no script runs.
+        unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), value, cx.core().atoms.web_status) > 0 }
+    }
+
+    fn response(&self, cx: Cx<'_>, response: Raw, sink: &mut dyn ResponseSink) -> Result<(), Fault> {
+        let atoms = &cx.core().atoms;
+        let status = cx.get_atom(response, atoms.web_status)?;
+        let status = error::whole_number(status.raw()).filter(|status| (200..=599).contains(status));
+        let status = status.ok_or_else(|| Error::script("Response.error() is no answer"))?;
+        sink.status(status as u16)?;
+        let headers = cx.get_atom(response, atoms.web_headers)?;
+        let list = cx.get_atom(headers.raw(), atoms.web_list)?;
+        write_headers(cx, list.raw(), sink)?;
+        let used = cx.get_atom(response, atoms.web_used)?;
+        // SAFETY: looks at a live value.
+        if tag(used.raw()) == qjs::JS_TAG_BOOL && unsafe { qjs::JS_VALUE_GET_BOOL(used.raw()) } {
+            return Err(Error::script("the body of this response has been read, so it cannot be sent").into());
+        }
+        let body = cx.get_atom(response, atoms.web_body)?;
+        self.body(cx, body.raw(), sink)
+    }
+
+    fn body(&self, cx: Cx<'_>, body: Raw, sink: &mut dyn ResponseSink) -> Result<(), Fault> {
+        if is_string(body) {
+            return Ok(write_string(cx, body, sink.body())?);
+        }
+        if with_bytes_of(cx, body, |bytes| sink.body().extend_from_slice(bytes)).is_some() || !is_object(body) {
+            return Ok(());
+        }
+        let source = cx.get_atom(body, cx.core().atoms.web_source)?;
+        if !sys::is_undefined(source.raw()) {
+            return self.body(cx, source.raw(), sink);
+        }
+        let tasks: Rc<Tasks> = cx.core().tasks();
+        sink.stream(Box::new(Stream::new(self.core.clone(), tasks, self.handler, cx.dup(body))));
+        Ok(())
+    }
+}
+
+fn no_answer(cx: Cx<'_>, value: Raw) -> Error {
+    let what = if cx.is_function(value) {
+        "a function"
+    } else if is_object(value) {
+        "an object whose toJSON gives nothing"
+    } else {
+        "a symbol"
+    };
+    Error::script(format!("the handler returned {what}, which is no answer"))
+}
+
+/// The text of a string as UTF-8; surrogates without a partner are replaced.
+#[inline]
+fn write_string(cx: Cx<'_>, value: Raw, out: &mut Vec<u8>) -> Result<(), sys::Thrown> {
+    cx.with_bytes(value, |bytes| match std::str::from_utf8(bytes) {
+        Ok(_) => out.extend_from_slice(bytes),
+        Err(_) => out.extend_from_slice(sys::well_formed(bytes).as_bytes()),
+    })
+}
+
+/// Writes the flat list `[name, value, ...]` of a `Headers`. The sink checks each; scripts can reach the list.
+fn write_headers(cx: Cx<'_>, list: Raw, sink: &mut dyn ResponseSink) -> Result<(), Fault> {
+    let length = u32::try_from(cx.length(list)?).unwrap_or(0);
+    for index in (0..length).step_by(2) {
+        let (name, value) = (cx.at(list, index)?, cx.at(list, index + 1)?);
+        let name = cx.text(name.raw())?;
+        // A character of a value is one byte.
+        let bytes = cx.with_bytes(value.raw(), |text| -> Option<Vec<u8>> {
+            if text.is_ascii() {
+                return Some(text.to_vec());
+            }
+            std::str::from_utf8(text).ok()?.chars().map(|c| u8::try_from(c).ok()).collect()
+        })?;
+        let bytes = bytes.ok_or_else(|| Error::script(format!("the value of header {name} has a character above U+00FF")))?;
+        sink.header(name.as_bytes(), &bytes)?;
+    }
+    Ok(())
+}

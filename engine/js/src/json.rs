@@ -1,0 +1,276 @@
+//! Writes JSON from script values straight into an output buffer, as `JSON.stringify` would.
+//!
+//! Differences that are meant: a BigInt is written with its digits (an integer of a database row that a number cannot hold),
+//! and nesting has a limit. Everything else, from the order of keys to the escapes, is the standard's.
+
+use crate::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, class_id, is_string, tag};
+use crate::value::{Names, is_ordinary};
+use rquickjs::qjs;
+use sampan_host::{Error, json as host_json};
+use std::cell::RefCell;
+
+/// Writes a value. False, with nothing written, for what has no JSON: `undefined`, functions and symbols.
+pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: Raw) -> Result<bool, Fault> {
+    let depth = cx.core().limits.json_depth_max;
+    Writer { cx, out, depth_left: depth }.value(value, Key::None)
+}
+
+/// Under which name a value stands; `toJSON` is told.
+#[derive(Clone, Copy)]
+enum Key {
+    None,
+    Name(qjs::JSAtom),
+    Index(u32),
+}
+
+struct Writer<'a, 'out> {
+    cx: Cx<'a>,
+    out: &'out mut Vec<u8>,
+    depth_left: usize,
+}
+
+impl Writer<'_, '_> {
+    fn value(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
+        match tag(value) {
+            // SAFETY (this and the next two): the tag says what it is.
+            qjs::JS_TAG_INT => host_json::write_i64(self.out, i64::from(unsafe { qjs::JS_VALUE_GET_INT(value) })),
+            // SAFETY: see above.
+            qjs::JS_TAG_FLOAT64 => self.float(unsafe { qjs::JS_VALUE_GET_FLOAT64(value) }, value)?,
+            // SAFETY: see above.
+            qjs::JS_TAG_BOOL => {
+                self.out.extend_from_slice(if unsafe { qjs::JS_VALUE_GET_BOOL(value) } { b"true" } else { b"false" });
+            }
+            qjs::JS_TAG_NULL => self.out.extend_from_slice(b"null"),
+            qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => self.text_of(value)?,
+            qjs::JS_TAG_OBJECT => return self.object(value, key),
+            _ if is_string(value) => self.string(value)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// JavaScript writes some numbers in its own way (`1e+21`): those are left to it.
+    fn float(&mut self, number: f64, value: Raw) -> Result<(), Fault> {
+        if !number.is_finite() {
+            self.out.extend_from_slice(b"null");
+        } else if number == 0.0 {
+            self.out.push(b'0');
+        } else if (1e-4..1e15).contains(&number.abs()) {
+            host_json::write_f64(self.out, number);
+        } else {
+            self.text_of(value)?;
+        }
+        Ok(())
+    }
+
+    fn text_of(&mut self, value: Raw) -> Result<(), Fault> {
+        let out = &mut *self.out;
+        Ok(self.cx.with_bytes(value, |bytes| out.extend_from_slice(bytes))?)
+    }
+
+    #[inline]
+    fn string(&mut self, value: Raw) -> Result<(), Fault> {
+        let out = &mut *self.out;
+        self.cx.with_bytes(value, |bytes| write_text(out, bytes))?;
+        Ok(())
+    }
+
+    fn object(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
+        let cx = self.cx;
+        let classes = &cx.core().classes;
+        let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
+        if cx.is_function(to_json.raw()) {
+            return self.converted(value, &to_json, key);
+        }
+        let class = class_id(value);
+        if class == classes.array {
+            self.nested(|writer| writer.array(value))?;
+        } else if class == classes.object {
+            self.nested(|writer| writer.members(value))?;
+        } else if cx.is_function(value) {
+            return Ok(false);
+        } else {
+            return self.unusual(value);
+        }
+        Ok(true)
+    }
+
+    fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+        let Some(left) = self.depth_left.checked_sub(1) else {
+            let depth = self.cx.core().limits.json_depth_max;
+            return Err(Error::script(format!("JSON: nested more than {depth} deep, or a cycle")).into());
+        };
+        self.depth_left = left;
+        write(self)?;
+        self.depth_left += 1;
+        Ok(())
+    }
+
+    fn converted(&mut self, value: Raw, to_json: &Val, key: Key) -> Result<bool, Fault> {
+        let cx = self.cx;
+        // SAFETY: the atom is alive.
+        let name = match key {
+            Key::None => cx.string("")?,
+            Key::Name(atom) => cx.check(unsafe { qjs::JS_AtomToString(cx.raw(), atom) })?,
+            Key::Index(index) => cx.string(&index.to_string())?,
+        };
+        let plain = cx.call(to_json.raw(), value, &[name.raw()])?;
+        if tag(plain.raw()) != qjs::JS_TAG_OBJECT {
+            return self.value(plain.raw(), key);
+        }
+        // What `toJSON` returned is not asked again for its own.
+        self.plain_object(plain.raw())
+    }
+
+    fn plain_object(&mut self, value: Raw) -> Result<bool, Fault> {
+        let class = class_id(value);
+        if class == self.cx.core().classes.array {
+            self.nested(|writer| writer.array(value))?;
+        } else if is_ordinary(self.cx, value) {
+            self.nested(|writer| writer.members(value))?;
+        } else if self.cx.is_function(value) {
+            return Ok(false);
+        } else {
+            return self.unusual(value);
+        }
+        Ok(true)
+    }
+
+    fn array(&mut self, value: Raw) -> Result<(), Fault> {
+        let length = self.cx.length(value)?;
+        self.out.push(b'[');
+        for index in 0..u32::try_from(length).unwrap_or(u32::MAX) {
+            if index > 0 {
+                self.out.push(b',');
+            }
+            if index % 1024 == 1023 && self.cx.core().must_stop() {
+                return Err(stopped());
+            }
+            let item = self.cx.at(value, index)?;
+            if !self.value(item.raw(), Key::Index(index))? {
+                self.out.extend_from_slice(b"null");
+            }
+        }
+        self.out.push(b']');
+        Ok(())
+    }
+
+    fn members(&mut self, value: Raw) -> Result<(), Fault> {
+        let cx = self.cx;
+        let names = Names::of(cx, value)?;
+        self.out.push(b'{');
+        let mut first = true;
+        for name in names.iter() {
+            let member = cx.get_atom(value, name)?;
+            let before = self.out.len();
+            if !first {
+                self.out.push(b',');
+            }
+            cx.core().keys.write(cx, self.out, name)?;
+            if self.value(member.raw(), Key::Name(name))? {
+                first = false;
+            } else {
+                self.out.truncate(before);
+            }
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+
+    /// Everything else (wrapped numbers, maps, proxies, typed arrays, ...): the engine's own writer.
+    fn unusual(&mut self, value: Raw) -> Result<bool, Fault> {
+        let cx = self.cx;
+        // SAFETY: the value is alive.
+        let text = cx.check(unsafe { qjs::JS_JSONStringify(cx.raw(), value, UNDEFINED, UNDEFINED) })?;
+        if !is_string(text.raw()) {
+            return Ok(false);
+        }
+        self.text_of(text.raw())?;
+        Ok(true)
+    }
+}
+
+fn stopped() -> Fault {
+    Error::new(sampan_host::ErrorKind::Stopped, "the script ran too long").into()
+}
+
+/// Writes a string in quotes. `bytes` are UTF-8 but for surrogates without a partner, which are escaped
+/// (ECMA-262, QuoteJSONString).
+pub(crate) fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
+    if !host_json::write_string(out, bytes) {
+        write_with_surrogates(out, bytes);
+    }
+}
+
+#[cold]
+fn write_with_surrogates(out: &mut Vec<u8>, bytes: &[u8]) {
+    let mut quoted = Vec::new();
+    out.push(b'"');
+    for chunk in bytes.utf8_chunks() {
+        quoted.clear();
+        host_json::write_string(&mut quoted, chunk.valid().as_bytes());
+        out.extend_from_slice(&quoted[1..quoted.len() - 1]);
+        // A surrogate has three bytes, which are one invalid byte after the other to Rust; the first tells the rest.
+        if let [0xed] = chunk.invalid() {
+            let at = chunk.invalid().as_ptr() as usize - bytes.as_ptr() as usize;
+            if let Some([_, middle, last]) = bytes.get(at..at + 3) {
+                let unit = 0xd000 | (u32::from(middle & 0x3f) << 6) | u32::from(last & 0x3f);
+                out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+            }
+        }
+    }
+    out.push(b'"');
+}
+
+/// Member names as they are written, `"name":`, by their atom. Scripts write the same few names again and again.
+pub(crate) struct Keys(RefCell<Vec<Option<(qjs::JSAtom, Box<[u8]>)>>>);
+
+impl Keys {
+    /// How many names are remembered; a power of two.
+    const SLOTS: usize = 512;
+    /// Longer names are not worth remembering.
+    const BYTES_MAX: usize = 64;
+
+    pub(crate) fn new() -> Self {
+        Self(RefCell::new(vec![None; Self::SLOTS]))
+    }
+
+    #[inline]
+    fn write(&self, cx: Cx<'_>, out: &mut Vec<u8>, name: qjs::JSAtom) -> Result<(), Thrown> {
+        let index = name as usize & (Self::SLOTS - 1);
+        if let Some((known, text)) = &self.0.borrow()[index] {
+            if *known == name {
+                out.extend_from_slice(text);
+                return Ok(());
+            }
+        }
+        self.write_new(cx, out, name, index)
+    }
+
+    #[cold]
+    fn write_new(&self, cx: Cx<'_>, out: &mut Vec<u8>, name: qjs::JSAtom, index: usize) -> Result<(), Thrown> {
+        let start = out.len();
+        // SAFETY: the atom is alive.
+        let text = cx.check(unsafe { qjs::JS_AtomToString(cx.raw(), name) })?;
+        cx.with_bytes(text.raw(), |bytes| write_text(out, bytes))?;
+        out.push(b':');
+        if out.len() - start <= Self::BYTES_MAX {
+            // SAFETY: a remembered atom is kept alive, so that its number means no other name; the forgotten one is released.
+            unsafe {
+                qjs::JS_DupAtom(cx.raw(), name);
+                if let Some((old, _)) = self.0.borrow_mut()[index].replace((name, out[start..].into())) {
+                    qjs::JS_FreeAtom(cx.raw(), old);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Releases the atoms; to be called before the context goes.
+    pub(crate) fn clear(&self, cx: Cx<'_>) {
+        for (atom, _) in self.0.borrow_mut().iter_mut().filter_map(Option::take) {
+            // SAFETY: the atom was kept alive.
+            unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
+        }
+    }
+}

@@ -1,0 +1,253 @@
+// The `sampan` module as scripts see it: routes, groups, the middleware chain and the response builders.
+// It is written around native functions so that everything that calls a user's function is JavaScript, where a
+// promise can pass. Returns what native code needs: the module's exports and the function that runs a chain.
+(function prelude(native) {
+  "use strict";
+  const { route, use, notFound, onError, stringify, symbols, modules, version } = native;
+  const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
+  const { responsePrototype, headersPrototype } = native;
+  const { isArray } = Array;
+  const { keys, hasOwn, freeze } = Object;
+  const { apply } = Reflect;
+  const promiseThen = Promise.prototype.then;
+  const isPromise = (value) => value instanceof Promise;
+  const then = (promise, next) => apply(promiseThen, promise, [next]);
+
+  // The shape that the Web surface gives its own responses (web/mod.rs), so that a response made here is one of
+  // them without loading that surface: its prototype loads it when a method is touched.
+  function response(status, type, body) {
+    return {
+      __proto__: responsePrototype,
+      [STATUS]: status,
+      [STATUS_TEXT]: "",
+      [HEADERS]: { __proto__: headersPrototype, [LIST]: type === null ? [] : ["content-type", type] },
+      [BODY]: body,
+      [USED]: false,
+    };
+  }
+
+  // Applies `opts` of a builder: a status, or `{ status, headers }`.
+  function build(name, type, body, opts) {
+    if (opts === undefined || opts === null) return response(200, type, body);
+    const status = typeof opts === "number" ? opts : opts.status ?? 200;
+    if (!(status >= 200 && status <= 599) || status % 1 !== 0) {
+      throw new RangeError(`${name}: the status must be a whole number from 200 to 599, not ${status}`);
+    }
+    const made = response(status, type, body);
+    if (typeof opts === "number") return made;
+    if (typeof opts !== "object") throw new TypeError(`${name}: options are a status or { status, headers }`);
+    for (const key of keys(opts)) {
+      if (key !== "status" && key !== "headers") throw new TypeError(`${name}: unknown option ${key}`);
+    }
+    if (opts.headers !== undefined) {
+      const headers = new Headers(opts.headers);
+      if (type !== null && !headers.has("content-type")) headers.set("content-type", type);
+      made[HEADERS] = headers;
+    }
+    return made;
+  }
+
+  const JSON_TYPE = "application/json";
+  const TEXT_TYPE = "text/plain; charset=utf-8";
+  const HTML_TYPE = "text/html; charset=utf-8";
+
+  function json(value, opts) {
+    return build("json", JSON_TYPE, stringify(value), opts);
+  }
+  function text(value, opts) {
+    return build("text", TEXT_TYPE, `${value}`, opts);
+  }
+  function html(value, opts) {
+    return build("html", HTML_TYPE, `${value}`, opts);
+  }
+  function redirect(location, status = 302) {
+    if (status !== 301 && status !== 302 && status !== 303 && status !== 307 && status !== 308) {
+      throw new RangeError(`redirect: ${status} is not a redirect status`);
+    }
+    const made = response(status, null, null);
+    made[HEADERS] = new Headers({ location: `${location}` });
+    return made;
+  }
+
+  // A body that `produce` writes while it is sent. What `write` returns is fulfilled when there is room for more.
+  function stream(produce, opts) {
+    if (typeof produce !== "function") throw new TypeError("stream: the first argument must be a function");
+    let gone = false;
+    let room = () => {};
+    let waiting = new Promise((resolve) => { room = resolve; });
+    const encoder = new TextEncoder();
+    const body = new ReadableStream({
+      start(controller) {
+        const write = async (chunk) => {
+          if (gone) throw new Error("stream: the client has gone away");
+          controller.enqueue(typeof chunk === "string" ? encoder.encode(chunk) : chunk);
+          if (controller.desiredSize > 0) return;
+          await waiting;
+          if (gone) throw new Error("stream: the client has gone away");
+        };
+        const run = async () => produce(write);
+        const end = () => { if (!gone) controller.close(); };
+        const fail = (error) => { if (!gone) controller.error(error); };
+        apply(promiseThen, run(), [end, fail]);
+      },
+      pull() {
+        room();
+        waiting = new Promise((resolve) => { room = resolve; });
+      },
+      cancel() {
+        gone = true;
+        room();
+      },
+    }, { highWaterMark: 1 });
+    return build("stream", "application/octet-stream", body, opts);
+  }
+
+  const isResponse = (value) => typeof value === "object" && value !== null && hasOwn(value, STATUS);
+
+  // What a handler returned, as a response: the same rules as native code has without middleware (answer.rs).
+  // `status` is that of plain values.
+  function toResponse(value, status) {
+    switch (typeof value) {
+      case "string": return response(status, TEXT_TYPE, value);
+      case "function":
+      case "symbol": throw new TypeError(`a handler returned a ${typeof value}, which is no answer`);
+    }
+    if (value === undefined || value === null) return response(status === 200 ? 204 : status, null, null);
+    return isResponse(value) ? value : response(status, JSON_TYPE, stringify(value));
+  }
+
+  // Runs middleware around `last`, which answers at the end of the chain.
+  function run(request, chain, last) {
+    const call = (at, req) => {
+      if (at === chain.length) return last(req);
+      let inner;
+      const next = (given = req) => (inner = call(at + 1, given));
+      const finish = (value) => (value === undefined && inner !== undefined ? inner : toResponse(value, 200));
+      const result = chain[at](req, next);
+      return isPromise(result) ? then(result, finish) : finish(result);
+    };
+    return call(0, request);
+  }
+  function runHandler(request, chain, handler, status, error) {
+    const finish = (value) => toResponse(value, status);
+    return run(request, chain, (req) => {
+      const result = typeof handler === "function" ? handler(req, error) : handler;
+      return isPromise(result) ? then(result, finish) : finish(result);
+    });
+  }
+  const runEmpty = (request, chain, status) => run(request, chain, () => response(status, null, null));
+
+  // The `fetch` of a default export as a handler. What is given to `waitUntil` goes on after the answer by itself.
+  function serve(target) {
+    const context = freeze({
+      waitUntil(promise) {
+        Promise.resolve(promise).catch((error) => console.error(error));
+      },
+      passThroughOnException() {},
+    });
+    const { fetch } = target;
+    return (request) => apply(fetch, target, [request, {}, context]);
+  }
+
+  // The fields of a multipart form as an object; a name that is given twice has an array.
+  async function form(request) {
+    const fields = { __proto__: null };
+    for (const [name, value] of await request.formData()) {
+      const known = fields[name];
+      if (known === undefined) fields[name] = value;
+      else if (isArray(known)) known.push(value);
+      else fields[name] = [known, value];
+    }
+    return fields;
+  }
+
+  // Where a route or middleware was declared is read from the stack of this error by native code.
+  const here = () => new Error().stack;
+
+  function bodyLimit(name, opts) {
+    if (typeof opts !== "object" || opts === null) throw new TypeError(`${name}: options must be an object`);
+    for (const key of keys(opts)) {
+      if (key !== "bodyBytesMax") throw new TypeError(`${name}: unknown option ${key} (known: bodyBytesMax)`);
+    }
+    const limit = opts.bodyBytesMax;
+    if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0)) {
+      throw new TypeError(`${name}: bodyBytesMax must be a whole number of bytes`);
+    }
+    return limit;
+  }
+
+  function checkPattern(name, pattern) {
+    if (typeof pattern !== "string") throw new TypeError(`${name}: the pattern must be a string`);
+    if (pattern[0] !== "/") throw new TypeError(`${name}: the pattern must start with "/", not ${stringify(pattern)}`);
+  }
+
+  // `/api` + `/users` is `/api/users`; a group's own "/" is the prefix itself.
+  const joined = (prefix, pattern) => (prefix === "" ? pattern : pattern === "/" ? prefix : prefix + pattern);
+
+  const verbs = { get: "GET", post: "POST", put: "PUT", patch: "PATCH", delete: "DELETE", options: "OPTIONS", all: null };
+
+  function declareVerb(owner, prefix, verb) {
+    const name = `app.${verb}`;
+    owner[verb] = (...args) => {
+      if (args.length !== 2 && args.length !== 3) throw new TypeError(`${name}: needs a pattern and a handler`);
+      checkPattern(name, args[0]);
+      const limit = args.length === 3 ? bodyLimit(name, args[1]) : undefined;
+      const handler = args[args.length - 1];
+      if (handler === undefined) throw new TypeError(`${name}: the handler is undefined`);
+      route(verbs[verb], joined(prefix, args[0]), handler, limit, here());
+      return owner;
+    };
+  }
+
+  function router(owner, prefix) {
+    for (const verb of keys(verbs)) declareVerb(owner, prefix, verb);
+    owner.use = (...args) => {
+      const fn = args[args.length - 1];
+      if (args.length < 1 || args.length > 2 || typeof fn !== "function") {
+        throw new TypeError("app.use: needs an optional pattern and a function");
+      }
+      if (args.length === 1 || args[0] === "*") {
+        // A group's prefix and everything below it.
+        if (prefix !== "") use(`${prefix}/*`, fn, here());
+        else use("*", fn, here());
+      } else {
+        checkPattern("app.use", args[0]);
+        use(joined(prefix, args[0]), fn, here());
+      }
+      return owner;
+    };
+    owner.group = (path, fill) => {
+      checkPattern("app.group", path);
+      if (typeof fill !== "function") throw new TypeError("app.group: needs a prefix and a function");
+      const whole = joined(prefix, path);
+      fill(router({}, whole.endsWith("/") ? whole.slice(0, -1) : whole));
+      return owner;
+    };
+    return owner;
+  }
+
+  function declare(name, native) {
+    return (handler) => {
+      if (typeof handler !== "function") throw new TypeError(`app.${name}: needs a function`);
+      native(handler, here());
+      return app;
+    };
+  }
+
+  const app = router({}, "");
+  app.notFound = declare("notFound", notFound);
+  app.onError = declare("onError", onError);
+  app.runtime = "js";
+  app.version = version;
+  const builders = { json, html, text, redirect, stream };
+  for (const name of keys(builders)) app[name] = builders[name];
+  for (const name of keys(modules)) {
+    // The module `json` and the builder `json` are one.
+    if (hasOwn(builders, name)) Object.assign(builders[name], modules[name]);
+    else app[name] = modules[name];
+  }
+  const exports = { app, default: app };
+  for (const name of keys(builders)) exports[name] = builders[name];
+  for (const name of keys(modules)) exports[name] ??= modules[name];
+  return { exports, runHandler, runEmpty, form, serve };
+})

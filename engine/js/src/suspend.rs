@@ -1,0 +1,279 @@
+//! Handlers that wait, and work that outlives an answer.
+
+use crate::answer::Answerer;
+use crate::call::{promise_result, rejected};
+use crate::isolate::Core;
+use crate::limits::{BACKGROUND_MAX, BACKGROUND_MILLIS_MAX};
+use crate::sys::{Cx, Raw, Thrown, UNDEFINED, Val, native, number};
+use crate::tasks::Tasks;
+use rquickjs::qjs;
+use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink, Suspended};
+use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// Somebody who waits for a promise. The promise may be settled by another request's script, so it wakes whoever waits.
+#[derive(Default)]
+pub(crate) struct Waiter {
+    waker: RefCell<Option<Waker>>,
+    is_settled: Cell<bool>,
+}
+
+/// A promise that is watched until it is settled or this is dropped.
+pub(crate) struct Watched {
+    promise: Val,
+    waiter: Rc<Waiter>,
+    key: usize,
+    // Last: it keeps the context of the promise.
+    core: Rc<Core>,
+}
+
+impl Watched {
+    /// Watches `promise`; its rejection counts as handled.
+    pub(crate) fn new(core: Rc<Core>, promise: Val) -> Self {
+        let waiter = Rc::new(Waiter::default());
+        let key = core.waiters.borrow_mut().insert(waiter.clone());
+        let watched = Self { promise, waiter, key, core };
+        if watched.attach().is_err() {
+            drop(watched.core.cx().exception());
+        }
+        watched
+    }
+
+    fn attach(&self) -> Result<(), Thrown> {
+        let cx = self.core.cx();
+        let mut data = [number(self.key as f64)];
+        // SAFETY: the data are copied; the promise and the function are alive.
+        unsafe {
+            let wake =
+                cx.check(qjs::JS_NewCFunctionData(cx.raw(), Some(on_settled), 1, 0, 1, data.as_mut_ptr()))?;
+            cx.check(qjs::JS_PromiseThen(cx.raw(), self.promise.raw(), wake.raw(), wake.raw()))?;
+        }
+        Ok(())
+    }
+
+    /// Has the context woken when the promise is settled.
+    pub(crate) fn wake(&self, cx: &Context<'_>) {
+        let mut waker = self.waiter.waker.borrow_mut();
+        if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            *waker = Some(cx.waker().clone());
+        }
+    }
+
+    /// Whether the promise is settled.
+    pub(crate) fn is_settled(&self) -> bool {
+        // SAFETY: the promise is alive.
+        let state = unsafe { qjs::JS_PromiseState(self.core.cx().raw(), self.promise.raw()) };
+        self.waiter.is_settled.get() || state != qjs::JSPromiseStateEnum_JS_PROMISE_PENDING
+    }
+
+    /// The promise.
+    pub(crate) fn promise(&self) -> Raw {
+        self.promise.raw()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.core.waiters.borrow_mut().try_remove(self.key);
+    }
+}
+
+unsafe extern "C" fn on_settled(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+    data: *mut Raw,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: the function was made with one datum.
+        let key = crate::error::whole_number(unsafe { *data }).unwrap_or(-1);
+        let waiter = cx.core().waiters.borrow().get(key as usize).cloned();
+        if let Some(waiter) = waiter {
+            waiter.is_settled.set(true);
+            if let Some(waker) = waiter.waker.borrow_mut().take() {
+                waker.wake();
+            }
+        }
+        Ok(cx.undefined())
+    })
+}
+
+/// A handler whose promise is pending.
+pub(crate) struct Waiting {
+    tasks: Rc<Tasks>,
+    handler: HandlerId,
+    status: u16,
+    is_over: bool,
+    // Last: it keeps the isolate.
+    watched: Watched,
+}
+
+impl Waiting {
+    pub(crate) fn new(core: Rc<Core>, tasks: Rc<Tasks>, promise: Val, handler: HandlerId, status: u16) -> Self {
+        Self { watched: Watched::new(core, promise), tasks, handler, status, is_over: false }
+    }
+
+    fn finish(&mut self, sink: &mut dyn ResponseSink) -> Result<(), Error> {
+        let core = &self.watched.core;
+        let answerer = Answerer { core, handler: self.handler, status: self.status };
+        let ran = core.enter(self.handler, Some(self.tasks.clone()), |cx| {
+            match promise_result(cx, self.watched.promise()) {
+                Some(Ok(value)) => answerer.write(cx, value.raw(), sink),
+                Some(Err(reason)) => Err(rejected(cx, reason)),
+                None => Err(Error::new(ErrorKind::Internal, "the promise is not settled")),
+            }
+        });
+        ran.value?
+    }
+
+    fn end(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        self.is_over = true;
+        let core = &self.watched.core;
+        match &result {
+            Ok(()) => leave_behind(core, self.tasks.clone(), self.handler),
+            Err(error) => {
+                self.tasks.abandon(core);
+                if error.kind() == ErrorKind::Memory {
+                    core.recover();
+                }
+            }
+        }
+        result
+    }
+}
+
+impl Suspended for Waiting {
+    fn poll(&mut self, cx: &mut Context<'_>, sink: &mut dyn ResponseSink) -> Poll<Result<(), Error>> {
+        if self.is_over {
+            return Poll::Ready(Err(Error::new(ErrorKind::Internal, "the handler has ended")));
+        }
+        self.watched.wake(cx);
+        let (tasks, core) = (self.tasks.clone(), self.watched.core.clone());
+        if let Err(error) = tasks.advance_all(&core, self.handler, cx, || self.watched.is_settled()) {
+            return Poll::Ready(self.end(Err(error)));
+        }
+        if !self.watched.is_settled() {
+            return Poll::Pending;
+        }
+        let result = self.finish(sink);
+        Poll::Ready(self.end(result))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.tasks.abandon(&self.watched.core);
+        }
+    }
+}
+
+/// Lets what a request left unfinished go on after its answer, for a while. While a body stream is sent, that drives the
+/// tasks instead, and calls this at its end.
+pub(crate) fn leave_behind(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId) {
+    if tasks.is_empty() || tasks.feeds_stream.get() {
+        return;
+    }
+    if core.background.get() >= BACKGROUND_MAX {
+        tasks.abandon(core);
+        let text = format!("work after an answer was dropped: there is such work of {BACKGROUND_MAX} requests already");
+        (core.report)(Error::script(text));
+        return;
+    }
+    core.background.set(core.background.get() + 1);
+    let until = Instant::now() + Duration::from_millis(BACKGROUND_MILLIS_MAX);
+    let left = LeftOver { owner: Owner::Request(core.clone()), tasks, handler, until: Some(until) };
+    (core.spawn)(Box::pin(left));
+}
+
+/// Lets timers of the module top level run for as long as the isolate lives.
+pub(crate) fn keep_top_level(core: &Rc<Core>, tasks: Rc<Tasks>) {
+    *core.top_level.borrow_mut() = Some(tasks.clone());
+    let left = LeftOver { owner: Owner::Isolate(Rc::downgrade(core)), tasks, handler: 0, until: None };
+    (core.spawn)(Box::pin(left));
+}
+
+/// Who keeps whom alive.
+enum Owner {
+    /// Work of a request keeps the isolate.
+    Request(Rc<Core>),
+    /// Work of the module top level ends with the isolate.
+    Isolate(Weak<Core>),
+}
+
+/// Work that no answer waits for.
+struct LeftOver {
+    owner: Owner,
+    tasks: Rc<Tasks>,
+    handler: HandlerId,
+    until: Option<Instant>,
+}
+
+impl std::future::Future for LeftOver {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let core = match &self.owner {
+            Owner::Request(core) => core.clone(),
+            Owner::Isolate(core) => match core.upgrade() {
+                Some(core) => core,
+                None => return Poll::Ready(()),
+            },
+        };
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            (core.report)(Error::script(format!("work after an answer was dropped after {BACKGROUND_MILLIS_MAX} ms")));
+            return Poll::Ready(());
+        }
+        self.tasks.wake_on_change(cx);
+        if let Err(error) = self.tasks.advance_all(&core, self.handler, cx, || false) {
+            if error.kind() == ErrorKind::Memory {
+                core.recover();
+            }
+            (core.report)(error);
+            // A runaway of the top level costs itself, not the timers beside it.
+            return if self.until.is_some() { Poll::Ready(()) } else { self.again(cx) };
+        }
+        if self.tasks.is_empty() && self.until.is_some() { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl LeftOver {
+    fn again(&self, cx: &Context<'_>) -> Poll<()> {
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl Drop for LeftOver {
+    fn drop(&mut self) {
+        match &self.owner {
+            Owner::Request(core) => {
+                self.tasks.abandon(core);
+                core.background.set(core.background.get() - 1);
+            }
+            Owner::Isolate(core) => {
+                if let Some(core) = core.upgrade() {
+                    self.tasks.abandon(&core);
+                }
+            }
+        }
+    }
+}
+
+/// A promise that is settled by native code.
+impl Cx<'_> {
+    /// A promise with the functions that settle it.
+    pub(crate) fn promise(self) -> Result<(Val, Val, Val), Thrown> {
+        let mut functions = [UNDEFINED; 2];
+        // SAFETY: QuickJS writes both functions unless it throws.
+        let promise = self.check(unsafe { qjs::JS_NewPromiseCapability(self.raw(), functions.as_mut_ptr()) })?;
+        let [resolve, reject] = functions;
+        Ok((promise, self.own(resolve), self.own(reject)))
+    }
+}

@@ -1,0 +1,191 @@
+//! What a request waits for: the futures behind its promises and the brackets that it has open.
+//!
+//! A future belongs to the request whose script was running when it was made. Dropping a request's tasks drops its futures and
+//! with them the only references to the functions that would go on with its script.
+
+use crate::isolate::Core;
+use crate::limits::{PENDING_MAX, ROUNDS_MAX};
+use crate::sys::{Cx, Fault, UNDEFINED, Val};
+use crate::{error, value};
+use sampan_host::module::LeaveBody;
+use sampan_host::{Error, HandlerId, LocalFuture, Value};
+use slab::Slab;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll, Waker};
+
+/// The tasks of one request, or of an isolate's module top level.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    pending: RefCell<Slab<Pending>>,
+    /// Whether they feed a body stream, which then drives them.
+    pub(crate) feeds_stream: Cell<bool>,
+    /// Who is to look again when tasks are added or cancelled from elsewhere.
+    waker: RefCell<Option<Waker>>,
+}
+
+/// A future and the promise that waits for it.
+struct Pending {
+    /// Taken out while it is polled.
+    future: Option<LocalFuture<Result<Value, Error>>>,
+    resolve: Val,
+    reject: Val,
+    /// The timer that it is, so that it can be cleared.
+    timer: Option<i64>,
+}
+
+/// A bracket whose inside still runs.
+pub(crate) struct Bracket {
+    pub(crate) leave: LeaveBody,
+    pub(crate) token: Value,
+    /// Whose it is.
+    pub(crate) owner: Weak<Tasks>,
+}
+
+impl Tasks {
+    /// Whether nothing is left to wait for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pending.borrow().is_empty()
+    }
+
+    /// Makes a promise of what `future` will give.
+    pub(crate) fn promise(
+        &self,
+        cx: Cx<'_>,
+        future: LocalFuture<Result<Value, Error>>,
+        timer: Option<i64>,
+    ) -> Result<Val, Fault> {
+        if self.pending.borrow().len() >= PENDING_MAX {
+            return Err(Error::script(format!("too much to wait for: a request may wait for {PENDING_MAX} things at a time")).into());
+        }
+        let (promise, resolve, reject) = cx.promise()?;
+        self.pending.borrow_mut().insert(Pending { future: Some(future), resolve, reject, timer });
+        self.wake();
+        Ok(promise)
+    }
+
+    /// Drops the future of a timer. Its promise stays as it is for ever.
+    pub(crate) fn cancel(&self, timer: i64) -> bool {
+        let found = self.pending.borrow().iter().find(|(_, task)| task.timer == Some(timer)).map(|(key, _)| key);
+        // The task is dropped after the slab is free again: a future's destructor may be anybody's code.
+        let task = found.and_then(|key| self.pending.borrow_mut().try_remove(key));
+        self.wake();
+        task.is_some()
+    }
+
+    /// Has the context woken when the tasks change by something other than their futures.
+    pub(crate) fn wake_on_change(&self, cx: &Context<'_>) {
+        *self.waker.borrow_mut() = Some(cx.waker().clone());
+    }
+
+    fn wake(&self) {
+        let waker = self.waker.borrow_mut().take();
+        waker.inspect(Waker::wake_by_ref);
+    }
+
+    /// Polls the futures and goes on with the script for each that is ready. True if any was. An error ends the request: the script was
+    /// stopped.
+    pub(crate) fn advance(self: &Rc<Self>, core: &Rc<Core>, handler: HandlerId, cx: &mut Context<'_>) -> Result<bool, Error> {
+        let keys: Vec<usize> = self.pending.borrow().iter().map(|(key, _)| key).collect();
+        let mut any = false;
+        for key in keys {
+            // Taken out, so that what the future does when it is polled may find the slab free.
+            let Some(mut future) = self.pending.borrow_mut().get_mut(key).and_then(|task| task.future.take()) else {
+                continue;
+            };
+            match future.as_mut().poll(cx) {
+                Poll::Pending => {
+                    if let Some(task) = self.pending.borrow_mut().get_mut(key) {
+                        task.future = Some(future);
+                    }
+                }
+                Poll::Ready(result) => {
+                    drop(future);
+                    let Some(task) = self.pending.borrow_mut().try_remove(key) else { continue };
+                    any = true;
+                    if let Some(timer) = task.timer {
+                        core.timers.borrow_mut().remove(&timer);
+                    }
+                    core.enter(handler, Some(self.clone()), |cx| settle(cx, &task, result)).value?;
+                }
+            }
+        }
+        Ok(any)
+    }
+
+    /// Advances until nothing is ready any more, or long enough; then the waker is told to come back.
+    pub(crate) fn advance_all(
+        self: &Rc<Self>,
+        core: &Rc<Core>,
+        handler: HandlerId,
+        cx: &mut Context<'_>,
+        mut is_done: impl FnMut() -> bool,
+    ) -> Result<(), Error> {
+        for _ in 0..ROUNDS_MAX {
+            if is_done() || !self.advance(core, handler, cx)? {
+                return Ok(());
+            }
+        }
+        cx.waker().wake_by_ref();
+        Ok(())
+    }
+
+    /// Gives up everything: drops the futures and leaves the open brackets as failed.
+    pub(crate) fn abandon(&self, core: &Core) {
+        let pending = std::mem::take(&mut *self.pending.borrow_mut());
+        for (_, task) in pending {
+            if let Some(timer) = task.timer {
+                core.timers.borrow_mut().remove(&timer);
+            }
+        }
+        core.abandon_brackets(self);
+    }
+}
+
+impl Core {
+    /// Keeps an open bracket; the number closes it.
+    pub(crate) fn open_bracket(&self, bracket: Bracket) -> u64 {
+        let number = self.brackets_opened.get() + 1;
+        self.brackets_opened.set(number);
+        self.brackets.borrow_mut().insert(number, bracket);
+        number
+    }
+
+    /// Closes a bracket, once.
+    pub(crate) fn close_bracket(&self, number: u64, ok: bool) -> Result<(), Error> {
+        let bracket = self.brackets.borrow_mut().remove(&number);
+        bracket.map_or(Ok(()), |bracket| (bracket.leave)(&self.context_of_capabilities, bracket.token, ok))
+    }
+
+    /// Leaves the brackets of a request that is given up as failed.
+    fn abandon_brackets(&self, owner: &Tasks) {
+        let mut open = self.brackets.borrow_mut();
+        if open.is_empty() {
+            return;
+        }
+        let left: Vec<u64> = open.iter().filter(|(_, b)| b.owner.as_ptr() == &raw const *owner).map(|(n, _)| *n).collect();
+        let left: Vec<Bracket> = left.iter().filter_map(|number| open.remove(number)).collect();
+        drop(open);
+        for bracket in left {
+            if let Err(error) = (bracket.leave)(&self.context_of_capabilities, bracket.token, false) {
+                (self.report)(error);
+            }
+        }
+    }
+}
+
+/// Settles a promise with what its future gave.
+fn settle(cx: Cx<'_>, task: &Pending, result: Result<Value, Error>) {
+    let settled = match result {
+        Ok(value) => value::to_js(cx, value).and_then(|value| cx.call(task.resolve.raw(), UNDEFINED, &[value.raw()])),
+        Err(failure) => {
+            error::to_exception(cx, &failure).and_then(|error| cx.call(task.reject.raw(), UNDEFINED, &[error.raw()]))
+        }
+    };
+    if settled.is_err() {
+        // No memory for the value: the script that waits for it is told that at least.
+        let exception = cx.exception();
+        drop(cx.call(task.reject.raw(), UNDEFINED, &[exception.raw()]));
+        drop(cx.exception());
+    }
+}

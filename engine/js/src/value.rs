@@ -1,0 +1,238 @@
+//! [`sampan_host::Value`]s to JavaScript and back.
+
+use crate::error::whole_number;
+use crate::limits::VALUE_DEPTH_MAX;
+use crate::sys::{Cx, Fault, NULL, Raw, Thrown, Val, address, boolean, class_id, is_string, number, tag};
+use rquickjs::qjs;
+use sampan_host::{Error, Rows, Value};
+use std::ffi::{c_int, c_void};
+
+/// The largest whole number that a JavaScript number holds exactly, with all below it.
+const SAFE_MAX: i64 = 9_007_199_254_740_991;
+
+/// A value for a script. Text keys become own properties, rows plain objects, integers that a number cannot hold BigInts.
+pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
+    match value {
+        Value::Null => Ok(cx.own(NULL)),
+        Value::Bool(value) => Ok(cx.own(boolean(value))),
+        Value::Int(value) => integer(cx, value),
+        Value::Float(value) => Ok(cx.own(number(value))),
+        Value::Text(text) => cx.string(&text),
+        Value::Bytes(bytes) => cx.bytes(&bytes),
+        Value::List(items) => {
+            let items = items.into_iter().map(|item| to_js(cx, item)).collect::<Result<Vec<Val>, Thrown>>()?;
+            cx.array(items)
+        }
+        Value::Map(members) => {
+            let object = cx.object()?;
+            for (key, member) in members {
+                let atom = Atom::new(cx, &key)?;
+                cx.define_atom(object.raw(), atom.0, to_js(cx, member)?)?;
+            }
+            Ok(object)
+        }
+        Value::Rows(rows) => rows_to_js(cx, rows),
+    }
+}
+
+/// A property name that is released when it goes.
+struct Atom<'a>(qjs::JSAtom, Cx<'a>);
+
+impl<'a> Atom<'a> {
+    fn new(cx: Cx<'a>, name: &str) -> Result<Self, Thrown> {
+        let atom = cx.atom(name);
+        if atom == qjs::JS_ATOM_NULL { Err(Thrown) } else { Ok(Self(atom, cx)) }
+    }
+}
+
+impl Drop for Atom<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the atom is owned.
+        unsafe { qjs::JS_FreeAtom(self.1.raw(), self.0) };
+    }
+}
+
+fn integer(cx: Cx<'_>, value: i64) -> Result<Val, Thrown> {
+    if (-SAFE_MAX..=SAFE_MAX).contains(&value) {
+        return Ok(cx.own(number(value as f64)));
+    }
+    // SAFETY: the context is alive.
+    cx.check(unsafe { qjs::JS_NewBigInt64(cx.raw(), value) })
+}
+
+/// Every row an object of the same shape: the names are looked up once.
+fn rows_to_js(cx: Cx<'_>, rows: Rows) -> Result<Val, Thrown> {
+    let atoms = rows.columns.iter().map(|name| Atom::new(cx, name)).collect::<Result<Vec<_>, Thrown>>()?;
+    let mut objects = Vec::with_capacity(rows.cells.len() / atoms.len().max(1));
+    let mut cells = rows.cells.into_iter();
+    while !atoms.is_empty() && cells.len() >= atoms.len() {
+        let object = cx.object()?;
+        for (atom, cell) in atoms.iter().zip(&mut cells) {
+            cx.define_atom(object.raw(), atom.0, to_js(cx, cell)?)?;
+        }
+        objects.push(object);
+    }
+    cx.array(objects)
+}
+
+/// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an object with
+/// `toJSON`, such as a date, is what that returns.
+pub(crate) fn from_js(cx: Cx<'_>, value: Raw) -> Result<Value, Fault> {
+    Reader { cx, inside: Vec::new() }.read(value)
+}
+
+struct Reader<'a> {
+    cx: Cx<'a>,
+    /// The objects that are being read, to notice a cycle.
+    inside: Vec<*mut c_void>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, value: Raw) -> Result<Value, Fault> {
+        match tag(value) {
+            qjs::JS_TAG_NULL | qjs::JS_TAG_UNDEFINED => Ok(Value::Null),
+            // SAFETY: the tag says what it is.
+            qjs::JS_TAG_BOOL => Ok(Value::Bool(unsafe { qjs::JS_VALUE_GET_BOOL(value) })),
+            qjs::JS_TAG_INT | qjs::JS_TAG_FLOAT64 => Ok(match whole_number(value) {
+                Some(whole) => Value::Int(whole),
+                // SAFETY: integers are whole, so this is a float.
+                None => Value::Float(unsafe { qjs::JS_VALUE_GET_FLOAT64(value) }),
+            }),
+            qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => self.read_big_int(value),
+            qjs::JS_TAG_OBJECT => self.read_object(value),
+            _ if is_string(value) => Ok(Value::Text(self.cx.text(value)?)),
+            _ => Err(Error::script("a symbol cannot be passed on").into()),
+        }
+    }
+
+    fn read_big_int(&self, value: Raw) -> Result<Value, Fault> {
+        match self.cx.text(value)?.parse() {
+            Ok(whole) => Ok(Value::Int(whole)),
+            Err(_) => Err(Error::script("a BigInt that takes more than 64 bits cannot be passed on").into()),
+        }
+    }
+
+    fn read_object(&mut self, value: Raw) -> Result<Value, Fault> {
+        if let Some(bytes) = bytes_of(self.cx, value) {
+            return Ok(Value::Bytes(bytes));
+        }
+        if self.cx.is_function(value) {
+            return Err(Error::script("a function cannot be passed on").into());
+        }
+        if self.inside.contains(&address(value)) {
+            return Err(Error::script("an object that contains itself cannot be passed on").into());
+        }
+        if self.inside.len() >= VALUE_DEPTH_MAX {
+            return Err(Error::script(format!("a value nested more than {VALUE_DEPTH_MAX} deep cannot be passed on")).into());
+        }
+        self.inside.push(address(value));
+        let read = self.read_members(value);
+        self.inside.pop();
+        read
+    }
+
+    fn read_members(&mut self, value: Raw) -> Result<Value, Fault> {
+        let cx = self.cx;
+        let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
+        if cx.is_function(to_json.raw()) {
+            let plain = cx.call(to_json.raw(), value, &[])?;
+            return self.read(plain.raw());
+        }
+        // SAFETY: looks at a live value.
+        if unsafe { qjs::JS_IsArray(value) } {
+            let length = cx.length(value)?;
+            let mut items = Vec::new();
+            for index in 0..u32::try_from(length).unwrap_or(u32::MAX) {
+                let item = cx.at(value, index)?;
+                items.push(self.read(item.raw())?);
+            }
+            return Ok(Value::List(items));
+        }
+        // SAFETY: looks at a live value.
+        if unsafe { qjs::JS_IsMap(value) || qjs::JS_IsSet(value) } {
+            return Err(Error::script("a Map or Set cannot be passed on; use an object or an array").into());
+        }
+        let mut members = Vec::new();
+        for name in Names::of(cx, value)?.iter() {
+            let member = cx.get_atom(value, name)?;
+            if tag(member.raw()) == qjs::JS_TAG_UNDEFINED {
+                continue;
+            }
+            // SAFETY: the atom is alive.
+            let key = cx.check(unsafe { qjs::JS_AtomToString(cx.raw(), name) })?;
+            members.push((cx.text(key.raw())?, self.read(member.raw())?));
+        }
+        Ok(Value::Map(members))
+    }
+}
+
+/// The bytes of a `Uint8Array` or an `ArrayBuffer`.
+pub(crate) fn bytes_of(cx: Cx<'_>, value: Raw) -> Option<Vec<u8>> {
+    with_bytes_of(cx, value, <[u8]>::to_vec)
+}
+
+/// Shows the bytes of a `Uint8Array` or an `ArrayBuffer`, which nothing may change meanwhile.
+pub(crate) fn with_bytes_of<R>(cx: Cx<'_>, value: Raw, each: impl FnOnce(&[u8]) -> R) -> Option<R> {
+    let mut length = 0;
+    // SAFETY: the value is alive; the class says which function fits, so neither throws for a wrong type. No script runs while
+    // the bytes are looked at.
+    unsafe {
+        let bytes = if qjs::JS_GetTypedArrayType(value) == qjs::JSTypedArrayEnum_JS_TYPED_ARRAY_UINT8 as c_int {
+            qjs::JS_GetUint8Array(cx.raw(), &raw mut length, value)
+        } else if qjs::JS_IsArrayBuffer(value) {
+            qjs::JS_GetArrayBuffer(cx.raw(), &raw mut length, value)
+        } else {
+            return None;
+        };
+        if bytes.is_null() {
+            // Detached, or empty.
+            drop(cx.exception());
+            return Some(each(&[]));
+        }
+        Some(each(std::slice::from_raw_parts(bytes, length as usize)))
+    }
+}
+
+/// The names of an object's own enumerable properties that are strings, in order.
+pub(crate) struct Names<'a> {
+    cx: Cx<'a>,
+    table: *mut qjs::JSPropertyEnum,
+    length: u32,
+}
+
+impl<'a> Names<'a> {
+    /// The names of `object`; for a proxy this runs its handler.
+    #[inline]
+    pub(crate) fn of(cx: Cx<'a>, object: Raw) -> Result<Self, Thrown> {
+        let mut names = Self { cx, table: std::ptr::null_mut(), length: 0 };
+        let flags = (qjs::JS_GPN_STRING_MASK | qjs::JS_GPN_ENUM_ONLY) as c_int;
+        // SAFETY: the object is alive; the table is released on drop.
+        let done = unsafe {
+            qjs::JS_GetOwnPropertyNames(cx.raw(), &raw mut names.table, &raw mut names.length, object, flags)
+        };
+        if done < 0 { Err(Thrown) } else { Ok(names) }
+    }
+
+    /// The names.
+    #[inline]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = qjs::JSAtom> {
+        // SAFETY: the table has `length` entries as long as `self` lives.
+        (0..self.length as usize).map(|index| unsafe { (*self.table.add(index)).atom })
+    }
+}
+
+impl Drop for Names<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.table.is_null() {
+            // SAFETY: the table came from `JS_GetOwnPropertyNames`.
+            unsafe { qjs::JS_FreePropertyEnum(self.cx.raw(), self.table, self.length) };
+        }
+    }
+}
+
+/// Whether an object is a plain one by class: made by a literal or by a class of the script.
+#[inline]
+pub(crate) fn is_ordinary(cx: Cx<'_>, value: Raw) -> bool {
+    class_id(value) == cx.core().classes.object
+}

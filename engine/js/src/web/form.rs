@@ -1,0 +1,219 @@
+//! Form bodies: `multipart/form-data` (RFC 7578 in the framing of RFC 2046, section 5.1) and urlencoded ones.
+//!
+//! Lines end with CRLF only. What a browser, curl or another fetch sends is taken; anything out of form is an
+//! error for the whole body, never a guess.
+
+use super::bytes::{self, Packed};
+use super::crypto;
+use memchr::memmem;
+use rquickjs::{Array, Ctx, Function, IntoJs, Object, Result, Value};
+use url::form_urlencoded;
+
+/// Parts of one multipart body.
+const FORM_PARTS_MAX: usize = 1_000;
+/// The header lines of one part together.
+const PART_HEAD_BYTES_MAX: usize = 8_192;
+/// RFC 2046, section 5.1.1.
+const BOUNDARY_BYTES_MAX: usize = 70;
+/// Pairs of one urlencoded body.
+const FORM_PAIRS_MAX: usize = 10_000;
+
+/// Adds `parseMultipart`, `parseUrlencoded` and `boundary`.
+pub(super) fn register(table: &Object<'_>) -> Result<()> {
+    let ctx = table.ctx();
+    table.set(
+        "parseMultipart",
+        Function::new(ctx.clone(), parse_multipart)?,
+    )?;
+    table.set(
+        "parseUrlencoded",
+        Function::new(ctx.clone(), parse_urlencoded)?,
+    )?;
+    table.set("boundary", Function::new(ctx.clone(), boundary)?)
+}
+
+/// One part of a multipart body. Its value is text unless it has a file name.
+#[derive(Debug, PartialEq)]
+pub(super) struct Part<'a> {
+    name: String,
+    filename: Option<String>,
+    content_type: Option<String>,
+    content: &'a [u8],
+}
+
+/// A boundary that no content contains, but for a chance of 2^-128.
+fn boundary(ctx: Ctx<'_>) -> Result<String> {
+    let mut random = [0; 16];
+    crypto::fill(&ctx, &mut random)?;
+    let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("----SampanFormBoundary{hex}"))
+}
+
+/// `[name, filename, type, value, ...]`, or a string that says what is wrong.
+fn parse_multipart<'js>(ctx: Ctx<'js>, body: Packed, content_type: String) -> Result<Value<'js>> {
+    let parts = match boundary_of(&content_type).and_then(|boundary| parts(&body.0, &boundary)) {
+        Ok(parts) => parts,
+        Err(problem) => return problem.into_js(&ctx),
+    };
+    let flat = Array::new(ctx.clone())?;
+    for (index, part) in parts.into_iter().enumerate() {
+        let at = index * 4;
+        flat.set(at, part.name)?;
+        if part.filename.is_some() {
+            flat.set(at + 3, bytes::to_js(&ctx, part.content)?)?;
+        } else {
+            flat.set(at + 3, String::from_utf8_lossy(part.content).into_owned())?;
+        }
+        flat.set(at + 1, part.filename)?;
+        flat.set(at + 2, part.content_type)?;
+    }
+    Ok(flat.into_value())
+}
+
+/// `[name, value, ...]`, or a string that says what is wrong.
+fn parse_urlencoded<'js>(ctx: Ctx<'js>, text: String) -> Result<Value<'js>> {
+    let flat = Array::new(ctx.clone())?;
+    for (index, (name, value)) in form_urlencoded::parse(text.as_bytes()).enumerate() {
+        if index == FORM_PAIRS_MAX {
+            return format!("more than {FORM_PAIRS_MAX} fields").into_js(&ctx);
+        }
+        flat.set(index * 2, name.as_ref())?;
+        flat.set(index * 2 + 1, value.as_ref())?;
+    }
+    Ok(flat.into_value())
+}
+
+/// The boundary parameter of a Content-Type.
+fn boundary_of(content_type: &str) -> std::result::Result<String, String> {
+    let parameters = content_type.split_once(';').map_or("", |(_, rest)| rest);
+    let boundary = parameter(parameters, "boundary").unwrap_or_default();
+    if boundary.is_empty() || boundary.len() > BOUNDARY_BYTES_MAX {
+        return Err(format!(
+            "the Content-Type needs a boundary of 1 to {BOUNDARY_BYTES_MAX} bytes"
+        ));
+    }
+    Ok(boundary)
+}
+
+/// Splits a body at its delimiters.
+pub(super) fn parts<'a>(
+    body: &'a [u8],
+    boundary: &str,
+) -> std::result::Result<Vec<Part<'a>>, String> {
+    let delimiter = format!("\r\n--{boundary}");
+    let finder = memmem::Finder::new(delimiter.as_bytes());
+    let body = body.strip_prefix(b"\r\n").unwrap_or(body);
+    let mut rest = body
+        .strip_prefix(&delimiter.as_bytes()[2..])
+        .ok_or("the body does not begin with its boundary")?;
+    let mut parts = Vec::new();
+    // `rest` stands behind a delimiter: "--" ends the body, a line end begins a part.
+    while !rest.starts_with(b"--") {
+        if parts.len() == FORM_PARTS_MAX {
+            return Err(format!("more than {FORM_PARTS_MAX} parts"));
+        }
+        rest = trim_start(rest)
+            .strip_prefix(b"\r\n")
+            .ok_or("a boundary is not followed by a line end")?;
+        // A part without header lines begins with its empty line, so its delimiter is searched from there.
+        let head_end = memmem::find(&rest[..rest.len().min(PART_HEAD_BYTES_MAX)], b"\r\n\r\n")
+            .ok_or("the header lines of a part do not end, or are too long")?;
+        let content = &rest[head_end + 4..];
+        let length = match content.strip_prefix(&delimiter.as_bytes()[2..]) {
+            Some(_) => return Err("a part has no line end before its boundary".into()),
+            None => finder
+                .find(content)
+                .ok_or("the body ends without its last boundary")?,
+        };
+        parts.push(part(&rest[..head_end], &content[..length])?);
+        rest = &content[length + delimiter.len()..];
+    }
+    Ok(parts)
+}
+
+fn trim_start(bytes: &[u8]) -> &[u8] {
+    let blanks = bytes
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count();
+    &bytes[blanks..]
+}
+
+/// Reads the header lines of a part; those other than the two below mean nothing in a form.
+fn part<'a>(head: &[u8], content: &'a [u8]) -> std::result::Result<Part<'a>, String> {
+    let head = String::from_utf8_lossy(head);
+    let mut disposition = None;
+    let mut content_type = None;
+    for line in head.split("\r\n") {
+        let (name, value) = line
+            .split_once(':')
+            .ok_or("a header line of a part has no colon")?;
+        if name.eq_ignore_ascii_case("content-disposition") {
+            disposition = Some(value.trim());
+        } else if name.eq_ignore_ascii_case("content-type") {
+            content_type = Some(value.trim().to_owned());
+        }
+    }
+    let (kind, parameters) = disposition
+        .and_then(|value| value.split_once(';'))
+        .ok_or("a part has no name")?;
+    if !kind.trim().eq_ignore_ascii_case("form-data") {
+        return Err("a part is not form-data".into());
+    }
+    let name = parameter(parameters, "name").ok_or("a part has no name")?;
+    let filename = parameter(parameters, "filename");
+    let content_type = match filename {
+        // RFC 7578, section 4.4.
+        Some(_) => content_type.or_else(|| Some("text/plain".to_owned())),
+        None => content_type,
+    };
+    Ok(Part {
+        name: unescape(&name),
+        filename: filename.map(|name| unescape(&name)),
+        content_type,
+        content,
+    })
+}
+
+/// One parameter of `; name="value"; name=value`. `\"` is the only escape inside quotes (others are file paths).
+fn parameter(mut text: &str, wanted: &str) -> Option<String> {
+    loop {
+        text = text.trim_start_matches([';', ' ', '\t']);
+        let (name, rest) = text.split_once('=')?;
+        let (value, rest) = match rest.strip_prefix('"') {
+            Some(quoted) => unquote(quoted)?,
+            None => {
+                let end = rest.find(';').unwrap_or(rest.len());
+                (rest[..end].trim().to_owned(), &rest[end..])
+            }
+        };
+        if name.trim().eq_ignore_ascii_case(wanted) {
+            return Some(value);
+        }
+        text = rest;
+    }
+}
+
+/// The text up to the closing quote, and what follows it.
+fn unquote(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return Some((value, &text[at + 1..])),
+            '\\' if text[at + 1..].starts_with('"') => {
+                value.push('"');
+                chars.next();
+            }
+            _ => value.push(c),
+        }
+    }
+    None
+}
+
+/// Undoes the escaping of HTML's multipart encoding.
+fn unescape(text: &str) -> String {
+    text.replace("%22", "\"")
+        .replace("%0D", "\r")
+        .replace("%0A", "\n")
+}

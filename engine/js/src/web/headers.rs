@@ -1,0 +1,28 @@
+//! Names and values of header fields (RFC 9110, section 5; Fetch, section 2.2.2).
+
+use rquickjs::{Function, Object, Result};
+
+/// Adds `headerName` and `headerValue`.
+pub(super) fn register(table: &Object<'_>) -> Result<()> {
+    let ctx = table.ctx();
+    table.set("headerName", Function::new(ctx.clone(), header_name)?)?;
+    table.set("headerValue", Function::new(ctx.clone(), header_value)?)
+}
+
+/// The name in lower case, or nothing where it is not a token (RFC 9110, section 5.6.2). Methods are tokens too.
+fn header_name(name: String) -> Option<String> {
+    let token = !name.is_empty() && name.bytes().all(is_token_byte);
+    token.then(|| name.to_ascii_lowercase())
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// The value without blanks at its ends, or nothing where it could not be sent: a control character other than a
+/// tab (Fetch would cut line ends off; here they are a script's mistake wherever they stand), or one above U+00FF.
+fn header_value(value: String) -> Option<String> {
+    let trimmed = value.trim_matches([' ', '\t']);
+    let allowed = |c: char| c == '\t' || (c >= ' ' && c != '\u{7f}' && c <= '\u{ff}');
+    trimmed.chars().all(allowed).then(|| trimmed.to_owned())
+}

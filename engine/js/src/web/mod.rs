@@ -1,0 +1,138 @@
+//! The Web surface of the JavaScript engine: what fetch-style frameworks expect to find on the global object.
+//!
+//! Each `*.js` file here is one function `(web) => exports`, embedded in the executable and compiled when one of
+//! its globals is touched first; only `boot.js` runs at start. What JavaScript cannot do well (parsing URLs, text
+//! encodings, digests, multipart bodies) is native, one module per subject. `DOMException`, `atob`, `btoa`,
+//! `queueMicrotask` and `performance` are QuickJS-ng's own, so [`install`] wants a context with all intrinsics.
+//!
+//! # Engine contract
+//!
+//! **Before [`install`]** the engine puts these functions on the global object; `boot.js` takes them and removes them:
+//!
+//! - `__host_log(level, text)`: one line for the log; `level` is `debug`, `info`, `warn` or `error`.
+//! - `__host_sleep(ms, id)`: a promise that fulfils after `ms` milliseconds. `id` is a number that no other sleep of
+//!   this isolate has while it runs, except that an interval sleeps again under its own.
+//! - `__host_cancel(id)`: that sleep is of no use any more and may be dropped; its promise need never settle. Sleeps that the
+//!   engine gives up by itself (its request has ended) need no word: their timers go with their promises.
+//!
+//! **After [`install`]** `globalThis[Symbol.for("sampan.web")]` is a frozen object, which the engine takes and deletes:
+//!
+//! - `requestPrototype`, `responsePrototype`, `headersPrototype`: `Request.prototype` and so on. They exist before
+//!   their files are loaded (their members are lazy), so a native class can inherit from them at no cost.
+//! - `next(stream)`: a promise of the next chunk of a body stream, a `Uint8Array`, or `null` at its end. It rejects
+//!   where the stream fails, is locked or partly read by the script, or gives something that is not a `Uint8Array`.
+//! - `cancel(stream, reason)`: nobody reads the rest of this stream. `abort(signal, reason)`: aborts a request's signal.
+//! - `report(error)`: writes an error that no promise carries to the log.
+//!
+//! **Symbols** are registered, `Symbol.for("sampan." + name)`, so native code reads what it needs without a getter:
+//!
+//! - A `Headers` has `list`: an array `[name, value, name, value, ...]`, names in lower case, in the order in which
+//!   they were set, equal names not combined. A character of a value is one byte (U+0000 to U+00FF). Native code may
+//!   make one: an object whose prototype is `headersPrototype` with an own `list` (or an accessor of that name on its
+//!   prototype). Scripts can reach the list through the symbol, so the writer checks names and values again.
+//! - A `Response` has the own properties `status` (an integer from 200 to 599; 0 for `Response.error()`, which is no
+//!   answer), `statusText` (a string), `headers` (a `Headers`), `body` and `used` (a boolean; true: the script has read
+//!   the body, so it cannot be sent). `body` is a string without lone surrogates (its bytes are its UTF-8), a
+//!   `Uint8Array`, a `ReadableStream` or `null`. The default Content-Type is in the list already; Content-Length never is.
+//! - A `ReadableStream` body may have an own `source` that is not `undefined`: a string or a `Uint8Array` with its whole
+//!   content, of which nothing has been read. Then that can be sent as if it were the body. Other streams go through `next`.
+//! - A `Request` made by a script has the own properties `method`, `url`, `headers`, `body`, `used` and, once somebody
+//!   asked for it, `signal`.
+//!
+//! **Native requests** inherit from `requestPrototype` and have, on their own prototype or themselves: getters `method`,
+//! `url` (absolute) and `headers` (a `Headers`); a getter `Symbol.for("sampan.used")` (a boolean, never `undefined`); a
+//! getter `Symbol.for("sampan.body")` that is `null` for a request without body and `undefined` otherwise; and a method
+//! `Symbol.for("sampan.take")` that hands the content out once, as string, `Uint8Array` (then no longer the engine's) or
+//! `null`, or a promise of that, and throws a `TypeError` the second time. `clone()`, `body` and `new Request(native)` take
+//! the content and keep it in own properties `body` and `used` of the object, so native `text()`, `json()` and `bytes()` that
+//! find the content taken call the methods of `requestPrototype`, which know both. The engine aborts the request when
+//! the client goes away by `abort` on the own property `signal`, if there is one.
+
+// The rest of this crate calls QuickJS directly; nothing here needs to.
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod crypto;
+mod encoding;
+mod form;
+mod headers;
+mod url;
+
+#[cfg(test)]
+mod tests;
+
+use rquickjs::{Ctx, Exception, Function, Object, Result, context::EvalOptions};
+
+/// The files of the Web surface by the name under which `boot.js` asks for them.
+const SOURCES: &[(&str, &str)] = &[
+    ("abort", include_str!("abort.js")),
+    ("blob", include_str!("blob.js")),
+    ("body", include_str!("body.js")),
+    ("clone", include_str!("clone.js")),
+    ("console", include_str!("console.js")),
+    ("crypto", include_str!("crypto.js")),
+    ("encoding", include_str!("encoding.js")),
+    ("encoding_streams", include_str!("encoding_streams.js")),
+    ("events", include_str!("events.js")),
+    ("formdata", include_str!("formdata.js")),
+    ("headers", include_str!("headers.js")),
+    ("inspect", include_str!("inspect.js")),
+    ("readable", include_str!("readable.js")),
+    ("request", include_str!("request.js")),
+    ("response", include_str!("response.js")),
+    ("stream_bodies", include_str!("stream_bodies.js")),
+    ("stream_tools", include_str!("stream_tools.js")),
+    ("timers", include_str!("timers.js")),
+    ("transform", include_str!("transform.js")),
+    ("url", include_str!("url.js")),
+    ("writable", include_str!("writable.js")),
+];
+
+/// Puts the Web surface on the global object of a context with all intrinsics.
+///
+/// # Errors
+///
+/// An exception is pending where one of the engine's hooks is missing (see the module's contract).
+pub(crate) fn install(ctx: &Ctx<'_>) -> Result<()> {
+    let boot: Function<'_> = evaluate(ctx, "boot", include_str!("boot.js"))?;
+    let compile = Function::new(ctx.clone(), compile)?;
+    let natives = Function::new(ctx.clone(), natives)?;
+    boot.call((compile, natives, env!("CARGO_PKG_VERSION")))
+}
+
+fn evaluate<'js>(ctx: &Ctx<'js>, name: &str, source: &str) -> Result<Function<'js>> {
+    // Strict mode is the default of `EvalOptions`.
+    let mut options = EvalOptions::default();
+    options.filename = Some(format!("sampan:web/{name}.js"));
+    ctx.eval_with_options(source, options)
+}
+
+/// The function of one file.
+fn compile<'js>(ctx: Ctx<'js>, name: String) -> Result<Function<'js>> {
+    match SOURCES.iter().find(|(known, _)| *known == name) {
+        Some((_, source)) => evaluate(&ctx, &name, source),
+        None => Err(Exception::throw_internal(
+            &ctx,
+            &format!("no Web file {name}"),
+        )),
+    }
+}
+
+/// The native functions of one subject, made when a file asks for them.
+fn natives<'js>(ctx: Ctx<'js>, subject: String) -> Result<Object<'js>> {
+    let table = Object::new(ctx.clone())?;
+    match subject.as_str() {
+        "crypto" => crypto::register(&table)?,
+        "encoding" => encoding::register(&table)?,
+        "form" => form::register(&table)?,
+        "headers" => headers::register(&table)?,
+        "url" => url::register(&table)?,
+        _ => {
+            return Err(Exception::throw_internal(
+                &ctx,
+                &format!("no native subject {subject}"),
+            ));
+        }
+    }
+    Ok(table)
+}

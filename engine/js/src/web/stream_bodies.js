@@ -1,0 +1,61 @@
+// Streams as bodies: over content that is at hand, read whole, or chunk by chunk for the engine.
+(function streamBodies({ p, symbols, load, copy }) {
+  const { stateOf, create, acquire, readPromise, cancelStream, handled } = load("readable");
+  const { TypeError } = p;
+  const SOURCE = symbols.source;
+
+  // A stream over a string or bytes that we own. Until it is read or locked its `sampan.source` tells
+  // native code that the whole content is at hand, so that it need not be streamed.
+  function fromSource(source) {
+    const stream = create({
+      highWaterMark: 0,
+      pull(controller) {
+        const bytes = typeof source === "string" ? load("encoding").utf8(p.wellFormed(source)) : copy(source);
+        if (p.typedLength(bytes) > 0) controller.enqueue(bytes);
+        controller.close();
+      },
+    });
+    stream[SOURCE] = source;
+    return stream;
+  }
+
+  function bytesOrThrow(value) {
+    if (p.typedTag(value) === "Uint8Array") return value;
+    throw new TypeError("a body stream must give Uint8Array chunks");
+  }
+
+  // All bytes of a stream, as a list of chunks.
+  async function readAll(stream) {
+    const reader = acquire(stateOf(stream));
+    const chunks = [];
+    for (;;) {
+      const { value, done } = await readPromise(reader);
+      if (done) return chunks;
+      try {
+        p.push(chunks, bytesOrThrow(value));
+      } catch (error) {
+        handled(cancelStream(stateOf(stream), error));
+        throw error;
+      }
+    }
+  }
+
+  // One chunk for the engine's response writer: bytes, or null at the end.
+  async function nextChunk(stream) {
+    const s = stateOf(stream);
+    if (s === undefined) throw new TypeError("the body is not a ReadableStream");
+    if (s.hostReader === undefined) {
+      if (s.disturbed) throw new TypeError("a part of the body stream has been read already");
+      s.hostReader = acquire(s);
+    }
+    const { value, done } = await readPromise(s.hostReader);
+    return done ? null : bytesOrThrow(value);
+  }
+  // The client has gone: whoever feeds the stream is told, and what it then throws is nobody's concern.
+  function cancelForHost(stream, reason) {
+    const s = stateOf(stream);
+    if (s !== undefined) handled(cancelStream(s, reason));
+  }
+
+  return { fromSource, readAll, nextChunk, cancelForHost };
+})

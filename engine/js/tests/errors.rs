@@ -1,0 +1,149 @@
+//! Errors: kind, place and stack; loading; values on their way to capabilities.
+
+mod common;
+
+use common::{get, load, load_files};
+use sampan_host::ErrorKind;
+
+fn failure(handler: &str) -> sampan_host::Error {
+    let app = load(&format!("import {{ app, probe }} from 'sampan';\n\napp.get('/', {handler});"));
+    app.only(get("/")).expect_err("an error")
+}
+
+#[test]
+fn thrown_values_become_errors() {
+    for (handler, kind, shown) in [
+        ("() => { throw new Error('oh'); }", ErrorKind::Script, "app.js:3: oh"),
+        ("() => { null.x; }", ErrorKind::Script, "app.js:3: TypeError: cannot read property 'x' of null"),
+        ("() => { throw 'text'; }", ErrorKind::Script, "text"),
+        ("() => { throw { code: 7 }; }", ErrorKind::Script, r#"uncaught {"code":7}"#),
+        ("() => { throw undefined; }", ErrorKind::Script, "uncaught undefined"),
+        ("() => { throw { status: 404, message: 'no such user' }; }", ErrorKind::Status(404), "no such user"),
+        ("() => { throw Object.assign(new TypeError('gone'), { status: 410 }); }", ErrorKind::Status(410), "app.js:3: gone"),
+        ("() => { throw Object.assign(new Error('odd'), { status: 200 }); }", ErrorKind::Script, "app.js:3: odd"),
+        ("() => { throw { get message() { throw 1; }, get status() { throw 2; } }; }", ErrorKind::Script, "uncaught object"),
+        ("async () => { throw new Error('async'); }", ErrorKind::Script, "app.js:3: async"),
+        ("() => probe.number('x')", ErrorKind::Script, "app.js:3: probe.number: argument 1 (seconds) must be a number, not a string"),
+        ("() => probe.echo(() => 1)", ErrorKind::Script, "app.js:3: probe.echo: argument 1: a function cannot be passed on"),
+    ] {
+        let error = failure(handler);
+        assert_eq!((error.kind(), error.to_string().as_str()), (kind, shown), "{handler}");
+    }
+}
+
+#[test]
+fn an_error_has_its_stack_and_its_causes() {
+    let app = load_files(&[
+        ("app.js", "import { app } from 'sampan';\nimport { inner } from './lib/inner.js';\napp.get('/', function outer() {\n  return inner();\n});"),
+        ("lib/inner.js", "export function inner() {\n  throw new Error('deep', { cause: new Error('root') });\n}"),
+    ])
+    .expect("it loads");
+    let error = app.only(get("/")).expect_err("an error");
+    assert_eq!(error.place().map(ToString::to_string).as_deref(), Some("lib/inner.js:2"));
+    let stack = error.stack().expect("a stack");
+    let lines: Vec<&str> = stack.lines().collect();
+    assert!(lines[0].starts_with("at inner (lib/inner.js:2:") && lines[1].starts_with("at outer (app.js:4:"), "{stack}");
+    assert!(stack.contains("caused by root") && !stack.contains("sampan:"), "{stack}");
+}
+
+#[test]
+fn what_does_not_load_says_where() {
+    for (files, shown) in [
+        (vec![("app.js", "const a = 1;\nconst b = ;\n")], "app.js:2: SyntaxError"),
+        (vec![("app.js", "\nimport './missing.js';")], "app.js:2: cannot import \"./missing.js\": there is no file missing.js"),
+        (vec![("app.js", "import express from 'express';")], "app.js:1: cannot import \"express\": there is no package manager"),
+        (vec![("app.js", "import '../../etc/passwd';")], "app.js:1: cannot import \"../../etc/passwd\": it lies outside"),
+        (vec![("app.js", "import './b.js';"), ("b.js", "\n\nlet x = 1; let x = 2;")], "b.js:3: SyntaxError"),
+        (vec![("app.js", "throw new Error('at start');")], "app.js:1: at start"),
+        (vec![("app.js", "import { nothing } from 'sampan';")], "SyntaxError: "),
+        (vec![("app.js", "import d from './d.json' with { type: 'json' };"), ("d.json", "{")], "d.json: invalid JSON"),
+        (vec![("app.js", "import { app } from 'sampan';\napp.get('no-slash', () => 1);")], "app.js:2: TypeError: app.get: the pattern must start with"),
+        (vec![("app.js", "import { app } from 'sampan';\napp.get('/', { bodyBytes: 1 }, () => 1);")], "app.js:2: TypeError: app.get: unknown option bodyBytes"),
+        (vec![("other.js", "")], "there is no file app.js"),
+        (vec![("app.js", "let n = 0;\nfor (;;) n++;")], "the script ran longer than script_millis_max (100 ms)"),
+    ] {
+        let error = load_files(&files).err().expect("it does not load");
+        assert_eq!(error.kind(), ErrorKind::Load, "{files:?}");
+        assert!(error.to_string().contains(shown), "{files:?}: {error}");
+    }
+}
+
+#[test]
+fn modules_are_found() {
+    let app = load_files(&[
+        ("app.js", "import sampan, { app } from 'sampan'; import data, { default as again } from './data.json' with { type: 'json' }; import * as lib from './lib/a.js';
+            app.get('/', async () => ({ data, same: data === again && sampan === app, lib: lib.name, late: (await import('./late.js')).value }));"),
+        ("data.json", r#"{"n": [1, 2]}"#),
+        ("lib/a.js", "import { b } from './b.js'; export const name = 'a' + b;"),
+        ("lib/b.js", "export const b = 'b';"),
+        ("late.js", "export const value = 'late';"),
+    ])
+    .expect("it loads");
+    assert_eq!(app.text(get("/")), r#"{"data":{"n":[1,2]},"same":true,"lib":"ab","late":"late"}"#);
+}
+
+#[test]
+fn values_cross_the_border_and_back() {
+    for (value, shape) in [
+        ("null", "Null"),
+        ("undefined", "Null"),
+        ("true", "Bool(true)"),
+        ("5", "Int(5)"),
+        ("-0.5", "Float(-0.5)"),
+        ("2 ** 53", "Float(9007199254740992.0)"),
+        ("9223372036854775807n", "Int(9223372036854775807)"),
+        ("'é\\ud800'", "Text(\"é\u{fffd}\")"),
+        ("new Uint8Array([1, 2])", "Bytes([1, 2])"),
+        ("new Uint8Array([1, 2, 3]).subarray(1)", "Bytes([2, 3])"),
+        ("new ArrayBuffer(2)", "Bytes([0, 0])"),
+        ("[1, [null]]", "List([Int(1), List([Null])])"),
+        ("({ b: 1, a: undefined, c: { d: 'x' } })", r#"Map([("b", Int(1)), ("c", Map([("d", Text("x"))]))])"#),
+        ("new Date(0)", "Text(\"1970-01-01T00:00:00.000Z\")"),
+    ] {
+        let app = load(&format!("import {{ app, probe }} from 'sampan'; app.get('/', () => probe.shape({value}));"));
+        assert_eq!(app.text(get("/")), shape, "{value}");
+    }
+    for (value, message) in [
+        ("new Map()", "a Map or Set cannot be passed on"),
+        ("2n ** 64n", "more than 64 bits"),
+        ("Symbol()", "a symbol cannot"),
+        ("(() => { const a = []; a[0] = a; return a; })()", "contains itself"),
+        ("(() => { let a = 0; for (let i = 0; i < 200; i++) a = [a]; return a; })()", "nested more than 128 deep"),
+    ] {
+        let error = failure(&format!("() => probe.shape({value})"));
+        assert!(error.message().contains(message), "{value}: {error}");
+    }
+}
+
+#[test]
+fn results_are_plain_objects_with_names_in_camel_case() {
+    let app = load(
+        "import { app, probe } from 'sampan';
+        app.get('/', () => { const rows = probe.rows(); return [rows, typeof rows[1].id, probe.runIt(), app.probe === probe, typeof probe.run_it, probe.echo(new Uint8Array([7])) instanceof Uint8Array]; });",
+    );
+    assert_eq!(
+        app.text(get("/")),
+        r#"[[{"id":1,"name":"ada"},{"id":9223372036854775807,"name":null}],"bigint",{"lastId":7},true,"undefined",true]"#
+    );
+}
+
+#[test]
+fn the_module_has_what_it_should() {
+    let app = load(
+        "import sampan, * as all from 'sampan';
+        sampan.get('/', () => [Object.keys(all).sort(), sampan.runtime, sampan.version, typeof sampan.json, sampan.time === all.time]);",
+    );
+    assert_eq!(
+        app.text(get("/")),
+        format!(
+            r#"[["app","default","html","json","log","probe","redirect","stream","text","time"],"js","{}","function",true]"#,
+            env!("CARGO_PKG_VERSION")
+        )
+    );
+}
+
+#[test]
+fn routes_cannot_be_declared_later() {
+    let error = failure("() => app.get('/late', () => 1)");
+    assert!(error.message().contains("while the project loads"), "{error}");
+}

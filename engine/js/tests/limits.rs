@@ -1,0 +1,190 @@
+//! Scripts that run too long, too deep or too large end at their limit, and the next request runs.
+
+mod common;
+
+use common::{App, End, get, load, load_with};
+use sampan_host::{ErrorKind, Isolate, ScriptLimits};
+use std::time::{Duration, Instant};
+
+/// What a run may take beyond its limit of 100 ms; the watchdog looks every 2 ms.
+const GRACE: Duration = Duration::from_millis(200);
+
+fn app(handler: &str) -> App {
+    load(&format!(
+        "import {{ app, time, stream }} from 'sampan'; const f = {handler}; app.get('/', (req) => req.query.ok ? 'ok' : f(req));"
+    ))
+}
+
+/// Runs a handler that must be stopped or fail, in time, and a request after it.
+fn ends(handler: &str, kinds: &[ErrorKind]) -> Duration {
+    let app = app(handler);
+    let start = Instant::now();
+    let error = app.only(get("/")).expect_err(handler);
+    let took = start.elapsed();
+    assert!(kinds.contains(&error.kind()), "{handler}: {error:?}");
+    assert!(took <= GRACE, "{handler}: took {took:?}, {error:?}");
+    assert_eq!(app.text(get("/?ok=1")), "ok", "{handler}");
+    took
+}
+
+#[test]
+fn runaways_are_stopped() {
+    for handler in [
+        "() => { for (;;); }",
+        "() => { while (true) { try { for (;;); } catch {} } }",
+        "() => { for (;;) { try { throw 1; } catch {} finally { continue; } } }",
+        "async () => { for (;;) await null; }",
+        "async () => { await null; for (;;); }",
+        "async () => { await time.sleep(0.001); for (;;); }",
+        "() => { const p = () => Promise.resolve().then(p); return p(); }",
+        "() => { const p = () => { queueMicrotask(p); queueMicrotask(p); }; p(); for (let i = 0; i < 1e4; i++); return new Promise(() => {}); }",
+        "() => { function* g() { for (;;) yield 1; } for (const x of g()); }",
+        "() => [1].map(function f(x) { for (;;); })",
+        "() => ({ toJSON() { for (;;); } })",
+        "() => ({ get a() { for (;;); } })",
+        "() => { throw { get message() { for (;;); } }; }",
+        "() => new Proxy({}, { ownKeys() { for (;;); } })",
+        "() => JSON.parse('[1]', () => { for (;;); })",
+        "() => /^(a+)+$/.test('a'.repeat(40) + 'b')",
+        "() => 'a'.repeat(40).concat('b').replace(/^(a+)+$/, '')",
+        "() => /(.*)*x/.exec('a'.repeat(5000))",
+        "async () => { const t = { then(r) { for (;;); } }; await t; }",
+        "() => { const s = new Array(1e5).fill(1).join(); for (;;) s.split(','); }",
+        "() => { const a = new Array(1e6).fill(0); for (;;) a.indexOf(1); }",
+        "() => { const a = new Array(1e5).fill(0); for (;;) [...a]; }",
+        "() => { let x = 3n ** 10000n; for (;;) x * x; }",
+        "() => { const a = new Uint8Array(1e7); for (;;) a.fill(1); }",
+        "() => { const o = {}; for (let i = 0; i < 1e5; i++) o['k' + i] = i; for (;;) ({ ...o }); }",
+        "() => { const a = new Array(1e5).fill(0); for (;;) JSON.stringify(a); }",
+        "() => { setTimeout(() => {}, 1); for (;;); }",
+        "() => { class A { static { for (;;); } } }",
+        "() => eval('for (;;);')",
+        "() => new Function('for (;;);')()",
+        "async function* g() { for (;;) yield 1; }, async () => { for await (const x of (async function* () { for (;;) yield 1; })()); }",
+    ] {
+        ends(handler, &[ErrorKind::Stopped]);
+    }
+}
+
+#[test]
+fn recursion_ends() {
+    for handler in [
+        "() => { const f = () => f() + 1; f(); }",
+        "() => { const f = () => { try { f(); } finally { } }; f(); }",
+        "() => { const o = {}; o.toString = () => `${o}`; return `${o}`; }",
+        "() => { const f = (n) => [n].map(f); f(1); }",
+        "async () => { const f = async () => { await f(); }; await f(); }",
+        "() => JSON.parse('['.repeat(1e5))",
+        "() => { let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return JSON.stringify(a); }",
+        "() => { let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return a.flat(Infinity); }",
+        "() => new RegExp('('.repeat(1e5))",
+        "() => eval('('.repeat(1e5))",
+        "() => { let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return structuredClone(a); }",
+        "() => { let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return String(a); }",
+    ] {
+        ends(handler, &[ErrorKind::Script, ErrorKind::Stopped]);
+    }
+}
+
+#[test]
+fn a_stop_says_where_it_was() {
+    let app = load("import { app } from 'sampan';\nfunction spin(n) {\n  for (;;) n++;\n}\napp.get('/', () => spin());");
+    let error = app.only(get("/")).expect_err("a stop");
+    assert_eq!(error.to_string(), "app.js:3: the script ran longer than script_millis_max (100 ms)");
+    assert!(error.stack().is_some_and(|stack| stack.contains("at spin (app.js:3:")), "{error:?}");
+}
+
+#[test]
+fn a_stream_that_runs_away_is_stopped() {
+    let app = app("() => stream(async (write) => { await write('a'); for (;;); })");
+    let mut answer = app.only(get("/")).expect("an answer");
+    let start = Instant::now();
+    assert!(app.read(&mut answer).is_err());
+    assert!(start.elapsed() <= GRACE);
+    assert_eq!(app.text(get("/?ok=1")), "ok");
+}
+
+#[test]
+fn work_after_the_answer_is_stopped_too() {
+    let app = app("() => { setTimeout(() => { for (;;); }, 1); return 'sent'; }");
+    assert_eq!(app.text(get("/")), "sent");
+    std::thread::sleep(Duration::from_millis(3));
+    let start = Instant::now();
+    while !app.background.borrow().is_empty() {
+        app.poll_background();
+    }
+    assert!(start.elapsed() <= GRACE);
+    assert_eq!(app.reports.borrow().len(), 1);
+    assert_eq!(app.reports.borrow()[0].kind(), ErrorKind::Stopped);
+    assert_eq!(app.text(get("/?ok=1")), "ok");
+}
+
+#[test]
+fn a_stop_hits_nobody_else() {
+    // While one request waits, another one is stopped; the first goes on.
+    let app = app("async (req) => { if (req.query.loop) for (;;); await time.sleep(0.05); return 'first'; }");
+    let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else { panic!("it waits") };
+    assert_eq!(app.only(get("/?loop=1")).expect_err("a stop").kind(), ErrorKind::Stopped);
+    let until = Instant::now() + Duration::from_secs(2);
+    while rest.poll(&mut std::task::Context::from_waker(std::task::Waker::noop()), &mut answer).is_pending() {
+        assert!(Instant::now() < until, "the first request never ends");
+    }
+    assert_eq!(answer.text(), "first");
+}
+
+#[test]
+fn jobs_of_a_stopped_request_never_run() {
+    let app = app("(req) => { if (req.query.n) return globalThis.n ?? 0; Promise.resolve().then(() => { globalThis.n = 1; }); for (;;); }");
+    assert_eq!(app.only(get("/")).expect_err("a stop").kind(), ErrorKind::Stopped);
+    assert_eq!(app.text(get("/?n=1")), "0");
+}
+
+fn small(source: &str) -> App {
+    let limits = ScriptLimits { script_millis_max: 1000, memory_bytes_max: 16 * 1024 * 1024, ..ScriptLimits::default() };
+    load_with(&[("app.js", source)], limits).expect("it loads")
+}
+
+#[test]
+fn memory_has_a_limit() {
+    for handler in [
+        "() => { const a = []; for (;;) a.push({ x: a.length }); }",
+        "() => { const a = []; for (;;) a.push('x'.repeat(1e6) + a.length); }",
+        "() => { let s = 'x'; for (;;) s += s; }",
+        "() => new Uint8Array(1e8)",
+        "() => new Array(1e7).fill(1)",
+        "() => 'x'.repeat(1e8)",
+        "() => { const m = new Map(); for (let i = 0;; i++) m.set(i, i); }",
+        "async () => { const a = []; for (;;) { a.push(await new Promise((r) => r({ x: a.length }))); } }",
+        "() => Array.from({ length: 1e9 })",
+        "() => { const f = () => { a.push(new Promise(f)); queueMicrotask(f); }; const a = []; f(); for (;;) f(); }",
+        "() => { const a = []; for (;;) { try { a.push('y'.repeat(1e4) + a.length); } catch {} } }",
+    ] {
+        let app = small(&format!(
+            "import {{ app }} from 'sampan'; const f = {handler}; app.get('/', (req) => req.query.ok ? 'ok' : f(req));"
+        ));
+        let start = Instant::now();
+        let error = app.only(get("/")).expect_err(handler);
+        let is_large_string = handler.contains("s += s");
+        assert!(error.kind() == ErrorKind::Memory || (is_large_string && error.kind() == ErrorKind::Script), "{handler}: {error:?}");
+        assert!(start.elapsed() < Duration::from_millis(1200), "{handler}: {:?}", start.elapsed());
+        assert_eq!(app.text(get("/?ok=1")), "ok", "{handler}");
+        assert!(app.js.memory_bytes() < 4 * 1024 * 1024, "{handler}: {}", app.js.memory_bytes());
+        assert!(!app.js.is_worn_out(), "{handler}");
+    }
+}
+
+#[test]
+fn an_isolate_that_keeps_too_much_is_worn_out() {
+    let app = small("import { app } from 'sampan'; const kept = []; app.get('/', () => { for (;;) kept.push({ x: kept.length }); });");
+    assert_eq!(app.only(get("/")).expect_err("no memory").kind(), ErrorKind::Memory);
+    assert!(app.js.is_worn_out());
+}
+
+#[test]
+fn cyclic_garbage_is_collected_in_time() {
+    let app = small("import { app } from 'sampan'; app.get('/', () => { const a = new Array(1e4).fill(0); a[0] = { a }; return 'ok'; });");
+    for _ in 0..1000 {
+        assert_eq!(app.text(get("/")), "ok");
+    }
+    assert!(app.js.memory_bytes() < 16 * 1024 * 1024);
+}

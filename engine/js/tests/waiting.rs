@@ -1,0 +1,235 @@
+//! Handlers that wait, work that outlives its answer, and streams.
+
+mod common;
+
+use common::{App, Answer, End, get, load, load_files};
+use sampan_host::{ErrorKind, Isolate};
+use std::task::{Context, Poll, Waker};
+
+fn app(handler: &str) -> App {
+    load(&format!("import {{ app, time, probe, stream, text }} from 'sampan'; app.get('/', {handler});"))
+}
+
+#[test]
+fn a_handler_may_wait() {
+    for (handler, expected) in [
+        ("async () => { await time.sleep(0.002); return 'slept'; }", "slept"),
+        ("() => time.sleep(0.001).then(() => 'then')", "then"),
+        ("async () => { await Promise.all([1, 2, 3].map((n) => time.sleep(n / 1000))); return 'all'; }", "all"),
+        ("async () => { for (let i = 0; i < 5; i++) await time.sleep(0); return 'many'; }", "many"),
+        ("() => new Promise((resolve) => setTimeout(resolve, 2, 'timer'))", "timer"),
+        ("() => new Promise((resolve) => queueMicrotask(() => resolve('microtask')))", "microtask"),
+        ("async () => { try { await probe.fails(); } catch (e) { return `${e.status} ${e.message}`; } }", "418 short and stout"),
+        ("async () => await Promise.race([time.sleep(60), time.sleep(0.001).then(() => 'race')])", "race"),
+    ] {
+        let app = app(handler);
+        assert_eq!(app.text(get("/")), expected, "{handler}");
+        assert!(app.reports.borrow().is_empty(), "{handler}: {:?}", app.reports.borrow());
+    }
+}
+
+#[test]
+fn an_error_of_an_async_function_is_the_requests() {
+    let error = app("async () => { await probe.fails(); }").only(get("/")).expect_err("an error");
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Status(418), "short and stout"));
+    let error = app("async () => { await time.sleep(0.001); throw new TypeError('late'); }").only(get("/")).expect_err("an error");
+    assert_eq!(error.to_string(), "app.js:1: TypeError: late");
+}
+
+#[test]
+fn waiting_at_the_top_level_is_an_error_that_says_so() {
+    for source in [
+        "import { time } from 'sampan';\nawait time.sleep(1);",
+        "await 0;\nawait new Promise(() => {});",
+        "import { time } from 'sampan';\nexport const x = time.sleep(1);",
+    ] {
+        let error = load_files(&[("app.js", source)]).err().expect("an error");
+        assert_eq!(error.kind(), ErrorKind::Load);
+        assert!(error.message().contains("cannot wait here"), "{error}");
+    }
+    assert!(load_files(&[("app.js", "await 0; await Promise.resolve(1);")]).is_ok());
+}
+
+#[test]
+fn timers_of_the_top_level_go_on_beside_the_requests() {
+    let app = load(
+        "import { app } from 'sampan'; let n = 0; const timer = setInterval(() => { if (++n == 3) clearInterval(timer); }, 1);
+        app.get('/', () => n);",
+    );
+    for _ in 0..20 {
+        app.poll_background();
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert_eq!(app.text(get("/")), "3");
+    assert_eq!(app.sleeps.0.get(), 0);
+}
+
+#[test]
+fn work_goes_on_after_the_answer() {
+    let app = app("(req) => { if (req.query.n) return globalThis.n ?? 0; setTimeout(() => { globalThis.n = 1; }, 1); return 'sent'; }");
+    assert_eq!(app.text(get("/")), "sent");
+    assert_eq!(app.text(get("/?n=1")), "0");
+    while !app.background.borrow().is_empty() {
+        app.poll_background();
+    }
+    assert_eq!(app.text(get("/?n=1")), "1");
+}
+
+#[test]
+fn dropping_a_request_drops_what_it_waits_for() {
+    let app = app("async (req) => { if (req.query.n) return globalThis.n ?? 0; await time.sleep(0.001); globalThis.n = 1; }");
+    let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else { panic!("it waits") };
+    assert!(rest.poll(&mut Context::from_waker(Waker::noop()), &mut answer).is_pending());
+    assert_eq!(app.sleeps.0.get(), 1);
+    drop(rest);
+    assert_eq!(app.sleeps.0.get(), 0);
+    std::thread::sleep(std::time::Duration::from_millis(3));
+    app.poll_background();
+    assert_eq!(app.text(get("/?n=1")), "0");
+}
+
+#[test]
+fn dropping_requests_leaks_nothing() {
+    let app = app(
+        "async (req) => { const big = new Array(100).fill(req); setTimeout(() => big, 1e6); const s = new AbortController();
+          await Promise.race([time.sleep(60), new Promise((r) => s.signal.addEventListener('abort', r))]); return big.length; }",
+    );
+    let drop_some = |count: usize| {
+        for _ in 0..count {
+            let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else { panic!("it waits") };
+            assert!(rest.poll(&mut Context::from_waker(Waker::noop()), &mut answer).is_pending());
+        }
+        app.js.collect_garbage();
+        app.js.memory_bytes()
+    };
+    let before = drop_some(100);
+    let after = drop_some(10_000);
+    assert!(after < before + 50_000, "{before} then {after}");
+    assert_eq!(app.sleeps.0.get(), 0);
+}
+
+#[test]
+fn a_promise_that_nobody_settles_waits_for_ever_without_harm() {
+    let app = app("(req) => req.query.ok ? 'ok' : new Promise(() => {})");
+    let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else { panic!("it waits") };
+    for _ in 0..3 {
+        assert!(rest.poll(&mut Context::from_waker(Waker::noop()), &mut answer).is_pending());
+    }
+    assert_eq!(app.text(get("/?ok=1")), "ok");
+    drop(rest);
+}
+
+#[test]
+fn one_request_may_settle_what_another_waits_for() {
+    let app = app("(req) => req.query.go ? (globalThis.go('went'), 'sent') : new Promise((resolve) => { globalThis.go = resolve; })");
+    let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else { panic!("it waits") };
+    let woken = std::sync::Arc::new(Flag::default());
+    let waker = Waker::from(woken.clone());
+    assert!(rest.poll(&mut Context::from_waker(&waker), &mut answer).is_pending());
+    assert!(!woken.0.load(std::sync::atomic::Ordering::Relaxed));
+    assert_eq!(app.text(get("/?go=1")), "sent");
+    assert!(woken.0.load(std::sync::atomic::Ordering::Relaxed));
+    assert!(matches!(rest.poll(&mut Context::from_waker(&waker), &mut answer), Poll::Ready(Ok(()))));
+    assert_eq!(answer.text(), "went");
+}
+
+#[derive(Default)]
+struct Flag(std::sync::atomic::AtomicBool);
+
+impl std::task::Wake for Flag {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn unhandled_rejections_are_reported_and_handled_ones_are_not() {
+    let app = app("async () => { Promise.reject(new Error('lost')); const p = Promise.reject(1); p.catch(() => {}); return 'fine'; }");
+    assert_eq!(app.text(get("/")), "fine");
+    let reports: Vec<String> = app.reports.borrow().iter().map(ToString::to_string).collect();
+    assert_eq!(reports, ["app.js:1: unhandled rejection: lost"]);
+}
+
+fn read(handler: &str) -> (Answer, String) {
+    let app = app(handler);
+    let mut answer = app.only(get("/")).expect("an answer");
+    let body = app.read(&mut answer).expect("a body");
+    (answer, String::from_utf8(body).expect("text"))
+}
+
+#[test]
+fn bodies_are_streamed() {
+    for (handler, expected) in [
+        ("() => stream(async (write) => { for (const part of ['a', 'b', new Uint8Array([99])]) { await write(part); await time.sleep(0.001); } })", "abc"),
+        ("() => new Response(new ReadableStream({ start(c) { c.enqueue(new TextEncoder().encode('web')); c.close(); } }))", "web"),
+        ("() => { let n = 0; return new Response(new ReadableStream({ async pull(c) { await time.sleep(0.001); if (n++ == 3) c.close(); else c.enqueue(new TextEncoder().encode(String(n))); } })); }", "123"),
+        ("() => { const { readable, writable } = new TransformStream(); const w = writable.getWriter(); const e = new TextEncoder();
+            (async () => { await w.write(e.encode('x')); await time.sleep(0.001); await w.write(e.encode('y')); await w.close(); })(); return new Response(readable); }", "xy"),
+    ] {
+        assert_eq!(read(handler).1, expected, "{handler}");
+    }
+    let (answer, body) = read("() => stream((write) => { write('é'); }, { status: 206, headers: { 'content-type': 'text/plain' } })");
+    assert_eq!((answer.code(), answer.header("content-type"), body.as_str()), (206, Some("text/plain"), "é"));
+}
+
+#[test]
+fn a_stream_that_fails_ends_with_an_error() {
+    let app = app("() => stream(async (write) => { await write('a'); throw new Error('broken'); })");
+    let mut answer = app.only(get("/")).expect("an answer");
+    let error = app.read(&mut answer).expect_err("an error");
+    assert_eq!(error.message(), "broken");
+}
+
+#[test]
+fn a_stream_waits_for_its_reader_and_learns_that_he_is_gone() {
+    let app = app(
+        "(req) => { if (req.query.n) return [globalThis.n, globalThis.ended ?? null];
+          return stream(async (write) => { globalThis.n = 0; try { for (;;) { globalThis.n++; await write('x'); } } catch (e) { globalThis.ended = e.message; } }); }",
+    );
+    let mut answer = app.only(get("/")).expect("an answer");
+    let mut stream = answer.stream.take().expect("a stream");
+    for _ in 0..10 {
+        assert!(stream.poll_chunk(&mut Context::from_waker(Waker::noop())).is_ready());
+    }
+    let written: Vec<serde_free::Item> = serde_free::list(&app.text(get("/?n=1")));
+    assert!(written[0].parse::<u32>().expect("a number") <= 13, "{written:?}");
+    drop(stream);
+    assert!(app.text(get("/?n=1")).contains("the client has gone away"), "{}", app.text(get("/?n=1")));
+    assert!(app.background.borrow().is_empty());
+}
+
+/// Just enough to look into a flat JSON array.
+mod serde_free {
+    pub(crate) type Item = String;
+    pub(crate) fn list(text: &str) -> Vec<Item> {
+        text.trim_matches(['[', ']']).split(',').map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn brackets_are_left_whatever_happens() {
+    let cases = [
+        ("() => probe.within('a', (name) => 'in ' + name)", "Ok(\"in a\")", vec!["enter a", "leave Text(\"a\") true"]),
+        ("() => probe.within('b', () => { throw new Error('oh'); })", "Err(\"oh\")", vec!["enter b", "leave Text(\"b\") false"]),
+        (
+            "() => probe.within('c', async () => { await time.sleep(0.001); return 'late'; })",
+            "Ok(\"late\")",
+            vec!["enter c", "leave Text(\"c\") true"],
+        ),
+        (
+            "() => probe.within('d', async () => { await time.sleep(0.001); throw new Error('late oh'); })",
+            "Err(\"late oh\")",
+            vec!["enter d", "leave Text(\"d\") false"],
+        ),
+    ];
+    for (handler, expected, notes) in cases {
+        let app = app(handler);
+        let result = app.only(get("/")).map(|a| a.text()).map_err(|e| e.message().to_owned());
+        assert_eq!(format!("{result:?}"), expected, "{handler}");
+        assert_eq!(*app.notes.0.borrow(), notes, "{handler}");
+    }
+    let app = app("() => probe.within('e', () => time.sleep(60))");
+    let End::Waits(rest, _) = app.start(app.call(get("/"), Some(0), &[])) else { panic!("it waits") };
+    drop(rest);
+    assert_eq!(*app.notes.0.borrow(), ["enter e", "leave Text(\"e\") false"]);
+}

@@ -1,0 +1,58 @@
+// What native code calls: the object that the engine takes after the installation.
+const web = globalThis[Symbol.for("sampan.web")];
+const chunks = (...values) => new ReadableStream({
+  start(controller) {
+    for (const value of values) controller.enqueue(value);
+    controller.close();
+  },
+});
+test("the object is frozen and has the prototypes", () => {
+  ok(Object.isFrozen(web));
+  ok(web.requestPrototype === Request.prototype && web.responsePrototype === Response.prototype);
+  ok(web.headersPrototype === Headers.prototype);
+});
+test("next gives chunk after chunk, then null", async () => {
+  const stream = chunks(bytes(1, 2), bytes(3));
+  equal([...(await web.next(stream))], [1, 2]);
+  equal([...(await web.next(stream))], [3]);
+  equal(await web.next(stream), null);
+  equal(await web.next(new Response("").body), null);
+});
+test("next refuses what cannot be sent", async () => {
+  await rejects(TypeError, web.next({}));
+  await rejects(TypeError, web.next(chunks("text")));
+  const locked = chunks(bytes(1));
+  locked.getReader();
+  await rejects(TypeError, web.next(locked));
+  const begun = chunks(bytes(1), bytes(2));
+  const reader = begun.getReader();
+  await reader.read();
+  reader.releaseLock();
+  await rejects(TypeError, web.next(begun), "the rest of a stream");
+  await rejects(RangeError, web.next(new ReadableStream({ pull: () => Promise.reject(new RangeError("source")) })));
+});
+test("cancel tells the source, while it is read and before", async () => {
+  const reasons = [];
+  const endless = () => new ReadableStream({ pull: (c) => c.enqueue(bytes(1)), cancel: (reason) => void reasons.push(reason) });
+  const reading = endless();
+  await web.next(reading);
+  web.cancel(reading, "gone");
+  web.cancel(endless(), "never read");
+  web.cancel({}, "no stream");
+  await ticks();
+  equal(reasons, ["gone", "never read"]);
+  equal(await web.next(reading), null);
+});
+test("abort reaches the listeners of a request's signal", () => {
+  const request = new Request("http://h/");
+  ok(!Object.hasOwn(request, Symbol.for("sampan.signal")), "a signal is made when it is asked for");
+  const seen = [];
+  request.signal.addEventListener("abort", () => seen.push(request.signal.reason));
+  web.abort(request[Symbol.for("sampan.signal")], "gone");
+  equal(seen, ["gone"]);
+});
+test("report writes to the log", () => {
+  web.report(new RangeError("nobody caught it"));
+  equal(logged.at(-1)[0], "error");
+  ok(logged.at(-1)[1].startsWith("Uncaught RangeError: nobody caught it"));
+});

@@ -1,0 +1,17 @@
+// The first steps with Sampan in JavaScript:  sampan run examples/hello/app.js
+import { app } from "sampan";
+
+app.get("/health", () => ({ status: "ok", runtime: app.runtime, version: app.version }));
+
+app.get("/greet/:name", (req) => ({ greeting: `Hello, ${req.params.name}` }));
+
+// curl -d '{"greeting":"Ahoy"}' localhost:8080/greet/Ann
+app.post("/greet/:name", async (req) => {
+  const wish = JSON.parse((await req.text()) || "{}");
+  return { greeting: `${wish.greeting ?? "Hello"}, ${req.params.name}` };
+});
+
+app.post("/echo", async (req) => await req.json());
+
+// Not a function: a response that is computed once, at start.
+app.get("/version", { version: "1.0" });

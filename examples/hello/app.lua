@@ -1,0 +1,21 @@
+-- The first steps with Sampan in Lua:  sampan run examples/hello/app.lua
+local app = require "sampan"
+
+app.get("/health", function()
+  return { status = "ok", runtime = app.runtime, version = app.version }
+end)
+
+app.get("/greet/:name", function(req)
+  return { greeting = "Hello, " .. req.params.name }
+end)
+
+-- curl -d '{"greeting":"Ahoy"}' localhost:8080/greet/Ann
+app.post("/greet/:name", function(req)
+  local wish = req.body ~= "" and req:json() or {}
+  return { greeting = (wish.greeting or "Hello") .. ", " .. req.params.name }
+end)
+
+app.post("/echo", function(req) return req:json() end)
+
+-- Not a function: a response that is computed once, at start.
+app.get("/version", { version = "1.0" })

@@ -1,0 +1,290 @@
+//! Finds cases and runs them, each against a server of its own on a free port.
+
+use crate::check;
+use crate::client::{Answer, Client};
+use crate::scenario::{Expectation, Request, Scenario};
+use sampan_app::{Config, Level, Logger, Running, Server};
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long the log may be behind an answer, in milliseconds.
+const LOG_MILLIS_MAX: u64 = 1_000;
+
+/// A language that cases run in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// `app.lua`.
+    Lua,
+    /// `app.js`.
+    Js,
+}
+
+impl Engine {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Lua, Self::Js];
+
+    /// The file that a case has for it.
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::Lua => "app.lua",
+            Self::Js => "app.js",
+        }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lua => "lua",
+            Self::Js => "js",
+        })
+    }
+}
+
+/// A folder with an `expect.toml`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Case {
+    /// Its path below the folder of all cases, as in `routing/groups`.
+    pub name: String,
+    /// The folder.
+    pub folder: PathBuf,
+}
+
+impl Case {
+    /// All cases below a folder, by name.
+    ///
+    /// # Errors
+    /// A folder cannot be read.
+    pub fn all(root: &Path) -> io::Result<Vec<Self>> {
+        let mut cases = Vec::new();
+        for capability in folders(root)? {
+            for folder in folders(&capability)? {
+                let name = folder.strip_prefix(root).unwrap_or(&folder).display().to_string();
+                cases.push(Self { name, folder });
+            }
+        }
+        cases.sort();
+        Ok(cases)
+    }
+
+    /// Runs the case in one language.
+    ///
+    /// # Errors
+    /// What differs from what is expected, one difference per line.
+    pub fn run(&self, engine: Engine) -> Result<(), String> {
+        let text = std::fs::read_to_string(self.folder.join("expect.toml")).map_err(|error| format!("expect.toml: {error}"))?;
+        let scenario = Scenario::parse(&text).map_err(|fault| format!("expect.toml: {fault}"))?;
+        let app = self.folder.join(engine.file());
+        if !app.is_file() {
+            return Err(format!("{} is missing: each case has a twin in both languages", engine.file()));
+        }
+        let logger = Logger::captured(Level::Debug);
+        let started = start(&app, &scenario, &logger);
+        if let Some(part) = &scenario.load_error {
+            return match started {
+                Err(message) if message.contains(part) => Ok(()),
+                Err(message) => Err(format!("the error does not contain {part:?}:\n{message}")),
+                Ok(running) => {
+                    running.shutdown();
+                    Err(format!("the project loaded; expected an error with {part:?}"))
+                }
+            };
+        }
+        let running = started.map_err(|message| format!("the project does not load: {message}"))?;
+        let result = Run::new(running.address(), engine, logger.clone()).all(&scenario.request);
+        let ended = running.shutdown();
+        result.map_err(|fault| format!("{fault}\n    log:\n{}", logger.lines()))?;
+        if ended { Ok(()) } else { Err("the server did not end after its shutdown".into()) }
+    }
+}
+
+fn folders(parent: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries: io::Result<Vec<_>> = std::fs::read_dir(parent)?.collect();
+    Ok(entries?.into_iter().map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
+}
+
+fn start(app: &Path, scenario: &Scenario, logger: &Logger) -> Result<Running, String> {
+    let text = toml::to_string(&scenario.config).map_err(|error| error.to_string())?;
+    let mut config = Config::from_text(app, &text)?;
+    let says = |key: &str| scenario.config.get("server").and_then(|server| server.get(key)).is_some();
+    if !says("workers") {
+        config.workers = 1;
+    }
+    config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    let level = if scenario.config.contains_key("log") { config.level() } else { Level::Debug };
+    config.logger = logger.clone().with_level(level);
+    Server::start(config)
+}
+
+/// One run of a case's requests.
+struct Run {
+    address: SocketAddr,
+    engine: Engine,
+    logger: Logger,
+    /// The connection, while the server keeps it.
+    client: Option<Client>,
+    background: Vec<(Request, JoinHandle<Result<(), String>>)>,
+}
+
+impl Run {
+    fn new(address: SocketAddr, engine: Engine, logger: Logger) -> Self {
+        Self { address, engine, logger, client: None, background: Vec::new() }
+    }
+
+    fn all(mut self, requests: &[Request]) -> Result<(), String> {
+        for request in requests {
+            thread::sleep(Duration::from_millis(request.after_millis));
+            self.one(request).map_err(|fault| format!("{}:\n    {fault}", request.title()))?;
+        }
+        for (request, thread) in std::mem::take(&mut self.background) {
+            let result = thread.join().unwrap_or_else(|_| Err("the client panicked".into()));
+            result.and_then(|()| self.check_log(&self.expectation(&request)))
+                .map_err(|fault| format!("{} (in the background):\n    {fault}", request.title()))?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, request: &Request) -> Result<(), String> {
+        let expected = self.expectation(request);
+        let begun = Instant::now();
+        if let Some(millis) = request.abort_after_millis {
+            return self.abort(request, millis);
+        }
+        if request.background || request.parallel.is_some() {
+            let mut threads = Vec::new();
+            for _ in 0..request.parallel.unwrap_or(1) {
+                threads.push(self.apart(request, &expected));
+            }
+            if request.background {
+                self.background.extend(threads.into_iter().map(|thread| (request.clone(), thread)));
+                return Ok(());
+            }
+            for thread in threads {
+                thread.join().unwrap_or_else(|_| Err("the client panicked".into()))?;
+            }
+        } else {
+            for _ in 0..request.repeat.unwrap_or(1) {
+                let answer = self.exchange(request)?;
+                check::answer(&expected, &answer)?;
+            }
+        }
+        check_time(request, begun)?;
+        self.check_log(&expected)
+    }
+
+    fn expectation(&self, request: &Request) -> Expectation {
+        let own = match self.engine {
+            Engine::Lua => request.expect.lua.as_deref(),
+            Engine::Js => request.expect.js.as_deref(),
+        };
+        request.expect.resolved(own)
+    }
+
+    /// Sends a request on the common connection, or a new one where the server has closed that.
+    fn exchange(&mut self, request: &Request) -> Result<Answer, String> {
+        let mut client = match self.client.take() {
+            Some(client) => client,
+            None => connect(self.address)?,
+        };
+        let answer = exchange(&mut client, request)?;
+        if request.expect.close && !client.is_closed() {
+            return Err("the server did not close the connection".into());
+        }
+        if answer.keeps_alive && !request.expect.close {
+            self.client = Some(client);
+        }
+        Ok(answer)
+    }
+
+    /// Sends a request on a connection and a thread of its own.
+    fn apart(&self, request: &Request, expected: &Expectation) -> JoinHandle<Result<(), String>> {
+        let (address, request, expected) = (self.address, request.clone(), expected.clone());
+        thread::spawn(move || {
+            let begun = Instant::now();
+            for _ in 0..request.repeat.unwrap_or(1) {
+                let answer = exchange(&mut connect(address)?, &request)?;
+                check::answer(&expected, &answer)?;
+            }
+            check_time(&request, begun)
+        })
+    }
+
+    /// Sends a request and goes away.
+    fn abort(&self, request: &Request, millis: u64) -> Result<(), String> {
+        for _ in 0..request.repeat.unwrap_or(1) {
+            let mut client = connect(self.address)?;
+            client.send(&bytes(request)).map_err(|error| error.to_string())?;
+            thread::sleep(Duration::from_millis(millis));
+        }
+        self.check_log(&self.expectation(request))
+    }
+
+    /// The log may be written after the answer: wait for it a little.
+    fn check_log(&self, expected: &Expectation) -> Result<(), String> {
+        let deadline = Instant::now() + Duration::from_millis(LOG_MILLIS_MAX);
+        loop {
+            match check::log(expected, &self.logger.lines()) {
+                Err(_) if Instant::now() < deadline => thread::sleep(Duration::from_millis(2)),
+                result => return result,
+            }
+        }
+    }
+}
+
+fn check_time(request: &Request, begun: Instant) -> Result<(), String> {
+    let millis = begun.elapsed().as_millis() as u64;
+    match (request.within_millis, request.not_before_millis) {
+        (Some(max), _) if millis > max => Err(format!("took {millis} ms instead of at most {max} ms")),
+        (_, Some(min)) if millis < min => Err(format!("took {millis} ms instead of at least {min} ms")),
+        _ => Ok(()),
+    }
+}
+
+fn connect(address: SocketAddr) -> Result<Client, String> {
+    Client::connect(address).map_err(|error| format!("cannot connect: {error}"))
+}
+
+fn exchange(client: &mut Client, request: &Request) -> Result<Answer, String> {
+    let sent = client.send(&bytes(request));
+    // A server may answer before it has read all, and close: the answer tells more than the failed write.
+    client.read(request.method() == "HEAD").map_err(|error| match sent {
+        Ok(()) => format!("no answer: {error}"),
+        Err(sent) => format!("no answer: {error} (nor could all be sent: {sent})"),
+    })
+}
+
+/// The bytes of a request.
+fn bytes(request: &Request) -> Vec<u8> {
+    if let Some(raw) = &request.raw {
+        return raw.as_bytes().to_vec();
+    }
+    let body = match (&request.body, &request.json, request.body_bytes) {
+        (Some(text), _, _) | (None, Some(text), _) => Some(text.as_bytes().to_vec()),
+        (None, None, Some(length)) => Some(vec![b'x'; length]),
+        (None, None, None) => None,
+    };
+    let mut head = format!("{} {} HTTP/1.1\r\n", request.method(), request.path);
+    let has = |name: &str| request.headers.keys().any(|key| key.eq_ignore_ascii_case(name));
+    if !has("host") {
+        head.push_str("Host: localhost\r\n");
+    }
+    for (name, values) in &request.headers {
+        for value in values.all() {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+    }
+    if request.json.is_some() && !has("content-type") {
+        head.push_str("Content-Type: application/json\r\n");
+    }
+    if let Some(body) = &body {
+        head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+    }
+    head.push_str("\r\n");
+    let mut bytes = head.into_bytes();
+    bytes.extend(body.unwrap_or_default());
+    bytes
+}

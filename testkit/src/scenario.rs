@@ -1,0 +1,220 @@
+//! What a case asks and expects: the shape of `expect.toml`.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// One `expect.toml`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Scenario {
+    /// Expect that the project does not load, with an error that contains this text.
+    pub load_error: Option<String>,
+    /// The configuration of the project, as `sampan.toml` would have it. One worker unless it says otherwise.
+    pub config: toml::Table,
+    /// The requests, in their order, all on one connection for as long as the server keeps it.
+    pub request: Vec<Request>,
+}
+
+/// One request.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Request {
+    /// What to call it in a report; its method and path unless given.
+    pub name: String,
+    /// The method; GET unless given, or POST with a body.
+    pub method: Option<String>,
+    /// The target.
+    pub path: String,
+    /// Header fields; a list sends the field once for each.
+    pub headers: BTreeMap<String, OneOrMore>,
+    /// The body, as text.
+    pub body: Option<String>,
+    /// The body as so many times the letter `x`.
+    pub body_bytes: Option<usize>,
+    /// The body as JSON text, sent with its content type.
+    pub json: Option<String>,
+    /// All bytes to send, head and body, instead of the above.
+    pub raw: Option<String>,
+    /// Send it so many times, one after the other.
+    pub repeat: Option<usize>,
+    /// Send it so many times at once, each on its own connection.
+    pub parallel: Option<usize>,
+    /// Send it on its own connection and go on without waiting; the answer is compared at the end.
+    pub background: bool,
+    /// Close the connection after so many milliseconds without reading an answer.
+    pub abort_after_millis: Option<u64>,
+    /// Wait so many milliseconds before it.
+    pub after_millis: u64,
+    /// The answer, all repetitions included, must have come after so many milliseconds.
+    pub within_millis: Option<u64>,
+    /// The answer must not come before so many milliseconds.
+    pub not_before_millis: Option<u64>,
+    /// What must hold of the answer.
+    pub expect: Expectation,
+}
+
+/// What must hold of an answer; what is left out is not compared.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expectation {
+    /// The status.
+    pub status: Option<u16>,
+    /// One of these statuses.
+    pub status_in: Vec<u16>,
+    /// These fields with these values; a list for a field that comes more than once.
+    pub headers: BTreeMap<String, OneOrMore>,
+    /// Fields that must not be there.
+    pub header_absent: Vec<String>,
+    /// The body as JSON, compared by value.
+    pub json: Option<String>,
+    /// The body, byte for byte.
+    pub text: Option<String>,
+    /// Parts of the body.
+    pub body_contains: Vec<String>,
+    /// Texts that must not be in the body.
+    pub body_absent: Vec<String>,
+    /// The length of the body.
+    pub body_bytes: Option<usize>,
+    /// The server must cut the connection in the middle of the answer.
+    pub cut: bool,
+    /// The server must close the connection after the answer.
+    pub close: bool,
+    /// Texts that the log must contain by then.
+    pub log_contains: Vec<String>,
+    /// Texts that the log must contain exactly once by then.
+    pub log_once: Vec<String>,
+    /// Texts that the log must not contain.
+    pub log_absent: Vec<String>,
+    /// What is expected under Lua instead, field by field.
+    pub lua: Option<Box<Expectation>>,
+    /// What is expected under JavaScript instead, field by field.
+    pub js: Option<Box<Expectation>>,
+}
+
+/// A text, or a list of texts.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(untagged)]
+pub enum OneOrMore {
+    /// One.
+    One(String),
+    /// Several.
+    More(Vec<String>),
+}
+
+impl OneOrMore {
+    /// All of them.
+    pub fn all(&self) -> Vec<&str> {
+        match self {
+            Self::One(text) => vec![text],
+            Self::More(texts) => texts.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+impl Scenario {
+    /// Reads the text of an `expect.toml`.
+    ///
+    /// # Errors
+    /// What is wrong, with its line.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let scenario: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        if scenario.load_error.is_none() && scenario.request.is_empty() {
+            return Err("neither a [[request]] nor a load_error: the case would expect nothing".into());
+        }
+        for request in &scenario.request {
+            let expects = request.expect != Expectation::default() || request.abort_after_millis.is_some();
+            if !expects {
+                return Err(format!("the request {} expects nothing", request.title()));
+            }
+            for (what, text) in [("json", &request.json), ("expect.json", &request.expect.json)] {
+                if let Some(Err(error)) = text.as_ref().map(|text| serde_json::from_str::<serde_json::Value>(text)) {
+                    if what == "expect.json" {
+                        return Err(format!("{what} of {}: {error}", request.title()));
+                    }
+                }
+            }
+        }
+        Ok(scenario)
+    }
+}
+
+impl Request {
+    /// The method that is sent.
+    pub fn method(&self) -> &str {
+        let has_body = self.body.is_some() || self.json.is_some() || self.body_bytes.is_some();
+        self.method.as_deref().unwrap_or(if has_body { "POST" } else { "GET" })
+    }
+
+    /// What the request is called in a report.
+    pub fn title(&self) -> String {
+        match (self.name.as_str(), &self.raw) {
+            ("", None) => format!("{} {}", self.method(), self.path),
+            ("", Some(raw)) => format!("{:?}", raw.lines().next().unwrap_or_default()),
+            (name, _) => name.to_owned(),
+        }
+    }
+}
+
+impl PartialEq for Expectation {
+    /// Compares what they say; enough to tell an empty one.
+    fn eq(&self, other: &Self) -> bool {
+        format!("{self:?}") == format!("{other:?}")
+    }
+}
+
+impl Expectation {
+    /// What is expected under one language: the common part, with the language's own fields in place.
+    pub fn resolved(&self, own: Option<&Self>) -> Self {
+        let Some(own) = own else { return self.clone() };
+        let list = |own: &Vec<String>, common: &Vec<String>| if own.is_empty() { common.clone() } else { own.clone() };
+        // An override of the body's form replaces the common form, whatever that was.
+        let body_is_own = own.json.is_some() || own.text.is_some();
+        Self {
+            status: own.status.or(self.status),
+            status_in: if own.status_in.is_empty() { self.status_in.clone() } else { own.status_in.clone() },
+            headers: if own.headers.is_empty() { self.headers.clone() } else { own.headers.clone() },
+            header_absent: list(&own.header_absent, &self.header_absent),
+            json: if body_is_own { own.json.clone() } else { self.json.clone() },
+            text: if body_is_own { own.text.clone() } else { self.text.clone() },
+            body_contains: list(&own.body_contains, &self.body_contains),
+            body_absent: list(&own.body_absent, &self.body_absent),
+            body_bytes: own.body_bytes.or(self.body_bytes),
+            cut: own.cut || self.cut,
+            close: own.close || self.close,
+            log_contains: list(&own.log_contains, &self.log_contains),
+            log_once: list(&own.log_once, &self.log_once),
+            log_absent: list(&own.log_absent, &self.log_absent),
+            lua: None,
+            js: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_that_expects_nothing_is_refused() {
+        for (text, part) in [
+            ("", "expect nothing"),
+            ("[[request]]\npath = \"/\"", "GET / expects nothing"),
+            ("[[request]]\npath = \"/\"\n[request.expect]\njson = '{'", "expect.json"),
+            ("[[request]]\npaht = \"/\"", "paht"),
+        ] {
+            let error = Scenario::parse(text).expect_err(text);
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_language_replaces_field_by_field() {
+        let text = "[[request]]\npath = \"/\"\n[request.expect]\nstatus = 200\njson = '1'\n[request.expect.js]\ntext = \"x\"";
+        let scenario = Scenario::parse(text).expect("valid");
+        let expect = &scenario.request[0].expect;
+        let js = expect.resolved(expect.js.as_deref());
+        assert_eq!((js.status, js.json, js.text.as_deref()), (Some(200), None, Some("x")));
+        let lua = expect.resolved(expect.lua.as_deref());
+        assert_eq!((lua.json.as_deref(), lua.text), (Some("1"), None));
+    }
+}

@@ -1,0 +1,68 @@
+//! Every case of `tests/specs` in both languages, one test each, and the test of the capabilities' tables: every row is
+//! documented, and called by a case in both languages.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use sampan_app::host::names::camel_case;
+use sampan_app::host::{Function, Module};
+use sampan_testkit::{Case, Engine};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/specs");
+    let cases = Case::all(&root).expect("the folder of the specs can be read");
+    assert!(!cases.is_empty(), "there are no specs in {}", root.display());
+    let mut trials = Vec::new();
+    for case in &cases {
+        for engine in Engine::ALL {
+            let case = case.clone();
+            let name = format!("{}::{engine}", case.name);
+            trials.push(Trial::test(name, move || case.run(engine).map_err(Failed::from)));
+        }
+    }
+    let scripts: Arc<Vec<(Engine, String)>> = Arc::new(cases.iter().flat_map(scripts_of).collect());
+    for module in sampan_app::MODULES {
+        for function in module.functions {
+            let name = format!("table::{}.{}", module.name, function.name);
+            let scripts = Arc::clone(&scripts);
+            trials.push(Trial::test(name, move || check_row(module, function, &scripts).map_err(Failed::from)));
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The texts of a case's two programs.
+fn scripts_of(case: &Case) -> Vec<(Engine, String)> {
+    let read = |engine: Engine| {
+        let path: PathBuf = case.folder.join(engine.file());
+        (engine, std::fs::read_to_string(path).unwrap_or_default())
+    };
+    Engine::ALL.map(read).into()
+}
+
+fn check_row(module: &Module, function: &Function, scripts: &[(Engine, String)]) -> Result<(), String> {
+    let mut faults = Vec::new();
+    let mut documented = |what: &str, doc: &str| {
+        if doc.trim().len() < 5 || !doc.ends_with('.') {
+            faults.push(format!("{what} has no doc that is a sentence: {doc:?}"));
+        }
+    };
+    documented("the module", module.doc);
+    documented("the function", function.doc);
+    for param in function.params {
+        documented(param.name, param.doc);
+    }
+    for engine in Engine::ALL {
+        let spelled = match engine {
+            Engine::Lua => function.name.to_owned(),
+            Engine::Js => camel_case(function.name),
+        };
+        let call = format!("{}.{spelled}(", module.name);
+        if !scripts.iter().any(|(language, text)| *language == engine && text.contains(&call)) {
+            faults.push(format!("no spec calls {call}…) in {}", engine.file()));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}

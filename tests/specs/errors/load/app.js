@@ -1,0 +1,5 @@
+import { app } from "sampan";
+
+app.get("/", () => "never";
+
+app.get("/more", () => "never");

@@ -1,0 +1,4 @@
+import { app } from "sampan";
+
+function setup() { throw new Error("setup went wrong"); }
+setup();

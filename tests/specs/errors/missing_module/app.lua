@@ -1,0 +1,1 @@
+local missing = require "lib.missing"

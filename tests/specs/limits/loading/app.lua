@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+while true do end

@@ -1,0 +1,4 @@
+import { app } from "sampan";
+
+app.get("/loop", () => { for (;;); });
+app.get("/fine", () => "fine");

@@ -1,0 +1,1 @@
+return function(text) return text:upper() .. "!" end

@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.get("/", function(req) return { ip = req.ip, url = req.url } end)

@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.get("/files/*rest/more", function() return "never" end)

@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.get("users", function() return "never" end)

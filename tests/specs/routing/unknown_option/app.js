@@ -1,0 +1,3 @@
+import { app } from "sampan";
+
+app.get("/", { bodyBytes: 10 }, () => "never");

@@ -1,0 +1,10 @@
+local app = require "sampan"
+
+local begun, ended = 0, 0
+app.get("/long", function()
+  begun = begun + 1
+  app.time.sleep(0.25)
+  ended = ended + 1
+  return "late"
+end)
+app.get("/count", function() return { begun = begun, ended = ended } end)

@@ -1,0 +1,296 @@
+//! The figures of ours that have no peer: start, memory, size, many connections, two workers.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::check;
+use super::idle::IdleConnections;
+use super::load::{Load, Seen};
+use super::measure::{CONNECTIONS, Sample, sample};
+use super::peers::{Installed, Peer};
+use super::placement::Placement;
+use super::routes::{Headers, Route};
+use super::server::{Server, answers, free_port};
+use super::stats::Spread;
+use crate::children::Child;
+
+const FIRST_ANSWER_MILLIS_MAX: f64 = 20.0;
+const FIRST_ANSWER_STARTS: usize = 20;
+const TWO_WORKERS_MIB_MAX: f64 = 20.0;
+const IDLE_CONNECTIONS: usize = 8_000;
+const IDLE_KIB_MAX: f64 = 4.0;
+const EXECUTABLE_MIB_MAX: f64 = 12.0;
+const MANY_CONNECTIONS: u32 = 1_000;
+const MANY_SECONDS: u32 = 10;
+const TAIL_RATIO_MAX: f64 = 3.0;
+const SECOND_WORKER_RATIO_MAX: f64 = 1.10;
+/// The share of the work that each of two workers may have, in percent.
+const WORKER_SHARE: (f64, f64) = (40.0, 60.0);
+/// What the names of our worker threads begin with.
+const WORKER_THREADS: &str = "sampan-w";
+
+/// A figure, what it should be, and whether it is.
+#[derive(Debug)]
+pub(super) struct Figure {
+    pub(super) what: String,
+    pub(super) value: String,
+    pub(super) wanted: String,
+    pub(super) reached: bool,
+}
+
+/// One of ours, and how it is measured.
+pub(super) struct Subject<'a> {
+    pub(super) root: &'a Path,
+    pub(super) logs: &'a Path,
+    pub(super) peer: &'static Peer,
+    pub(super) installed: &'a Installed,
+    pub(super) rounds: u32,
+    pub(super) seconds: u32,
+}
+
+/// A figure's name for what went wrong with it, and how it is taken.
+type Way<'a> = (
+    &'static str,
+    fn(&Subject<'a>) -> Result<Vec<Figure>, String>,
+);
+
+impl Subject<'_> {
+    /// Takes every figure; what could not be taken comes with the reason.
+    pub(super) fn figures(&self) -> (Vec<Figure>, Vec<(String, String)>) {
+        let ways: [Way<'_>; 6] = [
+            ("first answer", Subject::first_answer),
+            ("memory with two workers", Subject::two_workers_memory),
+            ("idle connections", Subject::idle_connections),
+            ("size of the executable", Subject::executable),
+            ("many connections", Subject::many_connections),
+            ("two workers against one", Subject::two_workers),
+        ];
+        let (mut figures, mut faults) = (Vec::new(), Vec::new());
+        for (name, way) in ways {
+            println!("{}: {name}", self.peer.title);
+            match way(self) {
+                Ok(found) => figures.extend(found),
+                Err(fault) => faults.push((format!("{}: {name}", self.peer.title), fault)),
+            }
+        }
+        (figures, faults)
+    }
+
+    fn figure(&self, what: &str, value: String, wanted: String, reached: bool) -> Figure {
+        println!("  {value} (wanted: {wanted})");
+        Figure {
+            what: format!("{}: {what}", self.peer.title),
+            value,
+            wanted,
+            reached,
+        }
+    }
+
+    fn start(&self, placement: &Placement, workers: usize) -> Result<Server, String> {
+        Server::start(self.peer, self.installed, placement, workers, self.logs)
+    }
+
+    fn load(
+        &self,
+        server: &Server,
+        placement: &Placement,
+        connections: u32,
+        seconds: u32,
+    ) -> Result<Seen, String> {
+        let (root, address, route) = (self.root, server.address(), Route::Greet);
+        Load {
+            root,
+            placement,
+            address,
+            route,
+            headers: Headers::Plain,
+            connections,
+            seconds,
+        }
+        .run()
+    }
+
+    /// From the start of the process to the end of its first answer, on any processor.
+    fn first_answer(&self) -> Result<Vec<Figure>, String> {
+        let mut millis = Vec::new();
+        for _ in 0..FIRST_ANSWER_STARTS {
+            millis.push(self.one_start()?.as_secs_f64() * 1e3);
+        }
+        let spread = Spread::of(millis).ok_or("nothing was started")?;
+        let what =
+            format!("start of the process to its first answer, median of {FIRST_ANSWER_STARTS}");
+        let wanted = format!("at most {FIRST_ANSWER_MILLIS_MAX} ms");
+        let reached = spread.median <= FIRST_ANSWER_MILLIS_MAX;
+        Ok(vec![self.figure(
+            &what,
+            format!("{} ms", spread.show(1)),
+            wanted,
+            reached,
+        )])
+    }
+
+    fn one_start(&self) -> Result<Duration, String> {
+        let port = free_port().map_err(|error| error.to_string())?;
+        let address: SocketAddr = (Ipv4Addr::LOCALHOST, port).into();
+        let mut command = std::process::Command::new(&self.installed.program);
+        command.args(&self.installed.arguments).args([
+            "--listen",
+            &address.to_string(),
+            "--workers",
+            "1",
+        ]);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let started = Instant::now();
+        let mut child = Child::start(&mut command).map_err(|error| error.to_string())?;
+        while !answers(address) {
+            if let Ok(Some(status)) = child.exited() {
+                return Err(format!("it ended at its start ({status})"));
+            }
+            if started.elapsed() > Duration::from_secs(10) {
+                return Err("no answer within 10 s".to_owned());
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        Ok(started.elapsed())
+    }
+
+    /// After a second of load, when every part of both workers has been in use.
+    fn two_workers_memory(&self) -> Result<Vec<Figure>, String> {
+        let placement = Placement::here(2);
+        let server = self.start(&placement, 2)?;
+        check::check(server.address(), Route::Greet)?;
+        let idle = mib(server.resident_bytes());
+        self.load(&server, &placement, CONNECTIONS, 1)?;
+        let busy = mib(server.resident_bytes());
+        let value = format!("{idle:.1} MiB before load, {busy:.1} MiB after");
+        let wanted = format!("at most {TWO_WORKERS_MIB_MAX} MiB");
+        Ok(vec![self.figure(
+            "resident memory with two workers",
+            value,
+            wanted,
+            busy <= TWO_WORKERS_MIB_MAX,
+        )])
+    }
+
+    /// The growth of the resident memory by connections that have been answered once.
+    fn idle_connections(&self) -> Result<Vec<Figure>, String> {
+        let server = self.start(&Placement::here(2), 2)?;
+        check::check(server.address(), Route::Version)?;
+        let before = server.resident_bytes();
+        let connections = IdleConnections::open(server.address(), IDLE_CONNECTIONS)?;
+        // What the server does soon after the last answer (giving buffers back) belongs to the figure.
+        std::thread::sleep(Duration::from_millis(500));
+        let after = server.resident_bytes();
+        drop(connections);
+        let each = after.saturating_sub(before) as f64 / 1024.0 / IDLE_CONNECTIONS as f64;
+        let what = format!("resident memory of each of {IDLE_CONNECTIONS} idle connections");
+        let wanted = format!("at most {IDLE_KIB_MAX} KiB");
+        Ok(vec![self.figure(
+            &what,
+            format!("{each:.2} KiB"),
+            wanted,
+            each <= IDLE_KIB_MAX,
+        )])
+    }
+
+    fn executable(&self) -> Result<Vec<Figure>, String> {
+        let bytes = std::fs::metadata(&self.installed.program)
+            .map_err(|error| error.to_string())?
+            .len();
+        let size = mib(bytes);
+        let wanted = format!("at most {EXECUTABLE_MIB_MAX} MiB");
+        Ok(vec![self.figure(
+            "stripped executable",
+            format!("{size:.1} MiB"),
+            wanted,
+            size <= EXECUTABLE_MIB_MAX,
+        )])
+    }
+
+    fn many_connections(&self) -> Result<Vec<Figure>, String> {
+        let placement = Placement::here(1);
+        let server = self.start(&placement, 1)?;
+        self.load(&server, &placement, CONNECTIONS, 1)?;
+        let seen = self.load(&server, &placement, MANY_CONNECTIONS, MANY_SECONDS)?;
+        let ratio = seen.p99_micros / seen.p50_micros.max(1.0);
+        let errors: u64 = seen.errors.iter().map(|(_, count)| count).sum();
+        let (p50, p99) = (seen.p50_micros / 1e3, seen.p99_micros / 1e3);
+        let value = format!("{errors} errors; p99 {p99:.1} ms is {ratio:.2} × p50 {p50:.1} ms");
+        let what = format!("{MANY_CONNECTIONS} connections for {MANY_SECONDS} s");
+        let wanted = format!("no errors, no timeouts, p99 at most {TAIL_RATIO_MAX} × p50");
+        Ok(vec![self.figure(
+            &what,
+            value,
+            wanted,
+            errors == 0 && ratio <= TAIL_RATIO_MAX,
+        )])
+    }
+
+    /// Both on the same processors, in turn, so that the number of workers is all that differs.
+    fn two_workers(&self) -> Result<Vec<Figure>, String> {
+        let placement = Placement::here(2);
+        let (one, two) = (self.start(&placement, 1)?, self.start(&placement, 2)?);
+        let run = |server: &Server| -> Result<Sample, String> {
+            sample(server, || {
+                self.load(server, &placement, CONNECTIONS, self.seconds)
+            })
+        };
+        self.load(&one, &placement, CONNECTIONS, 1)?;
+        self.load(&two, &placement, CONNECTIONS, 1)?;
+        let (mut of_one, mut of_two, mut shares) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..self.rounds {
+            of_one.push(run(&one)?.cpu_micros);
+            let before = two.cpu();
+            of_two.push(run(&two)?.cpu_micros);
+            let after = two.cpu();
+            let spent: Vec<f64> = after
+                .names(WORKER_THREADS)
+                .iter()
+                .map(|name| after.threads_since(&before, name))
+                .collect();
+            if spent.len() != 2 {
+                return Err(format!(
+                    "{} threads are called {WORKER_THREADS}*, not 2",
+                    spent.len()
+                ));
+            }
+            shares.push(100.0 * spent[0] / (spent[0] + spent[1]));
+        }
+        let (one, two) = (
+            Spread::of(of_one).ok_or("no rounds")?,
+            Spread::of(of_two).ok_or("no rounds")?,
+        );
+        let share = Spread::of(shares).ok_or("no rounds")?;
+        let ratio = two.median / one.median;
+        let cost = format!(
+            "{} µs with two, {} µs with one: {ratio:.2}",
+            two.show(2),
+            one.show(2)
+        );
+        let (least, most) = WORKER_SHARE;
+        let even = least <= share.min && share.max <= most;
+        Ok(vec![
+            self.figure(
+                "CPU per request with two workers against one",
+                cost,
+                format!("ratio at most {SECOND_WORKER_RATIO_MAX:.2}"),
+                ratio <= SECOND_WORKER_RATIO_MAX,
+            ),
+            self.figure(
+                "the first of two workers' share, by its processor time",
+                format!("{} %", share.show(1)),
+                format!("{least} to {most} %"),
+                even,
+            ),
+        ])
+    }
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}

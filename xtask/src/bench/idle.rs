@@ -1,0 +1,100 @@
+//! Clients that connect, ask once and then say nothing: what an idle keep-alive connection costs the server.
+//!
+//! They are a process of their own (`cargo xtask idle-client`), so that their memory and their open files are
+//! not the server's.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::client::Client;
+use super::placement::with_files;
+use crate::Error;
+use crate::children::Child;
+
+/// What the client process prints once all its connections are idle.
+const READY: &str = "ready";
+
+/// How long it may take to open all connections.
+const READY_SECONDS_MAX: u64 = 60;
+
+/// What `cargo xtask idle-client` takes.
+#[derive(Args)]
+pub(crate) struct IdleClient {
+    /// The server's address
+    address: SocketAddr,
+    /// How many connections to hold open
+    connections: usize,
+}
+
+/// Opens the connections, makes one request on each, says so, and holds them until standard input ends.
+///
+/// # Errors
+///
+/// When a connection cannot be opened or is not answered.
+pub(crate) fn idle_client(options: &IdleClient) -> Result<bool, Error> {
+    let mut clients = Vec::with_capacity(options.connections);
+    for number in 1..=options.connections {
+        let mut client = Client::connect(options.address)
+            .map_err(|error| format!("connection {number}: {error}"))?;
+        client
+            .send("GET", "/version", &[], "")
+            .map_err(|error| format!("connection {number}: {error}"))?;
+        clients.push(client);
+    }
+    println!("{READY}");
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    Ok(true)
+}
+
+/// A running client process; its connections are open until it is dropped.
+pub(super) struct IdleConnections {
+    _child: Child,
+}
+
+impl IdleConnections {
+    /// Starts the client and waits until all connections are idle.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot open them all, with its own words.
+    pub(super) fn open(address: SocketAddr, connections: usize) -> Result<Self, String> {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let mut command = with_files(program);
+        command.args([
+            "idle-client",
+            &address.to_string(),
+            &connections.to_string(),
+        ]);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = Child::start(&mut command).map_err(|error| error.to_string())?;
+        let (output, errors) = (child.pipes().stdout.take(), child.pipes().stderr.take());
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            if let Some(pipe) = output {
+                // An empty line is a client that ended, which the other side sees.
+                let _ = BufReader::new(pipe).read_line(&mut line);
+            }
+            let mut words = String::new();
+            if let (true, Some(mut pipe)) = (line.trim() != READY, errors) {
+                let _ = pipe.read_to_string(&mut words);
+            }
+            let _ = sender.send((line, words));
+        });
+        match receiver.recv_timeout(Duration::from_secs(READY_SECONDS_MAX)) {
+            Ok((line, _)) if line.trim() == READY => Ok(Self { _child: child }),
+            Ok((_, words)) => Err(format!("{connections} idle connections: {}", words.trim())),
+            Err(_) => Err(format!(
+                "{connections} idle connections were not open after {READY_SECONDS_MAX} s"
+            )),
+        }
+    }
+}

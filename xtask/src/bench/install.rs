@@ -1,0 +1,327 @@
+//! Getting the peers onto this machine: below `bench/.peers`, which git ignores, or as Debian packages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::peers::{Installed, Kind, Peer};
+use crate::children::Child;
+use crate::project;
+
+/// Where Debian puts the modules of nginx.
+pub(super) const NGINX_MODULES: &str = "/usr/lib/nginx/modules";
+
+/// How the peers are found.
+pub(super) struct Installer {
+    root: PathBuf,
+    /// Whether to install what is missing, or only to use what is there.
+    installs: bool,
+}
+
+impl Installer {
+    /// For the checkout at `root`.
+    pub(super) fn new(root: &Path, installs: bool) -> Self {
+        Self {
+            root: root.to_path_buf(),
+            installs,
+        }
+    }
+
+    /// The folder with what we install.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.root.join("bench/.peers")
+    }
+
+    /// Makes a peer ready to be started.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be, in words for the report.
+    pub(super) fn install(&self, peer: &Peer) -> Result<Installed, String> {
+        match peer.kind {
+            Kind::Sampan(_) => self.sampan(peer),
+            Kind::Nginx { lua } => self.nginx(peer, lua),
+            Kind::Go => self.go(peer),
+            Kind::Node => {
+                let node = find("node").ok_or("Node.js is not installed")?;
+                let version = format!(
+                    "Node {}",
+                    said(&node, &["--version"])?.trim_start_matches('v')
+                );
+                self.script(peer, node, &version)
+            }
+            Kind::Bun => {
+                let bun = self.npm("bun")?.join("node_modules/.bin/bun");
+                let version = format!("Bun {}", said(&bun, &["--version"])?);
+                self.script(peer, bun, &version)
+            }
+        }
+    }
+
+    fn sampan(&self, peer: &Peer) -> Result<Installed, String> {
+        let example = peer.example(&self.root);
+        if !example.exists() {
+            return Err(format!(
+                "there is no {}",
+                example
+                    .strip_prefix(&self.root)
+                    .unwrap_or(&example)
+                    .display()
+            ));
+        }
+        let program = self.sampan_program()?;
+        Ok(Installed {
+            version: said(&program, &["--version"])?,
+            arguments: vec!["run".to_owned(), example.display().to_string()],
+            program,
+            folder: self.root.clone(),
+            configuration: None,
+        })
+    }
+
+    /// Our release executable; built by [`build_sampan`] before.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there.
+    pub(super) fn sampan_program(&self) -> Result<PathBuf, String> {
+        let folder = project::target_dir(&self.root).map_err(|error| error.to_string())?;
+        let program = folder.join("release/sampan");
+        if program.exists() {
+            Ok(program)
+        } else {
+            Err("`cargo build --release` made no `sampan`".to_owned())
+        }
+    }
+
+    fn nginx(&self, peer: &Peer, lua: bool) -> Result<Installed, String> {
+        let cjson = || said("sh".as_ref(), &["-c", "ls /usr/lib/*/lua/5.1/cjson.so"]).is_ok();
+        if find("nginx").is_none() {
+            self.apt(&["nginx"])?;
+        }
+        if lua
+            && !Path::new(NGINX_MODULES)
+                .join("ngx_http_lua_module.so")
+                .exists()
+        {
+            self.apt(&["libnginx-mod-http-lua"])?;
+        }
+        if lua && !cjson() {
+            // Without it the peer still greets; what it cannot do, the check of its answers will tell.
+            let _ = self.apt(&["lua-cjson"]);
+        }
+        let program = find("nginx").ok_or("nginx is not installed")?;
+        let folder = self.folder().join(peer.id);
+        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let to = folder.join("nginx.conf");
+        let words = [
+            "-p",
+            &folder.display().to_string(),
+            "-c",
+            &to.display().to_string(),
+            "-e",
+            "stderr",
+        ];
+        let version = said(
+            "sh".as_ref(),
+            &["-c", &format!("{} -v 2>&1", program.display())],
+        )?;
+        Ok(Installed {
+            program,
+            arguments: words.iter().map(|word| (*word).to_owned()).collect(),
+            folder,
+            configuration: Some((self.sources(peer.id).join("nginx.conf"), to)),
+            version: version
+                .rsplit(": ")
+                .next()
+                .unwrap_or_default()
+                .replace('/', " "),
+        })
+    }
+
+    fn go(&self, peer: &Peer) -> Result<Installed, String> {
+        let go = find("go").ok_or("Go is not installed")?;
+        let program = self.folder().join(peer.id).join("server");
+        let mut build = Command::new(&go);
+        build
+            .args(["build", "-o"])
+            .arg(&program)
+            .arg(".")
+            .current_dir(self.sources(peer.id));
+        run(build.env("GOTOOLCHAIN", "local"))?;
+        let version = said(&go, &["env", "GOVERSION"])?;
+        Ok(Installed {
+            folder: self.folder(),
+            program,
+            arguments: Vec::new(),
+            configuration: None,
+            version: version.replacen("go", "Go ", 1),
+        })
+    }
+
+    /// A `server.js`, with its packages from npm if it has any.
+    fn script(&self, peer: &Peer, program: PathBuf, runtime: &str) -> Result<Installed, String> {
+        let folder = self.npm(peer.id)?;
+        let package = self.dependency(peer.id);
+        let version = match package {
+            Some(package) if package != runtime.to_lowercase() => format!("{package} on {runtime}"),
+            _ => runtime.to_owned(),
+        };
+        Ok(Installed {
+            program,
+            arguments: vec!["server.js".to_owned()],
+            folder,
+            configuration: None,
+            version,
+        })
+    }
+
+    /// The dependency that has the peer's name, as `name version`.
+    fn dependency(&self, id: &str) -> Option<String> {
+        let text = fs::read_to_string(self.sources(id).join("package.json")).ok()?;
+        let package: serde_json::Value = serde_json::from_str(&text).ok()?;
+        Some(format!("{id} {}", package["dependencies"][id].as_str()?))
+    }
+
+    /// Copies a peer's files to where it runs, and installs its packages there if they have changed.
+    fn npm(&self, id: &str) -> Result<PathBuf, String> {
+        let (sources, folder) = (self.sources(id), self.folder().join(id));
+        copy(&sources, &folder)
+            .map_err(|error| format!("cannot copy bench/peers/{id}: {error}"))?;
+        let Ok(wanted) = fs::read_to_string(folder.join("package.json")) else {
+            return Ok(folder);
+        };
+        let stamp = folder.join("installed.json");
+        if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+            return Ok(folder);
+        }
+        if !self.installs {
+            return Err("its packages are not installed".to_owned());
+        }
+        let npm = find("npm").ok_or("npm is not installed")?;
+        println!("installing {id} with npm");
+        let mut install = Command::new(npm);
+        // No lock file: it would record which registry this machine uses. The versions are exact all the same.
+        install.args([
+            "install",
+            "--no-package-lock",
+            "--omit=dev",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+        ]);
+        run(install.current_dir(&folder))?;
+        fs::write(&stamp, wanted).map_err(|error| error.to_string())?;
+        Ok(folder)
+    }
+
+    fn apt(&self, packages: &[&str]) -> Result<(), String> {
+        let names = packages.join(" ");
+        let missing = format!("{names} is not installed");
+        if !self.installs {
+            return Err(missing);
+        }
+        let (Some(apt), true) = (find("apt-get"), is_root()) else {
+            return Err(format!("{missing}: as root, run `apt-get install {names}`"));
+        };
+        println!("installing {names} with apt-get");
+        let mut install = Command::new(&apt);
+        install
+            .args(["install", "-y", "-qq"])
+            .args(packages)
+            .env("DEBIAN_FRONTEND", "noninteractive");
+        // The lists of a fresh machine are empty; only then do they need to be fetched.
+        if run(&mut install).is_err() {
+            run(Command::new(&apt).args(["update", "-qq"]))?;
+            run(&mut install)?;
+        }
+        Ok(())
+    }
+
+    fn sources(&self, id: &str) -> PathBuf {
+        self.root.join("bench/peers").join(id)
+    }
+}
+
+/// Builds our release executable.
+///
+/// # Errors
+///
+/// When it does not compile; cargo's own words go to the terminal.
+pub(super) fn build_sampan(root: &Path) -> Result<(), String> {
+    println!("building target/release/sampan");
+    let mut build = project::cargo(root);
+    build
+        .args(["build", "--release", "--quiet", "--bin", "sampan"])
+        .stdin(Stdio::null());
+    let mut child = Child::start(&mut build).map_err(|error| format!("cargo: {error}"))?;
+    let status = child.pipes().wait().map_err(|error| error.to_string())?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err("`cargo build --release` failed".to_owned())
+    }
+}
+
+/// The place of a program on the search path; servers are often in folders that only root searches.
+pub(super) fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders =
+        std::env::split_paths(&path).chain(["/usr/sbin", "/usr/local/go/bin"].map(PathBuf::from));
+    folders
+        .map(|folder| folder.join(program))
+        .find(|place| place.is_file())
+}
+
+fn is_root() -> bool {
+    said("id".as_ref(), &["-u"]).is_ok_and(|id| id == "0")
+}
+
+/// What a program prints.
+fn said(program: &Path, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output();
+    let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
+    if !output.status.success() {
+        return Err(format!(
+            "{} {} failed",
+            program.display(),
+            arguments.join(" ")
+        ));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Runs a program quietly to its end.
+fn run(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().display().to_string();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{name}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let last: Vec<&str> = errors
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .rev()
+        .take(3)
+        .collect();
+    Err(format!(
+        "{name} failed: {}",
+        last.into_iter().rev().collect::<Vec<_>>().join(" | ")
+    ))
+}
+
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The load: wrk, told what to send and how to report by `bench/load.lua`.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::placement::Placement;
+use super::routes::{Headers, Route};
+use crate::children::Child;
+
+/// How long a request may take before wrk counts it as timed out, in seconds.
+const TIMEOUT_SECONDS: u32 = 2;
+
+/// How much longer than asked wrk may run before it is ended.
+const OVERTIME_SECONDS: u64 = 15;
+
+/// The word before the report's JSON in wrk's output.
+const MARK: &str = "SAMPAN ";
+
+/// One run of wrk.
+pub(super) struct Load<'a> {
+    pub(super) root: &'a Path,
+    pub(super) placement: &'a Placement,
+    pub(super) address: SocketAddr,
+    pub(super) route: Route,
+    pub(super) headers: Headers,
+    pub(super) connections: u32,
+    pub(super) seconds: u32,
+}
+
+/// What wrk saw.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Seen {
+    pub(super) requests: u64,
+    pub(super) per_second: f64,
+    pub(super) p50_micros: f64,
+    pub(super) p90_micros: f64,
+    pub(super) p99_micros: f64,
+    /// Errors by kind; only those that occurred.
+    pub(super) errors: Vec<(String, u64)>,
+}
+
+impl Load<'_> {
+    /// Runs wrk to its end.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be run, or reports nothing.
+    pub(super) fn run(&self) -> Result<Seen, String> {
+        let mut command = self.command();
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Child::start(&mut command).map_err(|error| format!("wrk: {error}"))?;
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let pipes = (child.pipes().stdout.take(), child.pipes().stderr.take());
+        std::thread::spawn(move || {
+            let text = |pipe| std::io::read_to_string(pipe).unwrap_or_default();
+            let output = pipes.0.map(text).unwrap_or_default();
+            let errors = pipes
+                .1
+                .map(|pipe| std::io::read_to_string(pipe).unwrap_or_default());
+            // Nobody listens any more where wrk was too slow.
+            let _ = sender.send((output, errors.unwrap_or_default()));
+        });
+        let patience = Duration::from_secs(u64::from(self.seconds) + OVERTIME_SECONDS);
+        let (output, errors) = receiver
+            .recv_timeout(patience)
+            .map_err(|_| "wrk did not end".to_owned())?;
+        Seen::parse(&output)
+            .ok_or_else(|| format!("wrk reported nothing: {} {}", output.trim(), errors.trim()))
+    }
+
+    fn command(&self) -> Command {
+        let exchange = self.route.measured();
+        let mut command = self.placement.load("wrk");
+        command.arg(format!("-t{}", self.placement.load_threads()));
+        command.args([
+            "-c",
+            &self.connections.to_string(),
+            "-d",
+            &format!("{}s", self.seconds),
+            "--latency",
+        ]);
+        command.args(["--timeout", &format!("{TIMEOUT_SECONDS}s")]);
+        command.arg("-s").arg(self.root.join("bench/load.lua"));
+        command.arg(format!("http://{}{}", self.address, exchange.path));
+        command.args(["--", exchange.method, exchange.body]);
+        if !exchange.body.is_empty() {
+            command.arg("Content-Type: application/json");
+        }
+        command.args(self.headers.lines());
+        command
+    }
+}
+
+impl Seen {
+    fn parse(output: &str) -> Option<Self> {
+        let line = output.lines().find_map(|line| line.strip_prefix(MARK))?;
+        let report: Value = serde_json::from_str(line).ok()?;
+        let number = |name: &str| report[name].as_u64();
+        let requests = number("requests")?;
+        let errors = ["connect", "read", "write", "timeout", "status"].into_iter();
+        Some(Self {
+            requests,
+            per_second: requests as f64 * 1e6 / number("duration_us")?.max(1) as f64,
+            p50_micros: number("p50_us")? as f64,
+            p90_micros: number("p90_us")? as f64,
+            p99_micros: number("p99_us")? as f64,
+            errors: errors
+                .filter_map(|name| {
+                    number(name)
+                        .filter(|count| *count > 0)
+                        .map(|count| (name.to_owned(), count))
+                })
+                .collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_is_found_among_wrks_own_words() {
+        let output = "Running 1s test\n  1 threads\nSAMPAN {\"requests\":500,\"duration_us\":2000000,\"p50_us\":10,\
+             \"p90_us\":20,\"p99_us\":30,\"connect\":0,\"read\":2,\"write\":0,\"timeout\":0,\"status\":1}\n";
+        let seen = Seen::parse(output).expect("a report");
+        assert_eq!(
+            (seen.requests, seen.per_second, seen.p99_micros),
+            (500, 250.0, 30.0)
+        );
+        assert_eq!(
+            seen.errors,
+            [("read".to_owned(), 2), ("status".to_owned(), 1)]
+        );
+        assert_eq!(Seen::parse("unable to connect"), None);
+    }
+}

@@ -1,0 +1,279 @@
+//! The measurement itself: every peer on every route, in turn, over several rounds.
+
+use std::path::Path;
+
+use super::check;
+use super::load::{Load, Seen};
+use super::peers::Peer;
+use super::placement::Placement;
+use super::routes::{Headers, Route};
+use super::server::Server;
+use super::stats::Spread;
+
+/// The connections of an ordinary run.
+pub(super) const CONNECTIONS: u32 = 64;
+
+/// A server with its peer.
+pub(super) struct Runner {
+    pub(super) peer: &'static Peer,
+    pub(super) server: Server,
+}
+
+/// One measurement.
+#[derive(Clone, Debug)]
+pub(super) struct Sample {
+    pub(super) seen: Seen,
+    /// User and system time of the server for each request that wrk completed.
+    pub(super) cpu_micros: f64,
+    pub(super) resident_bytes: u64,
+}
+
+/// All measurements of a peer on a route, a sample for each round.
+#[derive(Debug)]
+pub(super) struct Series {
+    pub(super) peer: &'static Peer,
+    pub(super) route: Route,
+    pub(super) headers: Headers,
+    pub(super) samples: Vec<Sample>,
+}
+
+impl Series {
+    /// Median and spread of a figure over the rounds.
+    pub(super) fn spread(&self, figure: impl Fn(&Sample) -> f64) -> Option<Spread> {
+        Spread::of(self.samples.iter().map(figure))
+    }
+
+    /// Errors over all rounds, as `3 timeout, 1 status`; empty where there were none.
+    pub(super) fn errors(&self) -> String {
+        let mut totals: Vec<(&str, u64)> = Vec::new();
+        for (kind, count) in self.samples.iter().flat_map(|sample| &sample.seen.errors) {
+            match totals.iter_mut().find(|(known, _)| known == kind) {
+                Some((_, total)) => *total += count,
+                None => totals.push((kind, *count)),
+            }
+        }
+        totals
+            .iter()
+            .map(|(kind, count)| format!("{count} {kind}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+/// What to measure, and for how long.
+pub(super) struct Plan<'a> {
+    pub(super) root: &'a Path,
+    pub(super) placement: &'a Placement,
+    pub(super) routes: Vec<Route>,
+    pub(super) rounds: u32,
+    pub(super) seconds: u32,
+}
+
+/// Something that could not be measured, and why.
+#[derive(Debug)]
+pub(super) struct Skipped {
+    pub(super) what: String,
+    pub(super) why: String,
+}
+
+impl Skipped {
+    /// Notes it, on the terminal too.
+    pub(super) fn note(list: &mut Vec<Self>, what: String, why: String) {
+        println!("skipped: {what}: {why}");
+        list.push(Self { what, why });
+    }
+}
+
+impl Plan<'_> {
+    /// Checks the answers, warms up, and measures in rounds: in each, one route after the other, on it one peer after
+    /// the other, so that those that are compared are close in time.
+    pub(super) fn run(&self, runners: &mut [Runner], skipped: &mut Vec<Skipped>) -> Vec<Series> {
+        let mut series = self.checked(runners, skipped);
+        for one in &series {
+            if one.headers == Headers::Plain
+                && let Some(runner) = runners.iter().find(|runner| runner.peer.id == one.peer.id)
+                && let Err(fault) = self.load(&runner.server, one.route, one.headers, 1)
+            {
+                Skipped::note(skipped, format!("warming up {}", one.peer.title), fault);
+            }
+        }
+        for round in 1..=self.rounds {
+            println!("round {round} of {}", self.rounds);
+            for one in &mut series {
+                let Some(runner) = runners
+                    .iter_mut()
+                    .find(|runner| runner.peer.id == one.peer.id)
+                else {
+                    continue;
+                };
+                match self.sample(&runner.server, one.route, one.headers) {
+                    _ if !runner.server.is_alive() => {
+                        Skipped::note(
+                            skipped,
+                            one.peer.title.to_owned(),
+                            format!("it ended during round {round}"),
+                        );
+                    }
+                    Ok(sample) => {
+                        progress(one, &sample);
+                        one.samples.push(sample);
+                    }
+                    Err(fault) => Skipped::note(
+                        skipped,
+                        format!("{} {}", one.peer.title, one.route.title()),
+                        fault,
+                    ),
+                }
+            }
+        }
+        series.retain(|one| !one.samples.is_empty());
+        series
+    }
+
+    /// An empty series for each route that a peer answers rightly.
+    fn checked(&self, runners: &[Runner], skipped: &mut Vec<Skipped>) -> Vec<Series> {
+        let mut series = Vec::new();
+        for &route in &self.routes {
+            let mut right = Vec::new();
+            for runner in runners
+                .iter()
+                .filter(|runner| runner.peer.routes.contains(&route))
+            {
+                match check::check(runner.server.address(), route) {
+                    Ok(()) => right.push(runner.peer),
+                    Err(fault) => Skipped::note(
+                        skipped,
+                        format!("{} {}", runner.peer.title, route.title()),
+                        fault,
+                    ),
+                }
+            }
+            for headers in [Headers::Plain, Headers::Browser] {
+                let wanted = right
+                    .iter()
+                    .filter(|peer| headers == Headers::Plain || with_browser(peer, route));
+                series.extend(wanted.map(|peer| Series {
+                    peer,
+                    route,
+                    headers,
+                    samples: Vec::new(),
+                }));
+            }
+        }
+        series
+    }
+
+    fn load(
+        &self,
+        server: &Server,
+        route: Route,
+        headers: Headers,
+        seconds: u32,
+    ) -> Result<Seen, String> {
+        let (root, placement, address) = (self.root, self.placement, server.address());
+        Load {
+            root,
+            placement,
+            address,
+            route,
+            headers,
+            connections: CONNECTIONS,
+            seconds,
+        }
+        .run()
+    }
+
+    fn sample(&self, server: &Server, route: Route, headers: Headers) -> Result<Sample, String> {
+        sample(server, || self.load(server, route, headers, self.seconds))
+    }
+}
+
+/// Everyone's headers cost something; ours are measured on every route, the others' where it is telling.
+fn with_browser(peer: &Peer, route: Route) -> bool {
+    peer.is_ours() || matches!(route, Route::Version | Route::Greet)
+}
+
+/// Runs a load, and divides the processor time of the server by its requests.
+///
+/// # Errors
+///
+/// When the load fails, or no request was completed.
+pub(super) fn sample(
+    server: &Server,
+    load: impl FnOnce() -> Result<Seen, String>,
+) -> Result<Sample, String> {
+    let before = server.cpu();
+    let seen = load()?;
+    let spent = server.cpu().micros_since(&before);
+    if seen.requests == 0 {
+        return Err("no request was completed".to_owned());
+    }
+    Ok(Sample {
+        cpu_micros: spent / seen.requests as f64,
+        resident_bytes: server.resident_bytes(),
+        seen,
+    })
+}
+
+fn progress(series: &Series, sample: &Sample) {
+    let headers = if series.headers == Headers::Browser {
+        " + browser's headers"
+    } else {
+        ""
+    };
+    let route = format!("{}{headers}", series.route.title());
+    let errors = if sample.seen.errors.is_empty() {
+        ""
+    } else {
+        "  ERRORS"
+    };
+    let (title, cpu, rate) = (series.peer.title, sample.cpu_micros, sample.seen.per_second);
+    println!("  {route:<40} {title:<20} {cpu:>7.2} µs CPU  {rate:>8.0} requests/s{errors}");
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::peers::PEERS;
+    use super::*;
+
+    /// A series of one peer with these CPU times, and one error in each round.
+    pub(in crate::bench) fn series(
+        id: &str,
+        route: Route,
+        headers: Headers,
+        cpu_micros: &[f64],
+    ) -> Series {
+        let seen = Seen {
+            requests: 1000,
+            per_second: 100_000.0,
+            p50_micros: 500.0,
+            p90_micros: 700.0,
+            p99_micros: 900.0,
+            errors: vec![("timeout".to_owned(), 1)],
+        };
+        let sample = |cpu_micros: &f64| Sample {
+            seen: seen.clone(),
+            cpu_micros: *cpu_micros,
+            resident_bytes: 10 << 20,
+        };
+        let peer = PEERS
+            .iter()
+            .find(|peer| peer.id == id)
+            .expect("a known peer");
+        Series {
+            peer,
+            route,
+            headers,
+            samples: cpu_micros.iter().map(sample).collect(),
+        }
+    }
+
+    #[test]
+    fn errors_are_added_up() {
+        assert_eq!(
+            series("bun", Route::Echo, Headers::Plain, &[7.0, 8.0]).errors(),
+            "2 timeout"
+        );
+        assert_eq!(series("bun", Route::Echo, Headers::Plain, &[]).errors(), "");
+    }
+}

@@ -1,0 +1,119 @@
+//! Which processors the server and the load run on, and with how many threads each.
+
+use std::process::Command;
+
+/// Open files that wrk and the servers may need: 8,000 connections, and some.
+const FILES_MAX: u32 = 16_384;
+
+/// The processors of both sides, as lists for `taskset -c`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Placement {
+    server: String,
+    load: String,
+    load_threads: usize,
+}
+
+impl Placement {
+    /// The server on its first `threads` processors, the load on the next ones. Where there are not enough for
+    /// both, they share all: the CPU time of a request can still be told, its latency hardly.
+    pub(super) fn new(threads: usize, processors: usize) -> Self {
+        let list = |from: usize, to: usize| {
+            (from..to)
+                .map(|id| id.to_string())
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        if threads < processors {
+            let load_threads = threads.min(processors - threads);
+            Self {
+                server: list(0, threads),
+                load: list(threads, threads + load_threads),
+                load_threads,
+            }
+        } else {
+            Self {
+                server: list(0, processors),
+                load: list(0, processors),
+                load_threads: processors.min(threads),
+            }
+        }
+    }
+
+    /// As [`Placement::new`] for this machine.
+    pub(super) fn here(threads: usize) -> Self {
+        Self::new(
+            threads,
+            std::thread::available_parallelism().map_or(1, usize::from),
+        )
+    }
+
+    /// How many threads the load has.
+    pub(super) fn load_threads(&self) -> usize {
+        self.load_threads
+    }
+
+    /// A command that runs on the server's processors.
+    pub(super) fn server(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        pinned(&self.server, program)
+    }
+
+    /// A command that runs on the load's processors.
+    pub(super) fn load(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        pinned(&self.load, program)
+    }
+
+    /// For the report.
+    pub(super) fn describe(&self) -> String {
+        format!(
+            "server on processor {}, load on processor {}",
+            self.server, self.load
+        )
+    }
+}
+
+/// A command on some processors, with enough open files where the system lets it have them.
+fn pinned(processors: &str, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = with_files("taskset");
+    command.args(["-c", processors]).arg(program);
+    command
+}
+
+/// A command that may open [`FILES_MAX`] files where the system permits.
+pub(super) fn with_files(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args([
+            "-c",
+            &format!("ulimit -S -n {FILES_MAX} 2>/dev/null; exec \"$0\" \"$@\""),
+        ])
+        .arg(program);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_and_load_are_apart_where_there_is_room() {
+        let placed = |threads, processors| {
+            let found = Placement::new(threads, processors);
+            (found.server, found.load, found.load_threads)
+        };
+        let wanted =
+            |server: &str, load: &str, threads| (server.to_owned(), load.to_owned(), threads);
+        assert_eq!(placed(1, 2), wanted("0", "1", 1));
+        assert_eq!(placed(2, 2), wanted("0,1", "0,1", 2));
+        assert_eq!(placed(2, 8), wanted("0,1", "2,3", 2));
+        assert_eq!(placed(1, 1), wanted("0", "0", 1));
+    }
+
+    #[test]
+    fn a_command_gets_its_arguments_as_they_are() {
+        let output = with_files("printf")
+            .args(["%s|", "a b", "$c"])
+            .output()
+            .expect("sh runs");
+        assert_eq!(output.stdout, b"a b|$c|");
+    }
+}

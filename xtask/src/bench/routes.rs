@@ -1,0 +1,195 @@
+//! What is measured: the routes of examples/hello, the requests made to them, and a browser's headers.
+
+use serde_json::{Value, json};
+
+/// The name in the path while measuring.
+const NAME: &str = "world";
+
+/// A name that is wrong unless the path is percent-decoded and the JSON escaped: `Zoë "x"`.
+const HARD_NAME: (&str, &str) = ("Zo%C3%AB%20%22x%22", "Zoë \"x\"");
+
+/// What is sent to the echo while measuring.
+const ECHO: &str = r#"{"user":"ada","id":7,"score":1.5,"tags":["a","b"],"address":{"city":"London","zip":null},"active":true}"#;
+
+/// A route of examples/hello.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub(crate) enum Route {
+    /// `GET /version`: precomputed where the server can
+    Version,
+    /// `GET /health`: JSON from a handler
+    Health,
+    /// `GET /greet/:name`: a parameter
+    Greet,
+    /// `POST /echo`: parses JSON and sends it back
+    Echo,
+    /// `POST /greet/:name`: a parameter and a JSON body
+    GreetPost,
+}
+
+/// Every route, in the order of reports.
+pub(super) const ALL: &[Route] = &[
+    Route::Version,
+    Route::Health,
+    Route::Greet,
+    Route::Echo,
+    Route::GreetPost,
+];
+
+/// One request and the answer it must get.
+pub(super) struct Exchange {
+    pub(super) method: &'static str,
+    pub(super) path: String,
+    /// JSON, or empty for a request without a body.
+    pub(super) body: &'static str,
+    pub(super) expected: Expected,
+}
+
+/// What an answer must be.
+pub(super) enum Expected {
+    /// 200 with this JSON value.
+    Json(Value),
+    /// 200 with a JSON object that has at least these fields.
+    JsonWith(Value),
+    /// A client or server error: the body was not JSON, and a server that answers 200 has not parsed it.
+    Refusal,
+}
+
+impl Route {
+    /// The route as people write it.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Version => "GET /version",
+            Self::Health => "GET /health",
+            Self::Greet => "GET /greet/:name",
+            Self::Echo => "POST /echo",
+            Self::GreetPost => "POST /greet/:name",
+        }
+    }
+
+    /// The request that is measured, with its answer.
+    pub(super) fn measured(self) -> Exchange {
+        let get = |path: &str, expected| Exchange {
+            method: "GET",
+            path: path.to_owned(),
+            body: "",
+            expected,
+        };
+        match self {
+            Self::Version => get("/version", Expected::Json(json!({ "version": "1.0" }))),
+            Self::Health => get("/health", Expected::JsonWith(json!({ "status": "ok" }))),
+            Self::Greet => greet(NAME, NAME),
+            Self::Echo => post(
+                "/echo",
+                ECHO,
+                Expected::Json(serde_json::from_str(ECHO).unwrap_or_default()),
+            ),
+            Self::GreetPost => greet_post(NAME, NAME),
+        }
+    }
+
+    /// All requests that must be answered rightly before the route is measured.
+    pub(super) fn checked(self) -> Vec<Exchange> {
+        let mut exchanges = vec![self.measured()];
+        let (path, name) = HARD_NAME;
+        match self {
+            Self::Version | Self::Health => {}
+            Self::Greet => exchanges.push(greet(path, name)),
+            Self::Echo => {
+                exchanges.push(post(
+                    "/echo",
+                    "[1, \"\\u00e9\\n\"]",
+                    Expected::Json(json!([1, "é\n"])),
+                ));
+                exchanges.push(post("/echo", "{\"user\":", Expected::Refusal));
+            }
+            Self::GreetPost => {
+                exchanges.push(greet_post(path, name));
+                exchanges.push(post("/greet/x", "{\"greeting\"", Expected::Refusal));
+            }
+        }
+        exchanges
+    }
+}
+
+fn post(path: &str, body: &'static str, expected: Expected) -> Exchange {
+    Exchange {
+        method: "POST",
+        path: path.to_owned(),
+        body,
+        expected,
+    }
+}
+
+fn greet(path: &str, name: &str) -> Exchange {
+    let expected = Expected::Json(json!({ "greeting": format!("Hello, {name}") }));
+    Exchange {
+        method: "GET",
+        path: format!("/greet/{path}"),
+        body: "",
+        expected,
+    }
+}
+
+fn greet_post(path: &str, name: &str) -> Exchange {
+    let expected = Expected::Json(json!({ "greeting": format!("Hi, {name}") }));
+    post(&format!("/greet/{path}"), r#"{"greeting":"Hi"}"#, expected)
+}
+
+/// The header lines of a request besides Host and the body's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Headers {
+    /// None.
+    Plain,
+    /// Those that a browser sends: with Host 11 lines of 600 bytes.
+    Browser,
+}
+
+impl Headers {
+    /// The lines, as `Name: value`.
+    pub(super) fn lines(self) -> &'static [&'static str] {
+        match self {
+            Self::Plain => &[],
+            Self::Browser => BROWSER,
+        }
+    }
+}
+
+const BROWSER: &[&str] = &[
+    "Connection: keep-alive",
+    "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/146.0.0.0 Safari/537.36",
+    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+    "Accept-Encoding: gzip, deflate, br, zstd",
+    "Accept-Language: en-GB,en;q=0.9,de;q=0.7",
+    "Cookie: session=7c1f04b2a95e4d0f8b36a1d2c3e4f506; theme=dark; consent=1; seen=2026-11-21; cart=0; lang=en; tz=UTC; basket=0f3c9a1e77b24d58b6e10a2c",
+    "Sec-Fetch-Dest: document",
+    "Sec-Fetch-Mode: navigate",
+    "Sec-Fetch-Site: same-origin",
+    "Upgrade-Insecure-Requests: 1",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browser_sends_eleven_lines_of_six_hundred_bytes() {
+        let host = ["Host: 127.0.0.1:40000"];
+        let lines = || host.iter().chain(Headers::Browser.lines());
+        assert_eq!(lines().count(), 11);
+        assert_eq!(
+            lines().map(|line| line.len() + "\r\n".len()).sum::<usize>(),
+            600
+        );
+        assert!(
+            Headers::Browser
+                .lines()
+                .iter()
+                .all(|line| line.contains(": "))
+        );
+    }
+
+    #[test]
+    fn the_echo_is_json() {
+        assert!(serde_json::from_str::<Value>(ECHO).is_ok_and(|value| value.is_object()));
+    }
+}

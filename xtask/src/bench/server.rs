@@ -1,0 +1,125 @@
+//! A peer that is running.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::client::Client;
+use super::peers::{Installed, Peer};
+use super::placement::Placement;
+use super::processes::{CpuTimes, resident_bytes};
+use crate::children::Child;
+
+/// How long a server may take to give its first answer.
+const START_MILLIS_MAX: u64 = 15_000;
+
+/// How many of its last words are shown when it does not.
+const LAST_LINES: usize = 4;
+
+/// A server that has answered once; ended when dropped.
+pub(super) struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts a peer and waits for its first answer. Its output goes to a log file in `logs`.
+    ///
+    /// # Errors
+    ///
+    /// When it ends or does not answer in time, with its last words.
+    pub(super) fn start(
+        peer: &Peer,
+        installed: &Installed,
+        placement: &Placement,
+        threads: usize,
+        logs: &Path,
+    ) -> Result<Self, String> {
+        let port = free_port().map_err(|error| error.to_string())?;
+        installed
+            .configure(port, threads)
+            .map_err(|error| error.to_string())?;
+        let log = logs.join(format!("{}.log", peer.id));
+        let file = File::create(&log).map_err(|error| error.to_string())?;
+        let copy = file.try_clone().map_err(|error| error.to_string())?;
+        let mut command = peer.command(installed, placement, port, threads);
+        command
+            .stdin(std::process::Stdio::null())
+            .stdout(file)
+            .stderr(copy);
+        let child = Child::start(&mut command).map_err(|error| error.to_string())?;
+        let mut server = Self {
+            child,
+            address: (Ipv4Addr::LOCALHOST, port).into(),
+        };
+        server
+            .await_answer()
+            .map_err(|fault| format!("{fault}{}", last_words(&log)))?;
+        Ok(server)
+    }
+
+    fn await_answer(&mut self) -> Result<(), String> {
+        let deadline = Instant::now() + Duration::from_millis(START_MILLIS_MAX);
+        while Instant::now() < deadline {
+            if let Ok(Some(status)) = self.child.exited() {
+                return Err(format!("it ended at its start ({status})"));
+            }
+            if answers(self.address) {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err(format!("no answer within {START_MILLIS_MAX} ms"))
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The processor time it has used.
+    pub(super) fn cpu(&self) -> CpuTimes {
+        CpuTimes::of(self.child.id())
+    }
+
+    /// Its resident memory.
+    pub(super) fn resident_bytes(&self) -> u64 {
+        resident_bytes(self.child.id())
+    }
+
+    /// Whether it is still there.
+    pub(super) fn is_alive(&mut self) -> bool {
+        matches!(self.child.exited(), Ok(None))
+    }
+}
+
+/// Whether a server answers here, whatever it answers.
+pub(super) fn answers(address: SocketAddr) -> bool {
+    Client::connect(address).is_ok_and(|mut client| client.send("GET", "/version", &[], "").is_ok())
+}
+
+/// A port that nobody listens on just now.
+///
+/// # Errors
+///
+/// When there is none.
+pub(super) fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+        .local_addr()?
+        .port())
+}
+
+fn last_words(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+    if last.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", last.join(" | "))
+    }
+}

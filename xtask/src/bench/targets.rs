@@ -1,0 +1,185 @@
+//! What must be reached against the peers: ratios of CPU time per request, ours divided by theirs.
+
+use super::measure::Series;
+use super::peers::{SAMPAN_JS, SAMPAN_LUA};
+use super::routes::{Headers, Route};
+
+/// The most that a browser's headers may add to a request's cost.
+const BROWSER_RATIO_MAX: f64 = 1.10;
+
+/// A row of the table.
+struct Target {
+    what: &'static str,
+    ours: &'static str,
+    theirs: &'static str,
+    route: Route,
+    ratio_max: f64,
+    aim: Option<f64>,
+}
+
+const TARGETS: &[Target] = &[
+    row(
+        "precomputed GET /version against nginx `return 200`",
+        SAMPAN_LUA,
+        "nginx",
+        Route::Version,
+        0.90,
+        None,
+    ),
+    row(
+        "precomputed GET /version against Bun's static route",
+        SAMPAN_LUA,
+        "bun",
+        Route::Version,
+        0.92,
+        None,
+    ),
+    row(
+        "Lua GET /greet/:name against nginx + Lua",
+        SAMPAN_LUA,
+        "nginx-lua",
+        Route::Greet,
+        0.92,
+        None,
+    ),
+    row(
+        "Lua GET /greet/:name against Bun.serve",
+        SAMPAN_LUA,
+        "bun",
+        Route::Greet,
+        0.90,
+        Some(0.84),
+    ),
+    row(
+        "JavaScript GET /greet/:name against Bun.serve",
+        SAMPAN_JS,
+        "bun",
+        Route::Greet,
+        0.96,
+        Some(0.90),
+    ),
+    row(
+        "Lua POST /echo against Bun.serve",
+        SAMPAN_LUA,
+        "bun",
+        Route::Echo,
+        0.95,
+        None,
+    ),
+    row(
+        "JavaScript POST /echo against Bun.serve",
+        SAMPAN_JS,
+        "bun",
+        Route::Echo,
+        0.95,
+        None,
+    ),
+];
+
+const fn row(
+    what: &'static str,
+    ours: &'static str,
+    theirs: &'static str,
+    route: Route,
+    ratio_max: f64,
+    aim: Option<f64>,
+) -> Target {
+    Target {
+        what,
+        ours,
+        theirs,
+        route,
+        ratio_max,
+        aim,
+    }
+}
+
+/// A row with what was measured.
+#[derive(Debug, PartialEq)]
+pub(super) struct Verdict {
+    pub(super) what: String,
+    /// Ours divided by theirs, of the medians; nothing where either is missing.
+    pub(super) ratio: Option<f64>,
+    pub(super) ratio_max: f64,
+    /// What we hope for beyond what we must.
+    pub(super) aim: Option<f64>,
+}
+
+impl Verdict {
+    /// Whether the row is reached; nothing where it was not measured.
+    pub(super) fn reached(&self) -> Option<bool> {
+        self.ratio.map(|ratio| ratio <= self.ratio_max)
+    }
+}
+
+/// Every row, and one for a browser's headers on each of our routes.
+pub(super) fn verdicts(series: &[Series]) -> Vec<Verdict> {
+    let cpu = |peer: &str, route: Route, headers: Headers| {
+        let found = series
+            .iter()
+            .find(|one| one.peer.id == peer && one.route == route && one.headers == headers)?;
+        Some(found.spread(|sample| sample.cpu_micros)?.median)
+    };
+    let ratio = |ours: Option<f64>, theirs: Option<f64>| Some(ours? / theirs?);
+    let against_peers = TARGETS.iter().map(|target| Verdict {
+        what: target.what.to_owned(),
+        ratio: ratio(
+            cpu(target.ours, target.route, Headers::Plain),
+            cpu(target.theirs, target.route, Headers::Plain),
+        ),
+        ratio_max: target.ratio_max,
+        aim: target.aim,
+    });
+    let with_headers = series
+        .iter()
+        .filter(|one| one.peer.is_ours() && one.headers == Headers::Browser)
+        .map(|one| {
+            let (peer, route) = (one.peer.id, one.route);
+            Verdict {
+                what: format!(
+                    "{}, {}: with a browser's headers against without",
+                    one.peer.title,
+                    route.title()
+                ),
+                ratio: ratio(
+                    cpu(peer, route, Headers::Browser),
+                    cpu(peer, route, Headers::Plain),
+                ),
+                ratio_max: BROWSER_RATIO_MAX,
+                aim: None,
+            }
+        });
+    against_peers.chain(with_headers).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measure::tests::series;
+    use super::*;
+
+    #[test]
+    fn ratios_are_of_medians() {
+        let measured = [
+            series(
+                SAMPAN_LUA,
+                Route::Version,
+                Headers::Plain,
+                &[5.0, 6.0, 90.0],
+            ),
+            series("nginx", Route::Version, Headers::Plain, &[1.0, 8.0, 9.0]),
+            series(SAMPAN_LUA, Route::Version, Headers::Browser, &[7.2]),
+        ];
+        let found = verdicts(&measured);
+        assert_eq!(
+            (found[0].ratio, found[0].reached()),
+            (Some(0.75), Some(true))
+        );
+        assert_eq!((found[1].ratio, found[1].reached()), (None, None));
+        assert_eq!(found.len(), TARGETS.len() + 1);
+        assert_eq!(
+            found[TARGETS.len()].reached(),
+            Some(false),
+            "1.2 is over 1.10"
+        );
+    }
+}

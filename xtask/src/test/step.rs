@@ -1,0 +1,294 @@
+//! One step of the test command: a program whose output is passed on without its chatter, and counted.
+
+use std::io::{self, BufRead, BufReader, PipeReader};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use crate::children::Child;
+use crate::tally::Tally;
+
+/// A step that takes longer hangs: it is ended and counts as failed.
+const STEP_SECONDS_MAX: u64 = 25 * 60;
+
+/// How long output may still arrive after the program has ended, from a child of its own that holds the pipe.
+const DRAIN_MILLIS_MAX: u64 = 500;
+
+/// What the program's output says about how many checks it made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Nothing: the program is one check, and its exit status says how it went.
+    ExitCode,
+    /// A `test result:` line for each test program.
+    Libtest,
+    /// One line `N passed, N failed`.
+    Closing,
+}
+
+/// A named program and how to read it.
+pub(super) struct Step {
+    pub(super) name: &'static str,
+    pub(super) command: Command,
+    pub(super) reading: Reading,
+}
+
+/// Runs a step, prints what matters of its output and one line with its counts and its time.
+pub(super) fn run(step: Step) -> Tally {
+    println!("==> {}", step.name);
+    let started = Instant::now();
+    let mut seen = Tally::default();
+    let reading = step.reading;
+    let outcome = stream(step.command, |line| match read(reading, line) {
+        Line::Counts(tally) => seen.add(tally),
+        Line::Chatter => {}
+        Line::News => println!("    {line}"),
+    });
+    let succeeded = match outcome {
+        Ok(status) => status.success(),
+        Err(error) => {
+            println!("    {error}");
+            false
+        }
+    };
+    let tally = judge(reading, seen, succeeded);
+    close(step.name, tally, started);
+    tally
+}
+
+/// Prints the last line of a step.
+pub(super) fn close(name: &str, tally: Tally, started: Instant) {
+    let word = if tally.failed == 0 { "ok" } else { "FAILED" };
+    let seconds = started.elapsed().as_secs_f64();
+    let Tally { passed, failed } = tally;
+    println!("    {name} {word} ({passed} good, {failed} bad, {seconds:.1} s)");
+}
+
+/// A program that failed without counting a failure (it did not compile, or crashed) is one failure; so is
+/// one that was to count and counted nothing.
+fn judge(reading: Reading, seen: Tally, succeeded: bool) -> Tally {
+    let counted_nothing = reading != Reading::ExitCode && seen == Tally::default();
+    match (reading, succeeded) {
+        (Reading::ExitCode, _) => Tally::one(succeeded),
+        (_, false) if seen.failed == 0 => Tally { failed: 1, ..seen },
+        _ if counted_nothing => Tally::one(false),
+        _ => seen,
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Line {
+    Counts(Tally),
+    Chatter,
+    News,
+}
+
+fn read(reading: Reading, line: &str) -> Line {
+    let counts = match reading {
+        Reading::ExitCode => None,
+        Reading::Libtest => Tally::from_libtest(line),
+        Reading::Closing => Tally::from_closing(line),
+    };
+    match counts {
+        Some(tally) => Line::Counts(tally),
+        None if is_chatter(line) => Line::Chatter,
+        None => Line::News,
+    }
+}
+
+/// Lines that say only that all is well.
+fn is_chatter(line: &str) -> bool {
+    const PROGRESS: &[&str] = &[
+        "Compiling ",
+        "Checking ",
+        "Finished ",
+        "Running ",
+        "Documenting ",
+        "Downloading ",
+        "Downloaded ",
+        "Doc-tests ",
+        "Generated ",
+        "Updating ",
+        "Locking ",
+        "Fresh ",
+        "Dirty ",
+    ];
+    let text = line.trim_start();
+    text.is_empty()
+        || (text.len() < line.len() && PROGRESS.iter().any(|word| text.starts_with(word)))
+        || (line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test")))
+        || (line.starts_with("test ")
+            && (line.ends_with(" ... ok") || line.contains(" ... ignored")))
+}
+
+/// Runs the program to its end and hands over each line of its output, both streams in the order written.
+fn stream(mut command: Command, mut line: impl FnMut(&str)) -> io::Result<ExitStatus> {
+    let (reader, writer) = io::pipe()?;
+    command
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    let program = command.get_program().display().to_string();
+    let mut child = Child::start(&mut command).map_err(|error| {
+        io::Error::new(error.kind(), format!("cannot start {program}: {error}"))
+    })?;
+    // The command holds our ends of the pipe; while they are open, the reader would never see its end.
+    drop(command);
+    let lines = lines_of(reader);
+    let deadline = Instant::now() + Duration::from_secs(STEP_SECONDS_MAX);
+    let mut ended: Option<(ExitStatus, Instant)> = None;
+    loop {
+        match lines.recv_timeout(Duration::from_millis(50)) {
+            Ok(text) => line(&text),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        match ended {
+            Some((_, at)) if at.elapsed() > Duration::from_millis(DRAIN_MILLIS_MAX) => break,
+            Some(_) => {}
+            None => ended = child.exited()?.map(|status| (status, Instant::now())),
+        }
+        if Instant::now() > deadline {
+            let message = format!("ended after {STEP_SECONDS_MAX} s without an end of its own");
+            return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+        }
+    }
+    match ended {
+        Some((status, _)) => Ok(status),
+        None => child.pipes().wait(),
+    }
+}
+
+fn lines_of(reader: PipeReader) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut reader = BufReader::new(reader);
+        let mut bytes = Vec::new();
+        while reader
+            .read_until(b'\n', &mut bytes)
+            .is_ok_and(|count| count > 0)
+        {
+            let text = String::from_utf8_lossy(&bytes);
+            if sender.send(text.trim_end().to_owned()).is_err() {
+                break;
+            }
+            bytes.clear();
+        }
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, reading: Reading) -> Step {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Step {
+            name: "shell",
+            command,
+            reading,
+        }
+    }
+
+    #[test]
+    fn counts_of_all_test_programs_are_added_up() {
+        let script = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'; echo 'test result: FAILED. 1 passed; 2 failed; 0 ignored'; exit 101";
+        assert_eq!(
+            run(shell(script, Reading::Libtest)),
+            Tally {
+                passed: 4,
+                failed: 2
+            }
+        );
+    }
+
+    #[test]
+    fn a_program_that_fails_without_counting_is_one_failure() {
+        assert_eq!(
+            run(shell(
+                "echo 'error: it does not compile' >&2; exit 101",
+                Reading::Libtest
+            ))
+            .failed,
+            1
+        );
+        let script = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'; exit 101";
+        assert_eq!(
+            run(shell(script, Reading::Libtest)),
+            Tally {
+                passed: 3,
+                failed: 1
+            }
+        );
+        assert_eq!(
+            run(shell("exit 2", Reading::ExitCode)),
+            Tally {
+                passed: 0,
+                failed: 1
+            }
+        );
+    }
+
+    #[test]
+    fn a_program_that_was_to_count_and_did_not_is_a_failure() {
+        assert_eq!(
+            run(shell("true", Reading::Closing)),
+            Tally {
+                passed: 0,
+                failed: 1
+            }
+        );
+        assert_eq!(
+            run(shell("echo '5 passed, 0 failed'", Reading::Closing)),
+            Tally {
+                passed: 5,
+                failed: 0
+            }
+        );
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_is_a_failure() {
+        let step = Step {
+            name: "none",
+            command: Command::new("/nowhere/at/all"),
+            reading: Reading::ExitCode,
+        };
+        assert_eq!(
+            run(step),
+            Tally {
+                passed: 0,
+                failed: 1
+            }
+        );
+    }
+
+    #[test]
+    fn a_child_left_behind_that_holds_the_pipe_does_not_hold_the_step() {
+        let started = Instant::now();
+        assert_eq!(run(shell("sleep 60 & exit 0", Reading::ExitCode)).failed, 0);
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn only_lines_without_news_are_dropped() {
+        for chatter in [
+            "",
+            "   Compiling a v1.0.0",
+            "running 3 tests",
+            "test a::b ... ok",
+            "test c ... ignored, slow",
+        ] {
+            assert_eq!(read(Reading::Libtest, chatter), Line::Chatter, "{chatter}");
+        }
+        for news in [
+            "warning: unused variable",
+            "test a::b ... FAILED",
+            "Running out of memory",
+            "thread 'x' panicked",
+        ] {
+            assert_eq!(read(Reading::Libtest, news), Line::News, "{news}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The house rules that a machine can check: `cargo xtask tidy`.
+//!
+//! Each rule is a function from the checkout to a list of complaints, one line each, that say what to do.
+//! Each has a test that shows it complain about a small bad tree.
+
+mod crates;
+mod documents;
+mod licences;
+mod manifests;
+mod rust_text;
+mod sources;
+mod specs;
+mod tree;
+
+use std::path::Path;
+
+use crate::tally::Tally;
+use crate::{Error, project};
+use tree::Tree;
+
+/// A rule: no complaints, and it holds.
+type Rule = fn(&Tree) -> Result<Vec<String>, Error>;
+
+/// Every rule, with the words that stand in the report.
+const RULES: &[(&str, Rule)] = &[
+    (
+        "crates depend only along the allowed arrows",
+        crates::arrows,
+    ),
+    (
+        "engines and the database library have one owner each",
+        crates::owners,
+    ),
+    (
+        "versions are pinned, once, in the root Cargo.toml",
+        manifests::pins,
+    ),
+    (
+        "third-party crates come from crates.io under permissive licences",
+        licences::licences,
+    ),
+    (
+        "every spec has its Lua and JavaScript twin and an outcome",
+        specs::twins,
+    ),
+    (
+        "every module opens with what it is for",
+        sources::module_docs,
+    ),
+    ("no file is longer than 800 lines", sources::lengths),
+    (
+        "unsafe code stays where ARCHITECTURE.md allows it",
+        sources::unsafe_code,
+    ),
+    ("no unfinished business in the source", sources::markers),
+    (
+        "the documents are there and README has the two commands",
+        documents::documents,
+    ),
+];
+
+/// Runs the rules on this checkout and prints the closing line. `false` if any was broken.
+///
+/// # Errors
+///
+/// When the checkout cannot be read.
+pub(crate) fn run() -> Result<bool, Error> {
+    let tally = check(&project::root())?;
+    println!("{tally}");
+    Ok(tally.failed == 0)
+}
+
+/// Runs the rules on the checkout at `root` and prints a line for each.
+///
+/// # Errors
+///
+/// When the checkout cannot be read.
+pub(crate) fn check(root: &Path) -> Result<Tally, Error> {
+    let tree = Tree::read(root)?;
+    let mut tally = Tally::default();
+    for (name, rule) in RULES {
+        let complaints = rule(&tree).unwrap_or_else(|error| vec![error.to_string()]);
+        println!(
+            "    {} {name}",
+            if complaints.is_empty() {
+                "ok  "
+            } else {
+                "FAIL"
+            }
+        );
+        for complaint in &complaints {
+            println!("           {complaint}");
+        }
+        tally.add(Tally::one(complaints.is_empty()));
+    }
+    Ok(tally)
+}
