@@ -25,7 +25,9 @@ pub(crate) struct Dispatch {
 impl Dispatch {
     /// A handler that answers with `loaded`.
     pub(crate) fn new(loaded: Rc<Loaded>) -> Self {
-        Self { current: RefCell::new(loaded) }
+        Self {
+            current: RefCell::new(loaded),
+        }
     }
 
     /// Answers with another project, or a fresh isolate of the same, from now on.
@@ -45,7 +47,10 @@ struct Fallback {
 }
 
 impl Fallback {
-    const NONE: Self = Self { status: 200, allow: Allow::NONE };
+    const NONE: Self = Self {
+        status: 200,
+        allow: Allow::NONE,
+    };
 
     /// Completes an answer that the script left as it was.
     fn complete(self, response: &mut Response) {
@@ -90,11 +95,15 @@ impl Handler for Dispatch {
                 if let (Some(precomputed), []) = (&entry.precomputed, &*chain) {
                     return Answer::Precomputed(Arc::clone(precomputed));
                 }
-                let view = view(request, &normal, spans, &entry.info);
-                let exchange = Exchange { loaded: Rc::clone(&loaded), view, fallback: Fallback::NONE };
+                let view = view(request, normal, spans, &entry.info);
+                let exchange = Exchange {
+                    loaded: Rc::clone(&loaded),
+                    view,
+                    fallback: Fallback::NONE,
+                };
                 exchange.run(Some(entry.handler), &chain)
             }
-            Found::Nothing(allow) => no_route(loaded, request, &normal, allow),
+            Found::Nothing(allow) => no_route(loaded, request, normal, allow),
         }
     }
 
@@ -103,7 +112,10 @@ impl Handler for Dispatch {
         if !loaded.has_body_limits {
             return None;
         }
-        match loaded.routes.find(request.method(), &normal_form(request.path())) {
+        match loaded
+            .routes
+            .find(request.method(), &normal_form(request.path()))
+        {
             Found::Route(index, _) => loaded.entries[index].body_bytes_max,
             Found::Nothing(_) => None,
         }
@@ -114,37 +126,66 @@ impl Handler for Dispatch {
     }
 
     fn panicked(&self, message: &str) {
-        self.current.borrow().control.logger.text(Level::Error, format!("a fault of the server itself: {message}"));
+        self.current.borrow().control.logger.text(
+            Level::Error,
+            format!("a fault of the server itself: {message}"),
+        );
     }
 }
 
-fn view(request: &Rc<Request>, normal: &Cow<'_, str>, spans: Spans, info: &Rc<RouteInfo>) -> Rc<View> {
+fn view(
+    request: &Rc<Request>,
+    normal: Cow<'_, str>,
+    spans: Spans,
+    info: &Rc<RouteInfo>,
+) -> Rc<View> {
     let normal = match normal {
         Cow::Borrowed(_) => None,
-        Cow::Owned(path) => Some(path.as_str().into()),
+        Cow::Owned(path) => Some(path.into()),
     };
-    Rc::new(View::new(Rc::clone(request), normal, spans, Rc::clone(info)))
+    Rc::new(View::new(
+        Rc::clone(request),
+        normal,
+        spans,
+        Rc::clone(info),
+    ))
 }
 
 /// Answers a request that no route answers: by the module's `fetch`, the script's `not_found`, or by default; through the
 /// middleware of the path in any case.
-fn no_route(loaded: Rc<Loaded>, request: &Rc<Request>, normal: &Cow<'_, str>, allow: Allow) -> Answer {
+fn no_route(
+    loaded: Rc<Loaded>,
+    request: &Rc<Request>,
+    normal: Cow<'_, str>,
+    allow: Allow,
+) -> Answer {
     let is_options = request.method() == Method::Options;
     let (handler, fallback) = match (loaded.fetch, allow.is_empty()) {
         (Some(fetch), _) => (Some(fetch), Fallback::NONE),
-        (None, true) if is_options && &**normal == "*" => (None, Fallback { status: 204, allow: Allow::ALL }),
+        (None, true) if is_options && normal == "*" => (
+            None,
+            Fallback {
+                status: 204,
+                allow: Allow::ALL,
+            },
+        ),
         (None, true) => (loaded.not_found, Fallback { status: 404, allow }),
         (None, false) if is_options => (None, Fallback { status: 204, allow }),
         (None, false) => (None, Fallback { status: 405, allow }),
     };
-    let chain = loaded.middleware_of(normal);
+    let chain = loaded.middleware_of(&normal);
     if handler.is_none() && chain.is_empty() {
         let mut response = Response::new(fallback.status);
         fallback.complete(&mut response);
         return Answer::Now(response);
     }
     let view = view(request, normal, Spans::default(), &loaded.no_route);
-    Exchange { loaded, view, fallback }.run(handler, &chain)
+    Exchange {
+        loaded,
+        view,
+        fallback,
+    }
+    .run(handler, &chain)
 }
 
 impl Exchange {
@@ -152,7 +193,13 @@ impl Exchange {
     fn run(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
         let mut sink = Sink::new(self.fallback.status, &self.loaded.control.logger);
         let request: Rc<dyn RequestView> = self.view.clone();
-        let call = Call { request, handler, fallback: self.fallback.status, middleware, error: None };
+        let call = Call {
+            request,
+            handler,
+            fallback: self.fallback.status,
+            middleware,
+            error: None,
+        };
         match self.loaded.engine.start(call, &mut sink) {
             Step::Done => Answer::Now(self.finish(sink)),
             Step::Failed(error) => self.failed(&error),
@@ -170,7 +217,11 @@ impl Exchange {
 
     /// Waits for a suspended handler to end.
     async fn wait(&self, mut rest: Box<dyn Suspended>, sink: &mut Sink) -> Result<(), Error> {
-        let mut log = WaitLog { exchange: self, since: Instant::now(), is_over: false };
+        let mut log = WaitLog {
+            exchange: self,
+            since: Instant::now(),
+            is_over: false,
+        };
         let result = poll_fn(|cx| rest.poll(cx, sink)).await;
         log.is_over = true;
         result
@@ -191,7 +242,13 @@ impl Exchange {
         let status = error.kind().status();
         let mut sink = Sink::new(status, &loaded.control.logger);
         let request: Rc<dyn RequestView> = self.view.clone();
-        let call = Call { request, handler: Some(handler), fallback: status, middleware: &[], error: Some(error) };
+        let call = Call {
+            request,
+            handler: Some(handler),
+            fallback: status,
+            middleware: &[],
+            error: Some(error),
+        };
         match loaded.engine.start(call, &mut sink) {
             Step::Done => Answer::Now(sink.into_response()),
             Step::Failed(second) => Answer::Now(self.failed_twice(error, &second)),
@@ -242,7 +299,10 @@ impl Drop for WaitLog<'_> {
     fn drop(&mut self) {
         let waited = self.since.elapsed();
         if !self.is_over && waited >= self.exchange.loaded.control.handler_time_max {
-            let message = format!("no answer after {} ms: given up (handler_millis_max)", waited.as_millis());
+            let message = format!(
+                "no answer after {} ms: given up (handler_millis_max)",
+                waited.as_millis()
+            );
             let error = Error::new(ErrorKind::Timeout, message);
             self.exchange.log(&error);
         }

@@ -41,7 +41,11 @@ pub(crate) fn answer(status: u16) -> Response {
 /// The default answer to an error that no `on_error` handled.
 pub(crate) fn answer_to(error: &Error) -> Response {
     let status = error.kind().status();
-    let message = if error.kind().is_public() && !error.message().is_empty() { error.message() } else { label(status) };
+    let message = if error.kind().is_public() && !error.message().is_empty() {
+        error.message()
+    } else {
+        label(status)
+    };
     with_message(status, message)
 }
 

@@ -34,4 +34,9 @@ use sampan_host::Module;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The capabilities that scripts get.
-pub static MODULES: &[&Module] = &[&sampan_time::MODULE, &sampan_log::MODULE, &sampan_env::MODULE, &sampan_json::MODULE];
+pub static MODULES: &[&Module] = &[
+    &sampan_time::MODULE,
+    &sampan_log::MODULE,
+    &sampan_env::MODULE,
+    &sampan_json::MODULE,
+];

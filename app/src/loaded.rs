@@ -7,7 +7,9 @@ use crate::proxies::Cidr;
 use crate::routes::{self, Routes};
 use crate::sink::Sink;
 use crate::view::RouteInfo;
-use sampan_host::{Call, Error, ErrorKind, HandlerId, Isolate, Place, RequestView, RouteDef, Setup, Step};
+use sampan_host::{
+    Call, Error, ErrorKind, HandlerId, Isolate, Place, RequestView, RouteDef, Setup, Step,
+};
 use sampan_http::Precomputed;
 use sampan_log::Logger;
 use std::borrow::Cow;
@@ -62,19 +64,31 @@ pub(crate) enum Chain {
 
 impl Loaded {
     /// Loads a project and arranges what it declared. Faults of its patterns are errors with their place.
-    pub(crate) fn load(language: Language, setup: Setup, control: Rc<Control>) -> Result<Rc<Self>, Error> {
+    pub(crate) fn load(
+        language: Language,
+        setup: Setup,
+        control: Rc<Control>,
+    ) -> Result<Rc<Self>, Error> {
         let engine = Engine::load(language, setup)?;
         let program = engine.program();
         let mut middleware = Vec::with_capacity(program.middleware.len());
         for def in &program.middleware {
             middleware.push((parse(&def.pattern, def.place.as_ref())?, def.handler));
         }
-        let (mut routes, mut entries) = (Routes::default(), Vec::with_capacity(program.routes.len()));
+        let (mut routes, mut entries) =
+            (Routes::default(), Vec::with_capacity(program.routes.len()));
         for (index, def) in program.routes.iter().enumerate() {
             let pattern = parse(&def.pattern, def.place.as_ref())?;
             insert(&mut routes, &program.routes, index, &pattern)?;
-            let precomputed = if def.fixed { Some(precompute(&engine, def, &control.logger)?) } else { None };
-            let info = RouteInfo { params: pattern.params().map(str::to_owned).collect(), trusted: Rc::clone(&control.trusted) };
+            let precomputed = if def.fixed {
+                Some(precompute(&engine, def, &control.logger)?)
+            } else {
+                None
+            };
+            let info = RouteInfo {
+                params: pattern.params().map(str::to_owned).collect(),
+                trusted: Rc::clone(&control.trusted),
+            };
             entries.push(Entry {
                 handler: def.handler,
                 info: Rc::new(info),
@@ -85,15 +99,31 @@ impl Loaded {
         }
         let (not_found, on_error, fetch) = (program.not_found, program.on_error, program.fetch);
         let has_body_limits = entries.iter().any(|entry| entry.body_bytes_max.is_some());
-        let no_route = Rc::new(RouteInfo { params: Vec::new(), trusted: Rc::clone(&control.trusted) });
+        let no_route = Rc::new(RouteInfo {
+            params: Vec::new(),
+            trusted: Rc::clone(&control.trusted),
+        });
         Ok(Rc::new(Self {
-            engine, routes, entries, middleware, no_route, not_found, on_error, fetch, has_body_limits, control,
+            engine,
+            routes,
+            entries,
+            middleware,
+            no_route,
+            not_found,
+            on_error,
+            fetch,
+            has_body_limits,
+            control,
         }))
     }
 
     /// The middleware that wraps a path in normal form.
     pub(crate) fn middleware_of(&self, path: &str) -> Vec<HandlerId> {
-        self.middleware.iter().filter(|(pattern, _)| pattern.wraps(path)).map(|(_, handler)| *handler).collect()
+        self.middleware
+            .iter()
+            .filter(|(pattern, _)| pattern.wraps(path))
+            .map(|(_, handler)| *handler)
+            .collect()
     }
 
     /// The middleware around a route, for a path of it.
@@ -114,12 +144,22 @@ impl Loaded {
         let mut names = Vec::new();
         for def in &program.routes {
             let method = def.method.as_deref().unwrap_or("ALL");
-            names.push((def.handler, named(format!("{method} {}", def.pattern), &def.place)));
+            names.push((
+                def.handler,
+                named(format!("{method} {}", def.pattern), &def.place),
+            ));
         }
         for def in &program.middleware {
-            names.push((def.handler, named(format!("middleware {}", def.pattern), &def.place)));
+            names.push((
+                def.handler,
+                named(format!("middleware {}", def.pattern), &def.place),
+            ));
         }
-        for (handler, name) in [(program.not_found, "not_found"), (program.on_error, "on_error"), (program.fetch, "fetch")] {
+        for (handler, name) in [
+            (program.not_found, "not_found"),
+            (program.on_error, "on_error"),
+            (program.fetch, "fetch"),
+        ] {
             names.extend(handler.map(|handler| (handler, name.to_owned())));
         }
         names
@@ -144,35 +184,69 @@ fn parse(pattern: &str, place: Option<&Place>) -> Result<Pattern, Error> {
     Pattern::parse(pattern).map_err(|fault| Error::new(ErrorKind::Load, fault).at(place.cloned()))
 }
 
-fn insert(routes: &mut Routes, defs: &[RouteDef], index: usize, pattern: &Pattern) -> Result<(), Error> {
+fn insert(
+    routes: &mut Routes,
+    defs: &[RouteDef],
+    index: usize,
+    pattern: &Pattern,
+) -> Result<(), Error> {
     let def = &defs[index];
     let verb = match def.method.as_deref() {
         None => None,
         Some(name) => Some(routes::verb(name).ok_or_else(|| {
-            Error::new(ErrorKind::Load, format!("no routes can be declared for the method {name}")).at(def.place.clone())
+            Error::new(
+                ErrorKind::Load,
+                format!("no routes can be declared for the method {name}"),
+            )
+            .at(def.place.clone())
         })?),
     };
     routes.insert(verb, pattern, index).map_err(|taken| {
         let first = &defs[taken];
-        let at = first.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+        let at = first
+            .place
+            .as_ref()
+            .map_or_else(String::new, |place| format!(" at {place}"));
         let method = def.method.as_deref().unwrap_or("ALL");
-        let message = format!("{method} {} is already declared as {}{at}", def.pattern, first.pattern);
+        let message = format!(
+            "{method} {} is already declared as {}{at}",
+            def.pattern, first.pattern
+        );
         Error::new(ErrorKind::Load, message).at(def.place.clone())
     })
 }
 
 /// Computes the answer of a route that is a value.
-fn precompute(engine: &Engine, def: &RouteDef, logger: &Rc<Logger>) -> Result<Arc<Precomputed>, Error> {
-    let view = AtStart { method: def.method.clone().unwrap_or_else(|| "GET".into()), path: def.pattern.clone() };
-    let call = Call { request: Rc::new(view), handler: Some(def.handler), fallback: 200, middleware: &[], error: None };
+fn precompute(
+    engine: &Engine,
+    def: &RouteDef,
+    logger: &Rc<Logger>,
+) -> Result<Arc<Precomputed>, Error> {
+    let view = AtStart {
+        method: def.method.clone().unwrap_or_else(|| "GET".into()),
+        path: def.pattern.clone(),
+    };
+    let call = Call {
+        request: Rc::new(view),
+        handler: Some(def.handler),
+        fallback: 200,
+        middleware: &[],
+        error: None,
+    };
     let mut sink = Sink::new(200, logger);
     let fault = |message: String| Error::new(ErrorKind::Load, message).at(def.place.clone());
     match engine.start(call, &mut sink) {
-        Step::Done => {
-            Precomputed::new(sink.into_response()).map_err(|_| fault(format!("the value of {} cannot be a stream", def.pattern)))
-        }
-        Step::Failed(error) => Err(fault(format!("the value of {} cannot be sent: {}", def.pattern, error.message()))),
-        Step::Waiting(_) => Err(fault(format!("the value of {} cannot be a promise", def.pattern))),
+        Step::Done => Precomputed::new(sink.into_response())
+            .map_err(|_| fault(format!("the value of {} cannot be a stream", def.pattern))),
+        Step::Failed(error) => Err(fault(format!(
+            "the value of {} cannot be sent: {}",
+            def.pattern,
+            error.message()
+        ))),
+        Step::Waiting(_) => Err(fault(format!(
+            "the value of {} cannot be a promise",
+            def.pattern
+        ))),
     }
 }
 

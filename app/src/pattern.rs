@@ -41,7 +41,9 @@ impl Pattern {
     /// Takes a pattern apart. The error says what is wrong with it.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text == "*" {
-            return Ok(Self { segments: vec![Segment::Rest("*".into())] });
+            return Ok(Self {
+                segments: vec![Segment::Rest("*".into())],
+            });
         }
         let Some(inner) = text.strip_prefix('/') else {
             return Err(format!("the pattern {text:?} must start with '/'"));
@@ -53,9 +55,15 @@ impl Pattern {
                 Segment::Param(param_name(name, text)?)
             } else if let Some(name) = part.strip_prefix('*') {
                 if parts.peek().is_some() {
-                    return Err(format!("in the pattern {text:?}, '*' must be the last part"));
+                    return Err(format!(
+                        "in the pattern {text:?}, '*' must be the last part"
+                    ));
                 }
-                Segment::Rest(if name.is_empty() { "*".into() } else { param_name(name, text)? })
+                Segment::Rest(if name.is_empty() {
+                    "*".into()
+                } else {
+                    param_name(name, text)?
+                })
             } else {
                 Segment::Literal(literal(part))
             };
@@ -64,10 +72,18 @@ impl Pattern {
         let pattern = Self { segments };
         let names: Vec<&str> = pattern.params().collect();
         if names.len() > PARAMS_MAX {
-            return Err(format!("the pattern {text:?} has more than {PARAMS_MAX} parameters"));
+            return Err(format!(
+                "the pattern {text:?} has more than {PARAMS_MAX} parameters"
+            ));
         }
-        match names.iter().enumerate().find(|(index, name)| names[..*index].contains(name)) {
-            Some((_, name)) => Err(format!("the pattern {text:?} has two parameters called {name:?}")),
+        match names
+            .iter()
+            .enumerate()
+            .find(|(index, name)| names[..*index].contains(name))
+        {
+            Some((_, name)) => Err(format!(
+                "the pattern {text:?} has two parameters called {name:?}"
+            )),
             None => Ok(pattern),
         }
     }
@@ -107,12 +123,22 @@ impl Pattern {
         let mut theirs = route.segments.iter();
         for ours in &self.segments {
             match (ours, theirs.next()) {
-                (Segment::Rest(_), _) => return if sure { Covers::Always } else { Covers::Perhaps },
+                (Segment::Rest(_), _) => {
+                    return if sure {
+                        Covers::Always
+                    } else {
+                        Covers::Perhaps
+                    };
+                }
                 (_, None) => return Covers::Never,
                 (_, Some(Segment::Rest(_))) => return Covers::Perhaps,
                 (Segment::Literal(a), Some(Segment::Literal(b))) if a != b => return Covers::Never,
-                (Segment::Param(_), Some(Segment::Literal(b))) if b.is_empty() => return Covers::Never,
-                (Segment::Literal(a), Some(Segment::Param(_))) if a.is_empty() => return Covers::Never,
+                (Segment::Param(_), Some(Segment::Literal(b))) if b.is_empty() => {
+                    return Covers::Never;
+                }
+                (Segment::Literal(a), Some(Segment::Param(_))) if a.is_empty() => {
+                    return Covers::Never;
+                }
                 (Segment::Literal(_), Some(Segment::Param(_))) => sure = false,
                 _ => {}
             }
@@ -130,7 +156,9 @@ fn param_name(name: &str, pattern: &str) -> Result<String, String> {
     if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
         return Ok(name.to_owned());
     }
-    Err(format!("in the pattern {pattern:?}, a parameter is a whole part and its name is made of letters, digits and '_'"))
+    Err(format!(
+        "in the pattern {pattern:?}, a parameter is a whole part and its name is made of letters, digits and '_'"
+    ))
 }
 
 /// A part of a pattern as it stands in paths: what a path cannot hold is percent-encoded.
@@ -209,7 +237,11 @@ mod tests {
             assert!(error.contains(message), "{text}: {error}");
         }
         let many: String = (0..17).map(|n| format!("/:p{n}")).collect();
-        assert!(Pattern::parse(&many).expect_err("too many").contains("more than 16"));
+        assert!(
+            Pattern::parse(&many)
+                .expect_err("too many")
+                .contains("more than 16")
+        );
     }
 
     #[test]
@@ -217,9 +249,21 @@ mod tests {
         for (text, yes, no) in [
             ("*", &["/", "/a", "/a/b"][..], &[][..]),
             ("/*", &["/", "/a", "/a/b"], &[]),
-            ("/admin", &["/admin"], &["/admin/", "/admin/x", "/administrator", "/"]),
-            ("/admin/*", &["/admin", "/admin/", "/admin/x/y"], &["/administrator", "/", "/x/admin"]),
-            ("/u/:id/edit", &["/u/7/edit"], &["/u//edit", "/u/7", "/u/7/edit/", "/u/7/8/edit"]),
+            (
+                "/admin",
+                &["/admin"],
+                &["/admin/", "/admin/x", "/administrator", "/"],
+            ),
+            (
+                "/admin/*",
+                &["/admin", "/admin/", "/admin/x/y"],
+                &["/administrator", "/", "/x/admin"],
+            ),
+            (
+                "/u/:id/edit",
+                &["/u/7/edit"],
+                &["/u//edit", "/u/7", "/u/7/edit/", "/u/7/8/edit"],
+            ),
             ("/", &["/"], &["/a"]),
         ] {
             for path in yes {
@@ -251,15 +295,25 @@ mod tests {
             ("/", "/:x", Never),
             ("/a/*", "/*rest", Perhaps),
         ] {
-            assert_eq!(pattern(middleware).covers(&pattern(route)), expected, "{middleware} over {route}");
+            assert_eq!(
+                pattern(middleware).covers(&pattern(route)),
+                expected,
+                "{middleware} over {route}"
+            );
         }
     }
 
     #[test]
     fn paths_have_one_normal_form() {
         assert!(matches!(normal_form("/plain/path"), Cow::Borrowed(_)));
-        assert_eq!(normal_form("/%61dmin/%7euser%2fx%zz%"), "/admin/~user%2Fx%zz%");
+        assert_eq!(
+            normal_form("/%61dmin/%7euser%2fx%zz%"),
+            "/admin/~user%2Fx%zz%"
+        );
         assert_eq!(normal_form("/%e2%82%AC"), "/%E2%82%AC");
-        assert_eq!(pattern("/café au lait").segments, [Segment::Literal("caf%C3%A9%20au%20lait".into())]);
+        assert_eq!(
+            pattern("/café au lait").segments,
+            [Segment::Literal("caf%C3%A9%20au%20lait".into())]
+        );
     }
 }

@@ -27,18 +27,35 @@ impl Project {
     pub fn find(path: &Path) -> Result<Self, String> {
         let shown = path.display();
         let whole = path.canonicalize().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => format!("{shown} does not exist: name the project's folder or the file to run"),
+            std::io::ErrorKind::NotFound => {
+                format!("{shown} does not exist: name the project's folder or the file to run")
+            }
             _ => format!("cannot open {shown}: {error}"),
         })?;
         let (root, entry) = if whole.is_dir() {
-            let present: Vec<&str> = ENTRIES.into_iter().filter(|name| whole.join(name).is_file()).collect();
+            let present: Vec<&str> = ENTRIES
+                .into_iter()
+                .filter(|name| whole.join(name).is_file())
+                .collect();
             match present[..] {
                 [entry] => (whole, entry.to_owned()),
-                [] => return Err(format!("{shown} has no app.lua and no app.js: name the file to run")),
-                _ => return Err(format!("{shown} has {}: name the one to run", present.join(" and "))),
+                [] => {
+                    return Err(format!(
+                        "{shown} has no app.lua and no app.js: name the file to run"
+                    ));
+                }
+                _ => {
+                    return Err(format!(
+                        "{shown} has {}: name the one to run",
+                        present.join(" and ")
+                    ));
+                }
             }
         } else {
-            let name = whole.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+            let name = whole
+                .file_name()
+                .and_then(|name| name.to_str())
+                .map(str::to_owned);
             let root = whole.parent().map(Path::to_owned);
             match (root, name) {
                 (Some(root), Some(name)) => (root, name),
@@ -46,16 +63,29 @@ impl Project {
             }
         };
         if Language::of(&entry).is_none() {
-            return Err(format!("{shown} is neither Lua nor JavaScript: its name must end in .lua, .js or .mjs"));
+            return Err(format!(
+                "{shown} is neither Lua nor JavaScript: its name must end in .lua, .js or .mjs"
+            ));
         }
         let sources = Arc::new(Folder { root: root.clone() });
-        Ok(Self { root, entry, sources })
+        Ok(Self {
+            root,
+            entry,
+            sources,
+        })
     }
 
     /// A project without a folder: its files by name.
     pub fn in_memory(entry: &str, files: &[(&str, &str)]) -> Self {
-        let files = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect();
-        Self { root: PathBuf::new(), entry: entry.to_owned(), sources: Arc::new(Memory(files)) }
+        let files = files
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()))
+            .collect();
+        Self {
+            root: PathBuf::new(),
+            entry: entry.to_owned(),
+            sources: Arc::new(Memory(files)),
+        }
     }
 
     /// The folder.
@@ -81,7 +111,10 @@ impl Project {
 
 impl fmt::Debug for Project {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Project").field("root", &self.root).field("entry", &self.entry).finish_non_exhaustive()
+        f.debug_struct("Project")
+            .field("root", &self.root)
+            .field("entry", &self.entry)
+            .finish_non_exhaustive()
     }
 }
 
@@ -118,7 +151,12 @@ impl Sources for Folder {
             return None;
         }
         // A symbolic link may point within the project, but not out of it.
-        let file = self.root.join(relative).canonicalize().ok().filter(|file| file.starts_with(&self.root))?;
+        let file = self
+            .root
+            .join(relative)
+            .canonicalize()
+            .ok()
+            .filter(|file| file.starts_with(&self.root))?;
         let kind = file.metadata().ok()?;
         if !kind.is_file() || kind.len() > SOURCE_BYTES_MAX {
             return None;
@@ -146,7 +184,8 @@ mod tests {
 
     impl Scratch {
         fn new(name: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("sampan-project-{name}-{}", std::process::id()));
+            let folder =
+                std::env::temp_dir().join(format!("sampan-project-{name}-{}", std::process::id()));
             let _ = fs::remove_dir_all(&folder);
             fs::create_dir_all(folder.join("inside/sub")).expect("a folder");
             Self(folder)
@@ -165,14 +204,29 @@ mod tests {
         fs::write(scratch.0.join("secret.lua"), "no").expect("written");
         fs::write(scratch.0.join("inside/app.lua"), "yes").expect("written");
         fs::write(scratch.0.join("inside/sub/m.lua"), "module").expect("written");
-        std::os::unix::fs::symlink(scratch.0.join("secret.lua"), scratch.0.join("inside/out.lua")).expect("a link");
+        std::os::unix::fs::symlink(
+            scratch.0.join("secret.lua"),
+            scratch.0.join("inside/out.lua"),
+        )
+        .expect("a link");
         std::os::unix::fs::symlink("sub/m.lua", scratch.0.join("inside/in.lua")).expect("a link");
-        let sources = Project::find(&scratch.0.join("inside")).expect("a project").sources();
+        let sources = Project::find(&scratch.0.join("inside"))
+            .expect("a project")
+            .sources();
         assert_eq!(sources.read("app.lua").as_deref(), Some(&b"yes"[..]));
         assert_eq!(sources.read("./sub/m.lua").as_deref(), Some(&b"module"[..]));
         assert_eq!(sources.read("in.lua").as_deref(), Some(&b"module"[..]));
         let absolute = scratch.0.join("secret.lua").display().to_string();
-        for outside in ["../secret.lua", "sub/../../secret.lua", "out.lua", absolute.as_str(), "sub", "none.lua", "a\0b", ""] {
+        for outside in [
+            "../secret.lua",
+            "sub/../../secret.lua",
+            "out.lua",
+            absolute.as_str(),
+            "sub",
+            "none.lua",
+            "a\0b",
+            "",
+        ] {
             assert_eq!(sources.read(outside), None, "{outside:?}");
         }
     }
@@ -189,7 +243,10 @@ mod tests {
         fs::write(inside.join("app.js"), "").expect("written");
         assert!(fault(&inside).ends_with("has app.lua and app.js: name the one to run"));
         let file = Project::find(&inside.join("app.js")).expect("found");
-        assert_eq!((file.entry(), file.language()), ("app.js", Some(Language::Js)));
+        assert_eq!(
+            (file.entry(), file.language()),
+            ("app.js", Some(Language::Js))
+        );
         fs::write(inside.join("app.py"), "").expect("written");
         assert!(fault(&inside.join("app.py")).contains("neither Lua nor JavaScript"));
     }

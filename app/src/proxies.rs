@@ -18,8 +18,14 @@ impl Cidr {
     /// Whether the network holds an address. An IPv4 address that is written as IPv6 counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
-            (IpAddr::V4(net), IpAddr::V4(address)) => same_prefix(net.to_bits().into(), address.to_bits().into(), 32 - self.bits),
-            (IpAddr::V6(net), IpAddr::V6(address)) => same_prefix(net.to_bits(), address.to_bits(), 128 - self.bits),
+            (IpAddr::V4(net), IpAddr::V4(address)) => same_prefix(
+                net.to_bits().into(),
+                address.to_bits().into(),
+                32 - self.bits,
+            ),
+            (IpAddr::V6(net), IpAddr::V6(address)) => {
+                same_prefix(net.to_bits(), address.to_bits(), 128 - self.bits)
+            }
             _ => false,
         }
     }
@@ -34,7 +40,8 @@ impl FromStr for Cidr {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let fault = || format!("{text:?} is no network: write an address or a prefix like 10.0.0.0/8");
+        let fault =
+            || format!("{text:?} is no network: write an address or a prefix like 10.0.0.0/8");
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits)),
             None => (text, None),
@@ -42,7 +49,11 @@ impl FromStr for Cidr {
         let address: IpAddr = address.parse().map_err(|_| fault())?;
         let all = if address.is_ipv4() { 32 } else { 128 };
         let bits = bits.map_or(Ok(all), |bits| bits.parse().map_err(|_| fault()))?;
-        if bits > all { Err(fault()) } else { Ok(Self { address, bits }) }
+        if bits > all {
+            Err(fault())
+        } else {
+            Ok(Self { address, bits })
+        }
     }
 }
 
@@ -59,7 +70,11 @@ pub(crate) fn is_trusted(trusted: &[Cidr], address: IpAddr) -> bool {
 
 /// The client behind trusted proxies: each proxy appended whom it was talking to, so the list is believed from its right
 /// end up to the first address that is no trusted proxy. An entry that is no address ends the belief.
-pub(crate) fn client<'a>(trusted: &[Cidr], peer: IpAddr, forwarded_for: impl DoubleEndedIterator<Item = &'a str>) -> IpAddr {
+pub(crate) fn client<'a>(
+    trusted: &[Cidr],
+    peer: IpAddr,
+    forwarded_for: impl DoubleEndedIterator<Item = &'a str>,
+) -> IpAddr {
     let mut client = peer.to_canonical();
     for entry in forwarded_for.rev() {
         if !is_trusted(trusted, client) {
@@ -76,7 +91,12 @@ pub(crate) fn client<'a>(trusted: &[Cidr], peer: IpAddr, forwarded_for: impl Dou
 /// The address of an entry: bare, in brackets, or with a port.
 fn address_of(entry: &str) -> Option<IpAddr> {
     let parsed: Option<IpAddr> = entry.parse().ok();
-    let address = parsed.or_else(|| entry.parse().ok().map(|with_port: std::net::SocketAddr| with_port.ip()));
+    let address = parsed.or_else(|| {
+        entry
+            .parse()
+            .ok()
+            .map(|with_port: std::net::SocketAddr| with_port.ip())
+    });
     let address = address.or_else(|| entry.strip_prefix('[')?.strip_suffix(']')?.parse().ok())?;
     Some(address.to_canonical())
 }
@@ -86,7 +106,9 @@ mod tests {
     use super::*;
 
     fn nets(list: &[&str]) -> Vec<Cidr> {
-        list.iter().map(|text| text.parse().expect("a network")).collect()
+        list.iter()
+            .map(|text| text.parse().expect("a network"))
+            .collect()
     }
 
     #[test]
@@ -100,10 +122,24 @@ mod tests {
             ("::/0", "2001:db8::1", "192.0.2.1"),
         ] {
             let net: Cidr = net.parse().expect("a network");
-            assert!(net.contains(inside.parse().expect("an address")), "{net} holds {inside}");
-            assert!(!net.contains(outside.parse().expect("an address")), "{net} does not hold {outside}");
+            assert!(
+                net.contains(inside.parse().expect("an address")),
+                "{net} holds {inside}"
+            );
+            assert!(
+                !net.contains(outside.parse().expect("an address")),
+                "{net} does not hold {outside}"
+            );
         }
-        for bad in ["", "10.0.0.0/33", "10.0.0/8", "::/129", "host", "10.0.0.0/-1", "10.0.0.0/"] {
+        for bad in [
+            "",
+            "10.0.0.0/33",
+            "10.0.0/8",
+            "::/129",
+            "host",
+            "10.0.0.0/-1",
+            "10.0.0.0/",
+        ] {
             assert!(bad.parse::<Cidr>().is_err(), "{bad:?}");
         }
     }
@@ -113,15 +149,27 @@ mod tests {
         let trusted = nets(&["10.0.0.0/8", "127.0.0.1"]);
         for (peer, list, expected) in [
             ("127.0.0.1", &["1.2.3.4"][..], "1.2.3.4"),
-            ("127.0.0.1", &["6.6.6.6", " 1.2.3.4 ", "10.0.0.7"], "1.2.3.4"),
+            (
+                "127.0.0.1",
+                &["6.6.6.6", " 1.2.3.4 ", "10.0.0.7"],
+                "1.2.3.4",
+            ),
             ("9.9.9.9", &["1.2.3.4"], "9.9.9.9"),
             ("127.0.0.1", &["10.1.1.1", "10.2.2.2"], "10.1.1.1"),
-            ("127.0.0.1", &["1.2.3.4", "nonsense", "10.0.0.7"], "10.0.0.7"),
+            (
+                "127.0.0.1",
+                &["1.2.3.4", "nonsense", "10.0.0.7"],
+                "10.0.0.7",
+            ),
             ("127.0.0.1", &[], "127.0.0.1"),
             ("127.0.0.1", &["[2001:db8::1]:443"], "2001:db8::1"),
             ("127.0.0.1", &["1.2.3.4:5678"], "1.2.3.4"),
         ] {
-            let found = client(&trusted, peer.parse().expect("an address"), list.iter().copied());
+            let found = client(
+                &trusted,
+                peer.parse().expect("an address"),
+                list.iter().copied(),
+            );
             assert_eq!(found.to_string(), expected, "{peer} {list:?}");
         }
     }

@@ -97,15 +97,24 @@ struct Leaf {
 
 impl Routes {
     /// Adds the route with the number `index`. The error is the index of the route that already stands there.
-    pub(crate) fn insert(&mut self, verb: Option<usize>, pattern: &Pattern, index: usize) -> Result<(), usize> {
+    pub(crate) fn insert(
+        &mut self,
+        verb: Option<usize>,
+        pattern: &Pattern,
+        index: usize,
+    ) -> Result<(), usize> {
         let mut node = &mut self.root;
         for segment in &pattern.segments {
             node = match segment {
                 Segment::Literal(literal) => {
-                    let at = match node.literals.binary_search_by(|(key, _)| (**key).cmp(literal.as_str())) {
+                    let at = match node
+                        .literals
+                        .binary_search_by(|(key, _)| (**key).cmp(literal.as_str()))
+                    {
                         Ok(at) => at,
                         Err(at) => {
-                            node.literals.insert(at, (literal.as_str().into(), Node::default()));
+                            node.literals
+                                .insert(at, (literal.as_str().into(), Node::default()));
                             at
                         }
                     };
@@ -120,7 +129,12 @@ impl Routes {
 
     /// Finds the route for a method and a path in normal form. Allocates nothing.
     pub(crate) fn find(&self, method: Method, path: &str) -> Found {
-        let mut search = Search { path, verb: verb_of(method), spans: Spans::default(), allow: Allow::default() };
+        let mut search = Search {
+            path,
+            verb: verb_of(method),
+            spans: Spans::default(),
+            allow: Allow::default(),
+        };
         let Some(first) = path.starts_with('/').then_some(1) else {
             return Found::Nothing(Allow::default());
         };
@@ -177,10 +191,10 @@ impl Search<'_> {
         let left = self.path.as_bytes().get(start..).unwrap_or_default();
         let end = start + left.iter().position(|&b| b == b'/').unwrap_or(left.len());
         let part = &self.path[start..end];
-        if let Some(child) = literal_child(node, part) {
-            if let Some(index) = self.enter(child, end) {
-                return Some(index);
-            }
+        if let Some(child) = literal_child(node, part)
+            && let Some(index) = self.enter(child, end)
+        {
+            return Some(index);
         }
         if let (Some(child), false) = (&node.param, part.is_empty()) {
             let before = self.spans.len;
@@ -197,7 +211,11 @@ impl Search<'_> {
 
     /// A segment that ends at `end` led to `node`: either the path ends here too, or there is another segment.
     fn enter(&mut self, node: &Node, end: usize) -> Option<u32> {
-        if end == self.path.len() { self.accept(&node.leaf) } else { self.walk(node, end + 1) }
+        if end == self.path.len() {
+            self.accept(&node.leaf)
+        } else {
+            self.walk(node, end + 1)
+        }
     }
 
     /// Whether the leaf answers the method; if not, its methods are noted.
@@ -217,9 +235,16 @@ fn literal_child<'a>(node: &'a Node, part: &str) -> Option<&'a Node> {
     /// Above this many, halving beats walking.
     const WALKED_MAX: usize = 8;
     if node.literals.len() <= WALKED_MAX {
-        return node.literals.iter().find(|(key, _)| **key == *part).map(|(_, child)| child);
+        return node
+            .literals
+            .iter()
+            .find(|(key, _)| **key == *part)
+            .map(|(_, child)| child);
     }
-    let at = node.literals.binary_search_by(|(key, _)| (**key).cmp(part)).ok()?;
+    let at = node
+        .literals
+        .binary_search_by(|(key, _)| (**key).cmp(part))
+        .ok()?;
     Some(&node.literals[at].1)
 }
 
@@ -231,16 +256,22 @@ mod tests {
         let mut routes = Routes::default();
         for (index, (method, text)) in list.iter().enumerate() {
             let pattern = Pattern::parse(text).expect("a pattern");
-            routes.insert(verb(method), &pattern, index).expect("a free place");
+            routes
+                .insert(verb(method), &pattern, index)
+                .expect("a free place");
         }
         routes
     }
 
     fn find(routes: &Routes, method: Method, path: &str) -> Option<(usize, Vec<String>)> {
         match routes.find(method, path) {
-            Found::Route(index, spans) => {
-                Some((index, (0..).map_while(|i| spans.of(path, i)).map(str::to_owned).collect()))
-            }
+            Found::Route(index, spans) => Some((
+                index,
+                (0..)
+                    .map_while(|i| spans.of(path, i))
+                    .map(str::to_owned)
+                    .collect(),
+            )),
             Found::Nothing(_) => None,
         }
     }
@@ -257,7 +288,9 @@ mod tests {
             ("GET", "/:page"),
             ("GET", "/users/new/x"),
         ]);
-        let get = |path| find(&routes, Method::Get, path).map(|(index, params)| (index, params.join("|")));
+        let get = |path| {
+            find(&routes, Method::Get, path).map(|(index, params)| (index, params.join("|")))
+        };
         assert_eq!(get("/"), Some((0, String::new())));
         assert_eq!(get("/users/new"), Some((1, String::new())));
         assert_eq!(get("/users/7"), Some((2, "7".into())));
@@ -281,14 +314,27 @@ mod tests {
 
     #[test]
     fn methods_are_searched_with_the_path() {
-        let routes = routes(&[("GET", "/a/b"), ("POST", "/a/:x"), ("*", "/any"), ("GET", "/any"), ("PUT", "/a/b")]);
-        assert_eq!(find(&routes, Method::Post, "/a/b"), Some((1, vec!["b".into()])));
+        let routes = routes(&[
+            ("GET", "/a/b"),
+            ("POST", "/a/:x"),
+            ("*", "/any"),
+            ("GET", "/any"),
+            ("PUT", "/a/b"),
+        ]);
+        assert_eq!(
+            find(&routes, Method::Post, "/a/b"),
+            Some((1, vec!["b".into()]))
+        );
         assert_eq!(find(&routes, Method::Head, "/a/b"), Some((0, vec![])));
         assert_eq!(find(&routes, Method::Get, "/any"), Some((3, vec![])));
         assert_eq!(find(&routes, Method::Other, "/any"), Some((2, vec![])));
-        let Found::Nothing(allow) = routes.find(Method::Delete, "/a/b") else { panic!("no DELETE there") };
+        let Found::Nothing(allow) = routes.find(Method::Delete, "/a/b") else {
+            panic!("no DELETE there")
+        };
         assert_eq!(allow.field_value(), "GET, HEAD, POST, PUT, OPTIONS");
-        let Found::Nothing(none) = routes.find(Method::Get, "/nowhere") else { panic!("nothing there") };
+        let Found::Nothing(none) = routes.find(Method::Get, "/nowhere") else {
+            panic!("nothing there")
+        };
         assert!(none.is_empty());
     }
 
@@ -296,9 +342,15 @@ mod tests {
     fn a_taken_place_names_who_took_it() {
         let mut routes = routes(&[("GET", "/users/:id"), ("GET", "/f/*rest")]);
         let parse = |text| Pattern::parse(text).expect("a pattern");
-        assert_eq!(routes.insert(verb("GET"), &parse("/users/:name"), 2), Err(0));
+        assert_eq!(
+            routes.insert(verb("GET"), &parse("/users/:name"), 2),
+            Err(0)
+        );
         assert_eq!(routes.insert(verb("GET"), &parse("/f/*"), 3), Err(1));
-        assert_eq!(routes.insert(verb("POST"), &parse("/users/:name"), 4), Ok(()));
+        assert_eq!(
+            routes.insert(verb("POST"), &parse("/users/:name"), 4),
+            Ok(())
+        );
     }
 
     #[test]

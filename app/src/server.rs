@@ -70,8 +70,11 @@ impl Server {
         if let Some(note) = sampan_http::raise_open_files(&mut limits, RESERVED_FILES) {
             config.logger.text(Level::Warn, note);
         }
-        let acceptor = Acceptor::bind(config.listen, &limits).map_err(|error| bind_fault(config.listen, &error))?;
-        let address = acceptor.local_addr().map_err(|error| bind_fault(config.listen, &error))?;
+        let acceptor = Acceptor::bind(config.listen, &limits)
+            .map_err(|error| bind_fault(config.listen, &error))?;
+        let address = acceptor
+            .local_addr()
+            .map_err(|error| bind_fault(config.listen, &error))?;
         let (events, inbox) = channel();
         let shared = Arc::new(Shared {
             config: Arc::new(config),
@@ -84,13 +87,24 @@ impl Server {
             abandoned: AtomicUsize::new(0),
         });
         let script_time_max = Duration::from_millis(shared.config.script.script_millis_max);
-        shared.watchdog.start(script_time_max).map_err(|error| format!("cannot start a thread: {error}"))?;
+        shared
+            .watchdog
+            .start(script_time_max)
+            .map_err(|error| format!("cannot start a thread: {error}"))?;
         let loaded = shared.start_workers();
         if let Err(fault) = loaded {
+            shared
+                .crew()
+                .iter()
+                .for_each(|member| member.handle.shutdown());
             shared.watchdog.stop();
             return Err(fault);
         }
-        let handles = shared.crew().iter().map(|member| member.handle.clone()).collect();
+        let handles = shared
+            .crew()
+            .iter()
+            .map(|member| member.handle.clone())
+            .collect();
         let workers = Workers::new(handles, &shared.limits);
         *lock(&shared.workers) = Some(workers.clone());
         let logger = shared.config.logger.clone();
@@ -98,8 +112,16 @@ impl Server {
         let accepting = accepting.map_err(|error| format!("cannot accept connections: {error}"))?;
         let count = shared.config.workers;
         let plural = if count == 1 { "" } else { "s" };
-        shared.config.logger.text(Level::Info, format!("listening on http://{address} with {count} worker{plural}"));
-        Ok(Running { address, shared, accepting, events: inbox })
+        shared.config.logger.text(
+            Level::Info,
+            format!("listening on http://{address} with {count} worker{plural}"),
+        );
+        Ok(Running {
+            address,
+            shared,
+            accepting,
+            events: inbox,
+        })
     }
 }
 
@@ -111,7 +133,11 @@ impl Running {
 
     /// How many requests each worker has answered.
     pub fn requests(&self) -> Vec<u64> {
-        self.shared.crew().iter().map(|member| member.handle.requests()).collect()
+        self.shared
+            .crew()
+            .iter()
+            .map(|member| member.handle.requests())
+            .collect()
     }
 
     /// Something to send events with, from any thread.
@@ -132,9 +158,12 @@ impl Running {
         for member in &crew {
             member.handle.shutdown();
         }
-        let patience = Duration::from_millis(self.shared.limits.shutdown_millis_max + JOIN_MILLIS_MAX);
+        let patience =
+            Duration::from_millis(self.shared.limits.shutdown_millis_max + JOIN_MILLIS_MAX);
         let deadline = Instant::now() + patience;
-        let all_ended = crew.into_iter().all(|member| ends_by(member.thread, deadline));
+        let all_ended = crew
+            .into_iter()
+            .all(|member| ends_by(member.thread, deadline));
         self.shared.watchdog.stop();
         all_ended
     }
@@ -160,7 +189,8 @@ impl Shared {
                 starting.push(self.start_worker(place)?);
             }
             for (id, worker) in starting {
-                let member = ready(id, worker).map_err(|error| load_fault(&error))?;
+                let member = ready(id, worker)
+                    .map_err(|error| load_fault(self.config.project.entry(), &error))?;
                 self.crew().push(member);
             }
         }
@@ -178,7 +208,8 @@ impl Shared {
             watchdog: self.watchdog.clone(),
             on_deaf: Box::new(move |handle, name| shared.abandon(id, place, &handle, name)),
         };
-        let starting = worker::start(plan).map_err(|error| format!("cannot start a worker: {error}"))?;
+        let starting =
+            worker::start(plan).map_err(|error| format!("cannot start a worker: {error}"))?;
         Ok((id, starting))
     }
 
@@ -201,11 +232,18 @@ impl Shared {
         let shared = Arc::clone(self);
         let body = move || {
             if let Err(fault) = shared.fill_place(place) {
-                shared.config.logger.text(Level::Error, format!("worker {place} could not be replaced: {fault}"));
+                shared.config.logger.text(
+                    Level::Error,
+                    format!("worker {place} could not be replaced: {fault}"),
+                );
                 let _ = shared.events.send(Event::GiveUp);
             }
         };
-        if std::thread::Builder::new().name("sampan-replace".into()).spawn(body).is_err() {
+        if std::thread::Builder::new()
+            .name("sampan-replace".into())
+            .spawn(body)
+            .is_err()
+        {
             let _ = self.events.send(Event::GiveUp);
         }
     }
@@ -213,11 +251,15 @@ impl Shared {
     /// Starts a worker in a place that has become free.
     fn fill_place(self: &Arc<Self>, place: usize) -> Result<(), String> {
         let (id, starting) = self.start_worker(place)?;
-        let member = ready(id, starting).map_err(|error| load_fault(&error))?;
+        let member =
+            ready(id, starting).map_err(|error| load_fault(self.config.project.entry(), &error))?;
         if let Some(workers) = &*lock(&self.workers) {
             workers.replace(place, member.handle.clone());
         }
-        self.config.logger.text(Level::Warn, format!("a fresh worker serves in place {place}"));
+        self.config.logger.text(
+            Level::Warn,
+            format!("a fresh worker serves in place {place}"),
+        );
         self.crew().push(member);
         Ok(())
     }
@@ -229,20 +271,38 @@ impl Shared {
 
 /// Waits for a worker that starts.
 fn ready(id: u64, starting: Starting) -> Result<Member, Error> {
-    let gone = |_| Error::new(sampan_host::ErrorKind::Internal, "a worker ended while it started");
+    let gone = |_| {
+        Error::new(
+            sampan_host::ErrorKind::Internal,
+            "a worker ended while it started",
+        )
+    };
     let handle = starting.ready.recv().map_err(gone)??;
-    Ok(Member { id, handle, thread: starting.thread })
+    Ok(Member {
+        id,
+        handle,
+        thread: starting.thread,
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why a project did not load: its place and message, and the stack below where there is one.
-fn load_fault(error: &Error) -> String {
-    match error.stack().map(str::trim_end).filter(|stack| !stack.is_empty()) {
-        Some(stack) => format!("{error}\n{stack}"),
-        None => error.to_string(),
+/// Why a project did not load: its place, or at least its file, and message, and the stack below where there is one.
+fn load_fault(entry: &str, error: &Error) -> String {
+    let told = if error.place().is_some() {
+        error.to_string()
+    } else {
+        format!("{entry}: {error}")
+    };
+    match error
+        .stack()
+        .map(str::trim_end)
+        .filter(|stack| !stack.is_empty())
+    {
+        Some(stack) => format!("{told}\n{stack}"),
+        None => told,
     }
 }
 
@@ -250,10 +310,15 @@ fn load_fault(error: &Error) -> String {
 fn bind_fault(address: SocketAddr, error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::AddrInUse => {
-            format!("port {} is in use: stop the other program, or choose another with --listen", address.port())
+            format!(
+                "port {} is in use: stop the other program, or choose another with --listen",
+                address.port()
+            )
         }
         std::io::ErrorKind::PermissionDenied => {
-            format!("not allowed to listen on {address}: choose a port above 1023 with --listen, or run with the right to do so")
+            format!(
+                "not allowed to listen on {address}: choose a port above 1023 with --listen, or run with the right to do so"
+            )
         }
         std::io::ErrorKind::AddrNotAvailable => {
             format!("{address} is no address of this machine: choose another with --listen")

@@ -15,6 +15,16 @@ pub enum Outcome {
     GaveUp,
 }
 
+impl Outcome {
+    /// The exit status of a process whose run ended like this: 0, or 70 (`EX_SOFTWARE` of sysexits.h) if the server gave up.
+    pub fn exit_status(self) -> u8 {
+        match self {
+            Self::Ended => 0,
+            Self::GaveUp => 70,
+        }
+    }
+}
+
 /// Runs a server until SIGTERM, SIGINT or the server itself ends it. A second signal ends the process at once, with 128 + the
 /// signal's number as its status.
 ///
@@ -22,7 +32,8 @@ pub enum Outcome {
 /// The server does not start: one line that says what to do.
 pub fn run(config: Config) -> Result<Outcome, String> {
     let logger = config.logger.clone();
-    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| format!("cannot wait for signals: {error}"))?;
+    let mut signals = Signals::new([SIGTERM, SIGINT])
+        .map_err(|error| format!("cannot wait for signals: {error}"))?;
     let running = Server::start(config)?;
     let events = running.events();
     let body = move || {
@@ -35,17 +46,26 @@ pub fn run(config: Config) -> Result<Outcome, String> {
             let _ = events.send(Event::Shutdown);
         }
     };
-    let thread = std::thread::Builder::new().name("sampan-signals".into()).stack_size(256 * 1024).spawn(body);
+    let thread = std::thread::Builder::new()
+        .name("sampan-signals".into())
+        .stack_size(256 * 1024)
+        .spawn(body);
     thread.map_err(|error| format!("cannot start a thread: {error}"))?;
     match running.wait() {
         Event::GiveUp => {
-            logger.text(Level::Error, "giving up: the process ends so that its supervisor can start a fresh one");
+            logger.text(
+                Level::Error,
+                "giving up: the process ends so that its supervisor can start a fresh one",
+            );
             Ok(Outcome::GaveUp)
         }
         Event::Shutdown => {
             logger.text(Level::Info, "shutting down");
             if !running.shutdown() {
-                logger.text(Level::Warn, "not all requests ended in time (shutdown_millis_max)");
+                logger.text(
+                    Level::Warn,
+                    "not all requests ended in time (shutdown_millis_max)",
+                );
             }
             Ok(Outcome::Ended)
         }

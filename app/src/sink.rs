@@ -19,7 +19,11 @@ pub(crate) struct Sink {
 impl Sink {
     /// An empty answer with the status that holds unless the script sets one.
     pub(crate) fn new(status: u16, logger: &Rc<Logger>) -> Self {
-        Self { response: Response::new(status), status, logger: Rc::clone(logger) }
+        Self {
+            response: Response::new(status),
+            status,
+            logger: Rc::clone(logger),
+        }
     }
 
     /// What was written.
@@ -31,7 +35,9 @@ impl Sink {
 impl ResponseSink for Sink {
     fn status(&mut self, status: u16) -> Result<(), Error> {
         if !(200..=599).contains(&status) {
-            return Err(Error::script(format!("a response's status must be 200 to 599, not {status}")));
+            return Err(Error::script(format!(
+                "a response's status must be 200 to 599, not {status}"
+            )));
         }
         self.response.set_status(status);
         Ok(())
@@ -39,7 +45,10 @@ impl ResponseSink for Sink {
 
     fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), Error> {
         self.response.header(name, value).map_err(|fault| {
-            Error::script(format!("response header {:?}: {fault}", String::from_utf8_lossy(name)))
+            Error::script(format!(
+                "response header {:?}: {fault}",
+                String::from_utf8_lossy(name)
+            ))
         })
     }
 
@@ -52,7 +61,10 @@ impl ResponseSink for Sink {
     }
 
     fn stream(&mut self, body: Box<dyn sampan_host::BodyStream>) {
-        self.response.set_body(Body::Stream(Box::new(Stream { body, logger: Rc::clone(&self.logger) })));
+        self.response.set_body(Body::Stream(Box::new(Stream {
+            body,
+            logger: Rc::clone(&self.logger),
+        })));
     }
 
     fn reset(&mut self) {
@@ -82,7 +94,11 @@ impl sampan_http::BodyStream for Stream {
 /// Logs an error once, with its place and stack; `during` says what was being done.
 pub(crate) fn log(logger: &Logger, during: &str, error: &Error) {
     if errors::is_logged(error.kind()) {
-        let level = if matches!(error.kind(), ErrorKind::Status(_)) { Level::Warn } else { Level::Error };
+        let level = if matches!(error.kind(), ErrorKind::Status(_)) {
+            Level::Warn
+        } else {
+            Level::Error
+        };
         logger.with_stack(level, format!("{during}: {error}"), error.stack());
     }
 }

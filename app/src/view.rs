@@ -28,8 +28,18 @@ pub(crate) struct View {
 
 impl View {
     /// A request whose route has the parameters of `info` at `spans` of its path, or of `normal` if there is one.
-    pub(crate) fn new(request: Rc<Request>, normal: Option<Box<str>>, spans: Spans, info: Rc<RouteInfo>) -> Self {
-        Self { request, normal, spans, info }
+    pub(crate) fn new(
+        request: Rc<Request>,
+        normal: Option<Box<str>>,
+        spans: Spans,
+        info: Rc<RouteInfo>,
+    ) -> Self {
+        Self {
+            request,
+            normal,
+            spans,
+            info,
+        }
     }
 
     fn peer_is_trusted(&self) -> bool {
@@ -41,15 +51,23 @@ impl View {
         if !self.peer_is_trusted() {
             return Vec::new();
         }
-        let lines = self.request.headers().filter(|(key, _)| key.eq_ignore_ascii_case(name));
+        let lines = self
+            .request
+            .headers()
+            .filter(|(key, _)| key.eq_ignore_ascii_case(name));
         let texts = lines.filter_map(|(_, value)| std::str::from_utf8(value).ok());
-        texts.flat_map(|text| text.split(',')).map(str::trim).collect()
+        texts
+            .flat_map(|text| text.split(','))
+            .map(str::trim)
+            .collect()
     }
 
     /// What the nearest proxy says the client asked for, if it can stand in a URL.
     fn forwarded_host(&self) -> Option<String> {
         let host = self.forwarded("x-forwarded-host").pop()?;
-        let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':' | b'[' | b']');
+        let fits = |b: u8| {
+            b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':' | b'[' | b']')
+        };
         (!host.is_empty() && host.bytes().all(fits)).then(|| host.to_owned())
     }
 }
@@ -68,10 +86,17 @@ impl RequestView for View {
     }
 
     fn url(&self) -> String {
-        let is_https = self.forwarded("x-forwarded-proto").last().is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
+        let is_https = self
+            .forwarded("x-forwarded-proto")
+            .last()
+            .is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
         let scheme = if is_https { "https" } else { "http" };
-        let host = self.forwarded_host().or_else(|| self.request.host().map(str::to_owned));
-        let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".into());
+        let host = self
+            .forwarded_host()
+            .or_else(|| self.request.host().map(str::to_owned));
+        let host = host
+            .filter(|host| !host.is_empty())
+            .unwrap_or_else(|| "localhost".into());
         match self.query() {
             Some(query) => format!("{scheme}://{host}{}?{query}", self.path()),
             None => format!("{scheme}://{host}{}", self.path()),
@@ -80,9 +105,16 @@ impl RequestView for View {
 
     fn param(&self, index: usize) -> Option<(&str, Cow<'_, str>)> {
         let name = self.info.params.get(index)?;
-        let path = self.normal.as_deref().unwrap_or_else(|| self.request.path());
+        let path = self
+            .normal
+            .as_deref()
+            .unwrap_or_else(|| self.request.path());
         let raw = self.spans.of(path, index)?;
-        let value = if raw.as_bytes().contains(&b'%') { percent_decode_str(raw).decode_utf8_lossy() } else { Cow::Borrowed(raw) };
+        let value = if raw.as_bytes().contains(&b'%') {
+            percent_decode_str(raw).decode_utf8_lossy()
+        } else {
+            Cow::Borrowed(raw)
+        };
         Some((name, value))
     }
 
@@ -98,7 +130,12 @@ impl RequestView for View {
 
     fn ip(&self) -> String {
         let peer = self.request.peer().ip();
-        proxies::client(&self.info.trusted, peer, self.forwarded("x-forwarded-for").into_iter()).to_string()
+        proxies::client(
+            &self.info.trusted,
+            peer,
+            self.forwarded("x-forwarded-for").into_iter(),
+        )
+        .to_string()
     }
 
     fn body(&self) -> &[u8] {

@@ -51,7 +51,14 @@ impl Watchdog {
     pub(crate) fn add(&self, id: u64, watch: Arc<Watch>, abandon: Abandon) {
         let epoch = watch.epoch();
         let since = Instant::now();
-        self.lock().push(Watched { id, watch, names: Vec::new(), abandon: Some(abandon), epoch, since });
+        self.lock().push(Watched {
+            id,
+            watch,
+            names: Vec::new(),
+            abandon: Some(abandon),
+            epoch,
+            since,
+        });
     }
 
     /// Tells what the worker's handlers are called, and what is done about it from now on if it is deaf.
@@ -83,24 +90,43 @@ impl Watchdog {
         let body = move || {
             while !watchdog.is_over() {
                 let is_busy = watchdog.look(script_time_max);
-                let pause = if is_busy { BUSY_POLL_MILLIS } else { IDLE_POLL_MILLIS };
+                let pause = if is_busy {
+                    BUSY_POLL_MILLIS
+                } else {
+                    IDLE_POLL_MILLIS
+                };
                 std::thread::sleep(Duration::from_millis(pause));
             }
         };
-        std::thread::Builder::new().name("sampan-watchdog".into()).stack_size(256 * 1024).spawn(body).map(drop)
+        std::thread::Builder::new()
+            .name("sampan-watchdog".into())
+            .stack_size(256 * 1024)
+            .spawn(body)
+            .map(drop)
     }
 
     /// Ends the thread.
     pub(crate) fn stop(&self) {
-        *self.inner.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self
+            .inner
+            .over
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = true;
     }
 
     fn is_over(&self) -> bool {
-        *self.inner.over.lock().unwrap_or_else(PoisonError::into_inner)
+        *self
+            .inner
+            .over
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Watched>> {
-        self.inner.watched.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner
+            .watched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at every worker once. True if a script runs on any.
@@ -145,8 +171,18 @@ impl Watched {
     /// What runs, for the log.
     fn name(&self) -> String {
         let handler = self.watch.handler();
-        let known = self.names.iter().find(|(id, _)| *id == handler).map(|(_, name)| name.clone());
-        known.unwrap_or_else(|| if self.names.is_empty() { "the project's file".into() } else { "a handler".into() })
+        let known = self
+            .names
+            .iter()
+            .find(|(id, _)| *id == handler)
+            .map(|(_, name)| name.clone());
+        known.unwrap_or_else(|| {
+            if self.names.is_empty() {
+                "the project's file".into()
+            } else {
+                "a handler".into()
+            }
+        })
     }
 }
 
@@ -170,7 +206,10 @@ mod tests {
         assert!(watch.must_stop());
         assert!(watch.leave());
         watch.enter(7);
-        assert!(watchdog.look(LIMIT) && !watch.must_stop(), "the next run is young");
+        assert!(
+            watchdog.look(LIMIT) && !watch.must_stop(),
+            "the next run is young"
+        );
         assert!(!watch.leave());
     }
 
@@ -184,10 +223,15 @@ mod tests {
         watchdog.start(LIMIT).expect("a thread");
         watch.enter(7);
         let begun = Instant::now();
-        let name = receiver.recv_timeout(Duration::from_secs(10)).expect("abandoned");
+        let name = receiver
+            .recv_timeout(Duration::from_secs(10))
+            .expect("abandoned");
         assert_eq!(name, "GET /deaf (app.lua:3)");
         assert!(begun.elapsed() >= LIMIT + Duration::from_millis(DEAF_MILLIS));
-        assert!(receiver.recv_timeout(Duration::from_millis(100)).is_err(), "once");
+        assert!(
+            receiver.recv_timeout(Duration::from_millis(100)).is_err(),
+            "once"
+        );
         watchdog.stop();
     }
 }

@@ -16,10 +16,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::task::{LocalSet, spawn_local};
 
-/// The stack of a worker's thread, in bytes: what either engine needs for the deepest recursion that it allows.
-const STACK_BYTES: usize = 8 * 1024 * 1024;
+/// The stack of a worker's thread, in bytes: what JavaScript needs, which recurses natively; Lua needs less.
+const STACK_BYTES: usize = sampan_js::STACK_BYTES;
 /// How often a worn-out isolate is replaced at most, in milliseconds.
 const REPLACE_MILLIS_MIN: u64 = 1_000;
+
+/// What is done about a worker that is deaf to its stop; called with what its script was doing.
+pub(crate) type OnDeaf = Box<dyn FnOnce(WorkerHandle, &str) + Send>;
 
 /// What a worker is made from.
 pub(crate) struct Plan {
@@ -31,7 +34,7 @@ pub(crate) struct Plan {
     pub(crate) limits: Arc<Limits>,
     pub(crate) watchdog: Watchdog,
     /// Called from the watchdog's thread if the worker, once it serves, is deaf to a stop.
-    pub(crate) on_deaf: Box<dyn FnOnce(WorkerHandle, &str) + Send>,
+    pub(crate) on_deaf: OnDeaf,
 }
 
 /// A worker that is starting.
@@ -48,15 +51,25 @@ pub(crate) struct Starting {
 pub(crate) fn start(plan: Plan) -> std::io::Result<Starting> {
     let (sender, ready) = sync_channel(2);
     let name = format!("sampan-w{}", plan.place);
-    let thread = std::thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(move || run(plan, &sender))?;
+    let thread = std::thread::Builder::new()
+        .name(name)
+        .stack_size(STACK_BYTES)
+        .spawn(move || run(plan, &sender))?;
     Ok(Starting { ready, thread })
 }
 
 fn run(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
-            let fault = Error::new(ErrorKind::Internal, format!("cannot start a worker: {error}"));
+            let fault = Error::new(
+                ErrorKind::Internal,
+                format!("cannot start a worker: {error}"),
+            );
             return drop(ready.send(Err(fault)));
         }
     };
@@ -69,10 +82,12 @@ async fn serve(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
     let watch = Arc::new(Watch::default());
     let (deaf, script_millis) = (ready.clone(), plan.config.script.script_millis_max);
     let deaf_while_loading = move |name: &str| {
-        let message = format!("{name} did not end within {script_millis} ms and could not be stopped");
+        let message =
+            format!("{name} did not end within {script_millis} ms and could not be stopped");
         let _ = deaf.send(Err(Error::new(ErrorKind::Load, message)));
     };
-    plan.watchdog.add(plan.id, Arc::clone(&watch), Box::new(deaf_while_loading));
+    plan.watchdog
+        .add(plan.id, Arc::clone(&watch), Box::new(deaf_while_loading));
     let loader = Rc::new(Loader::new(&plan, watch));
     let loaded = match loader.load() {
         Ok(loaded) => loaded,
@@ -80,7 +95,11 @@ async fn serve(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
     };
     let (handle, worker) = sampan_http::worker(Arc::clone(&plan.limits));
     let (names, abandoned, on_deaf) = (loaded.handler_names(), handle.clone(), plan.on_deaf);
-    plan.watchdog.loaded(plan.id, names, Box::new(move |name| on_deaf(abandoned, name)));
+    plan.watchdog.loaded(
+        plan.id,
+        names,
+        Box::new(move |name| on_deaf(abandoned, name)),
+    );
     let dispatch = Rc::new(Dispatch::new(loaded));
     loader.dispatch.replace(Rc::downgrade(&dispatch));
     if ready.send(Ok(handle)).is_ok() {
@@ -113,7 +132,10 @@ impl Loader {
 
     fn load(self: &Rc<Self>) -> Result<Rc<Loaded>, Error> {
         let config = &self.config;
-        let language = config.project.language().ok_or_else(|| Error::new(ErrorKind::Load, "unknown language"))?;
+        let language = config
+            .project
+            .language()
+            .ok_or_else(|| Error::new(ErrorKind::Load, "unknown language"))?;
         let logger = Rc::new(config.logger.clone());
         let context = Context::default();
         context.put(config.logger.clone());
@@ -153,13 +175,16 @@ impl Loader {
             match self.load() {
                 Ok(loaded) => {
                     if let Some(dispatch) = self.dispatch.borrow().upgrade() {
-                        let message = "an isolate that ran out of memory was replaced by a fresh one";
+                        let message =
+                            "an isolate that ran out of memory was replaced by a fresh one";
                         self.config.logger.text(Level::Warn, message);
                         self.watchdog.rename(self.id, loaded.handler_names());
                         dispatch.replace(loaded);
                     }
                 }
-                Err(error) => sink::log(&self.config.logger, "replacing a worn-out isolate", &error),
+                Err(error) => {
+                    sink::log(&self.config.logger, "replacing a worn-out isolate", &error)
+                }
             }
             tokio::time::sleep(Duration::from_millis(REPLACE_MILLIS_MIN)).await;
             self.is_replacing.set(false);

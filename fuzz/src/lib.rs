@@ -1,1 +1,135 @@
-//! sampan-fuzz.
+//! Fuzz targets on stable Rust: plain functions of bytes, a corpus for each, and a seeded generator of mutations.
+//!
+//! A target panics when what it checks does not hold. [`replay_and_mutate`] runs one on its corpus and then
+//! on mutations for a while; the same seed gives the same inputs, and an input that fails is written to a
+//! file. [`differential`] compares the HTTP codec with other implementations.
+
+pub mod differential;
+mod mutate;
+mod targets;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use std::{fs, io, panic};
+
+pub use mutate::Mutator;
+
+/// Something that must hold for any bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name, which is also that of its corpus folder.
+    pub name: &'static str,
+    /// Panics if it does not hold for these bytes.
+    pub run: fn(&[u8]),
+    /// Pieces that mutations put in, so that they reach deeper than random bytes.
+    pub words: &'static [&'static [u8]],
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target { name: "http_codec", run: targets::http_codec::run, words: mutate::HTTP_WORDS },
+    Target { name: "http_chunked", run: targets::http_chunked::run, words: mutate::CHUNK_WORDS },
+    Target { name: "http_response_encode", run: targets::http_response_encode::run, words: mutate::HTTP_WORDS },
+    Target { name: "host_json", run: targets::host_json::run, words: mutate::JSON_WORDS },
+];
+
+/// Inputs longer than this find nothing that shorter ones do not.
+const INPUT_BYTES_MAX: usize = 4096;
+
+/// The result of running a target for a while.
+#[derive(Debug)]
+pub struct Report {
+    /// Files of the corpus that were replayed.
+    pub replayed: usize,
+    /// Mutations that were run.
+    pub mutated: u64,
+    /// Where the input that failed was written, and what the target said.
+    pub failure: Option<(PathBuf, String)>,
+}
+
+/// The corpus of a target: file name and content, in the order of their names.
+///
+/// # Errors
+/// When the folder `fuzz/corpus/<name>` cannot be read.
+pub fn corpus(name: &str) -> io::Result<Vec<(String, Vec<u8>)>> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        files.push((entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path())?));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Replays the corpus of `target`, then runs it on mutations for `budget`. Stops at the first failure.
+///
+/// # Errors
+/// When the corpus cannot be read or an input that failed cannot be written.
+pub fn replay_and_mutate(target: &Target, seed: u64, budget: Duration) -> io::Result<Report> {
+    let seeds: Vec<Vec<u8>> = corpus(target.name)?.into_iter().map(|(_, bytes)| bytes).collect();
+    let mut report = Report { replayed: 0, mutated: 0, failure: None };
+    for bytes in &seeds {
+        report.replayed += 1;
+        if let Err(said) = holds(target, bytes) {
+            report.failure = Some((keep(target, bytes)?, said));
+            return Ok(report);
+        }
+    }
+    let end = Instant::now() + budget;
+    let mut mutator = Mutator::new(seed, target.words);
+    // The clock is looked at now and then: reading it costs as much as a small input.
+    while report.mutated % 64 != 0 || Instant::now() < end {
+        let bytes = mutator.next(&seeds, INPUT_BYTES_MAX);
+        report.mutated += 1;
+        if let Err(said) = holds(target, &bytes) {
+            report.failure = Some((keep(target, &bytes)?, said));
+            break;
+        }
+    }
+    Ok(report)
+}
+
+fn holds(target: &Target, bytes: &[u8]) -> Result<(), String> {
+    panic::catch_unwind(|| (target.run)(bytes)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+    })
+}
+
+/// Writes an input that failed to the folder for temporary files, named by its content.
+fn keep(target: &Target, bytes: &[u8]) -> io::Result<PathBuf> {
+    let path = std::env::temp_dir().join(format!("sampan-fuzz-{}-{:016x}", target.name, mutate::hash(bytes)));
+    fs::write(&path, bytes)?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_holds() {
+        for target in TARGETS {
+            let report = replay_and_mutate(target, 1, Duration::from_millis(300)).unwrap();
+            assert!(report.failure.is_none(), "{}: {:?}", target.name, report.failure);
+            assert!(report.replayed > 0 && report.mutated > 0, "{}: {report:?}", target.name);
+        }
+    }
+
+    /// A target with a fault that random bytes would not find but mutations of its corpus do.
+    #[test]
+    fn a_fault_is_found_and_kept() {
+        fn faulty(bytes: &[u8]) {
+            let text = String::from_utf8_lossy(bytes);
+            assert!(!(text.contains("Transfer-Encoding") && text.matches("Host").count() > 2), "planted");
+        }
+        let target = Target { name: "http_codec", run: faulty, words: mutate::HTTP_WORDS };
+        let report = replay_and_mutate(&target, 7, Duration::from_secs(20)).unwrap();
+        let (path, said) = report.failure.expect("the planted fault");
+        assert_eq!(said, "planted");
+        let kept = fs::read(&path).unwrap();
+        assert!(holds(&target, &kept).is_err(), "the kept input fails again");
+        fs::remove_file(path).unwrap();
+    }
+}

@@ -33,7 +33,10 @@ pub struct Answer {
 impl Answer {
     /// The values of all fields with this name.
     pub fn header(&self, name: &str) -> Vec<&str> {
-        let lines = self.headers.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
+        let lines = self
+            .headers
+            .iter()
+            .filter(|(key, _)| key.eq_ignore_ascii_case(name));
         lines.map(|(_, value)| value.as_str()).collect()
     }
 
@@ -52,7 +55,9 @@ impl Client {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(READ_SECONDS_MAX)))?;
-        Ok(Self { stream: BufReader::new(stream) })
+        Ok(Self {
+            stream: BufReader::new(stream),
+        })
     }
 
     /// Sends bytes as they are.
@@ -80,22 +85,39 @@ impl Client {
         let status_line = self.line()?;
         let mut words = status_line.splitn(3, ' ');
         let version = words.next().unwrap_or_default().to_owned();
-        let status = words.next().and_then(|word| word.parse().ok()).filter(|_| version.starts_with("HTTP/1."));
+        let status = words
+            .next()
+            .and_then(|word| word.parse().ok())
+            .filter(|_| version.starts_with("HTTP/1."));
         let Some(status) = status else {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("no status line: {status_line:?}")));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("no status line: {status_line:?}"),
+            ));
         };
-        let mut answer = Answer { status, ..Answer::default() };
+        let mut answer = Answer {
+            status,
+            ..Answer::default()
+        };
         loop {
             let line = self.line()?;
             if line.is_empty() {
                 break;
             }
             let Some((name, value)) = line.split_once(':') else {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("no field line: {line:?}")));
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("no field line: {line:?}"),
+                ));
             };
-            answer.headers.push((name.to_owned(), value.trim().to_owned()));
+            answer
+                .headers
+                .push((name.to_owned(), value.trim().to_owned()));
         }
-        answer.keeps_alive = !answer.header("connection").iter().any(|value| value.eq_ignore_ascii_case("close"));
+        answer.keeps_alive = !answer
+            .header("connection")
+            .iter()
+            .any(|value| value.eq_ignore_ascii_case("close"));
         if !(is_head || status < 200 || status == 204 || status == 304) {
             self.read_body(&mut answer)?;
         }
@@ -103,9 +125,17 @@ impl Client {
     }
 
     fn read_body(&mut self, answer: &mut Answer) -> io::Result<()> {
-        if answer.header("transfer-encoding").iter().any(|value| value.eq_ignore_ascii_case("chunked")) {
+        if answer
+            .header("transfer-encoding")
+            .iter()
+            .any(|value| value.eq_ignore_ascii_case("chunked"))
+        {
             answer.is_cut = !self.read_chunks(&mut answer.body)?;
-        } else if let Some(length) = answer.header("content-length").first().and_then(|text| text.parse().ok()) {
+        } else if let Some(length) = answer
+            .header("content-length")
+            .first()
+            .and_then(|text| text.parse().ok())
+        {
             self.take(length, &mut answer.body)?;
             answer.is_cut = (answer.body.len() as u64) < length;
         } else {
@@ -118,7 +148,10 @@ impl Client {
 
     /// Reads up to `length` bytes, fewer if the connection ends.
     fn take(&mut self, length: u64, into: &mut Vec<u8>) -> io::Result<()> {
-        match (&mut self.stream).take(length.min(BODY_BYTES_MAX)).read_to_end(into) {
+        match (&mut self.stream)
+            .take(length.min(BODY_BYTES_MAX))
+            .read_to_end(into)
+        {
             Err(error) if error.kind() != io::ErrorKind::ConnectionReset => Err(error),
             _ => Ok(()),
         }
@@ -127,10 +160,19 @@ impl Client {
     /// Reads a chunked body; false if it has no end.
     fn read_chunks(&mut self, into: &mut Vec<u8>) -> io::Result<bool> {
         loop {
-            let Ok(line) = self.line() else { return Ok(false) };
-            let size = line.split(';').next().map(str::trim).and_then(|size| u64::from_str_radix(size, 16).ok());
+            let Ok(line) = self.line() else {
+                return Ok(false);
+            };
+            let size = line
+                .split(';')
+                .next()
+                .map(str::trim)
+                .and_then(|size| u64::from_str_radix(size, 16).ok());
             let Some(size) = size else {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("no chunk size: {line:?}")));
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("no chunk size: {line:?}"),
+                ));
             };
             let before = into.len() as u64;
             self.take(size, into)?;
@@ -153,8 +195,14 @@ impl Client {
         self.stream.read_until(b'\n', &mut line)?;
         match line.strip_suffix(b"\r\n") {
             Some(line) => Ok(String::from_utf8_lossy(line).into_owned()),
-            None if line.is_empty() => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection")),
-            None => Err(io::Error::new(io::ErrorKind::InvalidData, format!("a line without CRLF: {line:?}"))),
+            None if line.is_empty() => Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the server closed the connection",
+            )),
+            None => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("a line without CRLF: {line:?}"),
+            )),
         }
     }
 }

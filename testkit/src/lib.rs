@@ -18,6 +18,7 @@
 
 mod check;
 mod client;
+pub mod codegen;
 mod runner;
 mod scenario;
 

@@ -49,6 +49,8 @@ pub struct Request {
     pub within_millis: Option<u64>,
     /// The answer must not come before so many milliseconds.
     pub not_before_millis: Option<u64>,
+    /// Try so many times to be in time before that counts as a fault; 1 unless given.
+    pub attempts: Option<usize>,
     /// What must hold of the answer.
     pub expect: Expectation,
 }
@@ -119,19 +121,23 @@ impl Scenario {
     pub fn parse(text: &str) -> Result<Self, String> {
         let scenario: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         if scenario.load_error.is_none() && scenario.request.is_empty() {
-            return Err("neither a [[request]] nor a load_error: the case would expect nothing".into());
+            return Err(
+                "neither a [[request]] nor a load_error: the case would expect nothing".into(),
+            );
         }
         for request in &scenario.request {
-            let expects = request.expect != Expectation::default() || request.abort_after_millis.is_some();
+            let expects =
+                request.expect != Expectation::default() || request.abort_after_millis.is_some();
             if !expects {
                 return Err(format!("the request {} expects nothing", request.title()));
             }
-            for (what, text) in [("json", &request.json), ("expect.json", &request.expect.json)] {
-                if let Some(Err(error)) = text.as_ref().map(|text| serde_json::from_str::<serde_json::Value>(text)) {
-                    if what == "expect.json" {
-                        return Err(format!("{what} of {}: {error}", request.title()));
-                    }
-                }
+            let wanted = request
+                .expect
+                .json
+                .as_deref()
+                .map(serde_json::from_str::<serde_json::Value>);
+            if let Some(Err(error)) = wanted {
+                return Err(format!("expect.json of {}: {error}", request.title()));
             }
         }
         Ok(scenario)
@@ -142,7 +148,9 @@ impl Request {
     /// The method that is sent.
     pub fn method(&self) -> &str {
         let has_body = self.body.is_some() || self.json.is_some() || self.body_bytes.is_some();
-        self.method.as_deref().unwrap_or(if has_body { "POST" } else { "GET" })
+        self.method
+            .as_deref()
+            .unwrap_or(if has_body { "POST" } else { "GET" })
     }
 
     /// What the request is called in a report.
@@ -166,16 +174,38 @@ impl Expectation {
     /// What is expected under one language: the common part, with the language's own fields in place.
     pub fn resolved(&self, own: Option<&Self>) -> Self {
         let Some(own) = own else { return self.clone() };
-        let list = |own: &Vec<String>, common: &Vec<String>| if own.is_empty() { common.clone() } else { own.clone() };
+        let list = |own: &Vec<String>, common: &Vec<String>| {
+            if own.is_empty() {
+                common.clone()
+            } else {
+                own.clone()
+            }
+        };
         // An override of the body's form replaces the common form, whatever that was.
         let body_is_own = own.json.is_some() || own.text.is_some();
         Self {
             status: own.status.or(self.status),
-            status_in: if own.status_in.is_empty() { self.status_in.clone() } else { own.status_in.clone() },
-            headers: if own.headers.is_empty() { self.headers.clone() } else { own.headers.clone() },
+            status_in: if own.status_in.is_empty() {
+                self.status_in.clone()
+            } else {
+                own.status_in.clone()
+            },
+            headers: if own.headers.is_empty() {
+                self.headers.clone()
+            } else {
+                own.headers.clone()
+            },
             header_absent: list(&own.header_absent, &self.header_absent),
-            json: if body_is_own { own.json.clone() } else { self.json.clone() },
-            text: if body_is_own { own.text.clone() } else { self.text.clone() },
+            json: if body_is_own {
+                own.json.clone()
+            } else {
+                self.json.clone()
+            },
+            text: if body_is_own {
+                own.text.clone()
+            } else {
+                self.text.clone()
+            },
             body_contains: list(&own.body_contains, &self.body_contains),
             body_absent: list(&own.body_absent, &self.body_absent),
             body_bytes: own.body_bytes.or(self.body_bytes),
@@ -199,7 +229,10 @@ mod tests {
         for (text, part) in [
             ("", "expect nothing"),
             ("[[request]]\npath = \"/\"", "GET / expects nothing"),
-            ("[[request]]\npath = \"/\"\n[request.expect]\njson = '{'", "expect.json"),
+            (
+                "[[request]]\npath = \"/\"\n[request.expect]\njson = '{'",
+                "expect.json",
+            ),
             ("[[request]]\npaht = \"/\"", "paht"),
         ] {
             let error = Scenario::parse(text).expect_err(text);
@@ -213,7 +246,10 @@ mod tests {
         let scenario = Scenario::parse(text).expect("valid");
         let expect = &scenario.request[0].expect;
         let js = expect.resolved(expect.js.as_deref());
-        assert_eq!((js.status, js.json, js.text.as_deref()), (Some(200), None, Some("x")));
+        assert_eq!(
+            (js.status, js.json, js.text.as_deref()),
+            (Some(200), None, Some("x"))
+        );
         let lua = expect.resolved(expect.lua.as_deref());
         assert_eq!((lua.json.as_deref(), lua.text), (Some("1"), None));
     }

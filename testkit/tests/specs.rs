@@ -13,13 +13,19 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/specs");
     let cases = Case::all(&root).expect("the folder of the specs can be read");
-    assert!(!cases.is_empty(), "there are no specs in {}", root.display());
+    assert!(
+        !cases.is_empty(),
+        "there are no specs in {}",
+        root.display()
+    );
     let mut trials = Vec::new();
     for case in &cases {
         for engine in Engine::ALL {
             let case = case.clone();
             let name = format!("{}::{engine}", case.name);
-            trials.push(Trial::test(name, move || case.run(engine).map_err(Failed::from)));
+            trials.push(Trial::test(name, move || {
+                case.run(engine).map_err(Failed::from)
+            }));
         }
     }
     let scripts: Arc<Vec<(Engine, String)>> = Arc::new(cases.iter().flat_map(scripts_of).collect());
@@ -27,7 +33,9 @@ fn main() -> ExitCode {
         for function in module.functions {
             let name = format!("table::{}.{}", module.name, function.name);
             let scripts = Arc::clone(&scripts);
-            trials.push(Trial::test(name, move || check_row(module, function, &scripts).map_err(Failed::from)));
+            trials.push(Trial::test(name, move || {
+                check_row(module, function, &scripts).map_err(Failed::from)
+            }));
         }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -42,7 +50,11 @@ fn scripts_of(case: &Case) -> Vec<(Engine, String)> {
     Engine::ALL.map(read).into()
 }
 
-fn check_row(module: &Module, function: &Function, scripts: &[(Engine, String)]) -> Result<(), String> {
+fn check_row(
+    module: &Module,
+    function: &Function,
+    scripts: &[(Engine, String)],
+) -> Result<(), String> {
     let mut faults = Vec::new();
     let mut documented = |what: &str, doc: &str| {
         if doc.trim().len() < 5 || !doc.ends_with('.') {
@@ -60,9 +72,16 @@ fn check_row(module: &Module, function: &Function, scripts: &[(Engine, String)])
             Engine::Js => camel_case(function.name),
         };
         let call = format!("{}.{spelled}(", module.name);
-        if !scripts.iter().any(|(language, text)| *language == engine && text.contains(&call)) {
+        if !scripts
+            .iter()
+            .any(|(language, text)| *language == engine && text.contains(&call))
+        {
             faults.push(format!("no spec calls {call}…) in {}", engine.file()));
         }
     }
-    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(faults.join("\n"))
+    }
 }

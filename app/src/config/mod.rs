@@ -71,20 +71,39 @@ impl Config {
         self.logger.level_min()
     }
 
-    fn from_raw(project: Project, raw: &RawConfig, name: &str, flags: &Flags) -> Result<Self, String> {
+    fn from_raw(
+        project: Project,
+        raw: &RawConfig,
+        name: &str,
+        flags: &Flags,
+    ) -> Result<Self, String> {
         let listen = match (&flags.listen, &raw.server.listen) {
             (Some(text), _) => address(text).map_err(|fault| format!("--listen: {fault}"))?,
-            (None, Some(text)) => address(text).map_err(|fault| format!("{name}: server.listen: {fault}"))?,
+            (None, Some(text)) => {
+                address(text).map_err(|fault| format!("{name}: server.listen: {fault}"))?
+            }
             (None, None) => address(LISTEN)?,
         };
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let workers = flags.workers.or(raw.server.workers).unwrap_or_else(cores);
         if !(1..=WORKERS_MAX).contains(&workers) {
-            let origin = if flags.workers.is_some() { "--workers".to_owned() } else { format!("{name}: server.workers") };
-            return Err(format!("{origin}: {workers} workers; it must be 1 to {WORKERS_MAX}"));
+            let origin = if flags.workers.is_some() {
+                "--workers".to_owned()
+            } else {
+                format!("{name}: server.workers")
+            };
+            return Err(format!(
+                "{origin}: {workers} workers; it must be 1 to {WORKERS_MAX}"
+            ));
         }
-        let trusted: Result<Vec<Cidr>, String> = raw.server.trusted_proxies.iter().map(|text| text.parse()).collect();
-        let trusted_proxies = trusted.map_err(|fault| format!("{name}: server.trusted_proxies: {fault}"))?;
+        let trusted: Result<Vec<Cidr>, String> = raw
+            .server
+            .trusted_proxies
+            .iter()
+            .map(|text| text.parse())
+            .collect();
+        let trusted_proxies =
+            trusted.map_err(|fault| format!("{name}: server.trusted_proxies: {fault}"))?;
         let (http, script) = limits(raw).map_err(|fault| format!("{name}: limits.{fault}"))?;
         let level = match raw.log.level.as_deref() {
             None => Level::Info,
@@ -93,7 +112,16 @@ impl Config {
             })?,
         };
         let logger = Logger::to_stderr(level);
-        Ok(Self { project, listen, workers, trusted_proxies, http, script, logger, modules: crate::MODULES })
+        Ok(Self {
+            project,
+            listen,
+            workers,
+            trusted_proxies,
+            http,
+            script,
+            logger,
+            modules: crate::MODULES,
+        })
     }
 }
 
@@ -105,13 +133,22 @@ fn limits(raw: &RawConfig) -> Result<(Limits, ScriptLimits), String> {
     http.check()?;
     let day_millis = 24 * 3_600 * 1_000;
     if !(1..=day_millis).contains(&script.script_millis_max) {
-        return Err(format!("script_millis_max is {}; it must be 1 to {day_millis} milliseconds", script.script_millis_max));
+        return Err(format!(
+            "script_millis_max is {}; it must be 1 to {day_millis} milliseconds",
+            script.script_millis_max
+        ));
     }
     if script.memory_bytes_max < MEMORY_BYTES_MIN {
-        return Err(format!("memory_bytes_max is {}; it must be at least {MEMORY_BYTES_MIN}", script.memory_bytes_max));
+        return Err(format!(
+            "memory_bytes_max is {}; it must be at least {MEMORY_BYTES_MIN}",
+            script.memory_bytes_max
+        ));
     }
     if !(1..=1_000).contains(&script.json_depth_max) {
-        return Err(format!("json_depth_max is {}; it must be 1 to 1000", script.json_depth_max));
+        return Err(format!(
+            "json_depth_max is {}; it must be 1 to 1000",
+            script.json_depth_max
+        ));
     }
     Ok((http, script))
 }
@@ -121,8 +158,13 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
-    let resolved = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
-    resolved.ok_or_else(|| format!("{text:?} is no address to listen on: write host and port, as in 127.0.0.1:8080"))
+    let resolved = text
+        .to_socket_addrs()
+        .ok()
+        .and_then(|mut addresses| addresses.next());
+    resolved.ok_or_else(|| {
+        format!("{text:?} is no address to listen on: write host and port, as in 127.0.0.1:8080")
+    })
 }
 
 #[cfg(test)]
@@ -131,37 +173,81 @@ mod tests {
 
     fn resolve(text: &str, flags: &Flags) -> Result<Config, String> {
         let raw = RawConfig::parse(text, "sampan.toml")?;
-        Config::from_raw(Project::in_memory("app.lua", &[]), &raw, "sampan.toml", flags)
+        Config::from_raw(
+            Project::in_memory("app.lua", &[]),
+            &raw,
+            "sampan.toml",
+            flags,
+        )
     }
 
     #[test]
     fn flags_win_over_the_file_and_the_file_over_defaults() {
         let text = "[server]\nlisten = \"127.0.0.1:81\"\nworkers = 3\ntrusted_proxies = [\"10.0.0.0/8\"]\n[log]\nlevel = \"warn\"\n";
         let config = resolve(text, &Flags::default()).expect("valid");
-        assert_eq!((config.listen.port(), config.workers, config.trusted_proxies.len()), (81, 3, 1));
+        assert_eq!(
+            (
+                config.listen.port(),
+                config.workers,
+                config.trusted_proxies.len()
+            ),
+            (81, 3, 1)
+        );
         assert!(!config.logger.writes(Level::Info));
-        let flags = Flags { listen: Some("[::1]:82".into()), workers: Some(5), ..Flags::default() };
+        let flags = Flags {
+            listen: Some("[::1]:82".into()),
+            workers: Some(5),
+            ..Flags::default()
+        };
         let config = resolve(text, &flags).expect("valid");
-        assert_eq!((config.listen.to_string().as_str(), config.workers), ("[::1]:82", 5));
-        assert_eq!(resolve("", &Flags::default()).expect("valid").listen.to_string(), LISTEN);
+        assert_eq!(
+            (config.listen.to_string().as_str(), config.workers),
+            ("[::1]:82", 5)
+        );
+        assert_eq!(
+            resolve("", &Flags::default())
+                .expect("valid")
+                .listen
+                .to_string(),
+            LISTEN
+        );
     }
 
     #[test]
     fn what_is_out_of_range_is_named() {
         for (text, part) in [
-            ("[server]\nlisten = \"8080\"", "sampan.toml: server.listen: \"8080\" is no address"),
+            (
+                "[server]\nlisten = \"8080\"",
+                "sampan.toml: server.listen: \"8080\" is no address",
+            ),
             ("[server]\nworkers = 0", "server.workers: 0 workers"),
-            ("[server]\ntrusted_proxies = [\"proxy\"]", "server.trusted_proxies: \"proxy\" is no network"),
+            (
+                "[server]\ntrusted_proxies = [\"proxy\"]",
+                "server.trusted_proxies: \"proxy\" is no network",
+            ),
             ("[limits]\nheaders_max = 1000", "limits.headers_max is 1000"),
-            ("[limits]\nscript_millis_max = 0", "limits.script_millis_max is 0"),
-            ("[limits]\nmemory_bytes_max = 10", "limits.memory_bytes_max is 10"),
+            (
+                "[limits]\nscript_millis_max = 0",
+                "limits.script_millis_max is 0",
+            ),
+            (
+                "[limits]\nmemory_bytes_max = 10",
+                "limits.memory_bytes_max is 10",
+            ),
             ("[limits]\njson_depth_max = 0", "limits.json_depth_max is 0"),
             ("[log]\nlevel = \"loud\"", "log.level: \"loud\" is none of"),
         ] {
             let error = resolve(text, &Flags::default()).expect_err(text);
             assert!(error.contains(part), "{error}");
         }
-        let flags = Flags { workers: Some(0), ..Flags::default() };
-        assert!(resolve("", &flags).expect_err("no workers").starts_with("--workers: 0"));
+        let flags = Flags {
+            workers: Some(0),
+            ..Flags::default()
+        };
+        assert!(
+            resolve("", &flags)
+                .expect_err("no workers")
+                .starts_with("--workers: 0")
+        );
     }
 }

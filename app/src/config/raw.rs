@@ -55,10 +55,12 @@ macro_rules! raw_limits {
         }
 
         impl RawLimits {
-            /// Replaces what the file sets.
+            /// Replaces what the file sets. Taking the limits apart by name makes one that is missing here an error.
             pub(crate) fn apply(&self, http: &mut Limits, script: &mut ScriptLimits) {
-                $(if let Some(value) = self.$http { http.$http = value; })*
-                $(if let Some(value) = self.$script { script.$script = value; })*
+                let Limits { $($http,)* } = http;
+                let ScriptLimits { $($script,)* } = script;
+                $(if let Some(value) = self.$http { *$http = value; })*
+                $(if let Some(value) = self.$script { *$script = value; })*
             }
         }
     };
@@ -100,7 +102,8 @@ raw_limits! {
 impl RawConfig {
     /// Reads a configuration file. The error is one line that names the file, the line and the key.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         Self::parse(&text, &path.display().to_string())
     }
 
@@ -108,7 +111,13 @@ impl RawConfig {
     pub(crate) fn parse(text: &str, name: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
-            let line = text.as_bytes().iter().take(start).filter(|&&b| b == b'\n').count() + 1;
+            let line = text
+                .as_bytes()
+                .iter()
+                .take(start)
+                .filter(|&&b| b == b'\n')
+                .count()
+                + 1;
             let message = error.message().replace('\n', " ");
             format!("{name}:{line}: {message}")
         })
@@ -130,7 +139,10 @@ mod tests {
             ("[server\n", 1, ""),
         ] {
             let error = RawConfig::parse(text, "sampan.toml").expect_err(text);
-            assert!(error.starts_with(&format!("sampan.toml:{line}: ")), "{error}");
+            assert!(
+                error.starts_with(&format!("sampan.toml:{line}: ")),
+                "{error}"
+            );
             assert!(error.contains(part), "{error}");
             assert!(!error.contains('\n'), "{error}");
         }
@@ -138,11 +150,19 @@ mod tests {
 
     #[test]
     fn every_limit_that_can_be_written_is_applied() {
-        let text = "[limits]\nhead_bytes_max = 4096\nscript_millis_max = 5\nshutdown_millis_max = 7\n";
+        let text =
+            "[limits]\nhead_bytes_max = 4096\nscript_millis_max = 5\nshutdown_millis_max = 7\n";
         let raw = RawConfig::parse(text, "x").expect("a configuration");
         let (mut http, mut script) = (Limits::default(), ScriptLimits::default());
         raw.limits.apply(&mut http, &mut script);
-        assert_eq!((http.head_bytes_max, http.shutdown_millis_max, script.script_millis_max), (4096, 7, 5));
+        assert_eq!(
+            (
+                http.head_bytes_max,
+                http.shutdown_millis_max,
+                script.script_millis_max
+            ),
+            (4096, 7, 5)
+        );
         assert_eq!(http.headers_max, Limits::default().headers_max);
     }
 }

@@ -26,7 +26,9 @@ fn get(_: &Context, mut args: Args) -> Result<Value, Error> {
     if name.is_empty() || name.contains(['=', '\0']) {
         return Ok(Value::Null);
     }
-    Ok(std::env::var_os(&name).map_or(Value::Null, |value| Value::Text(value.to_string_lossy().into_owned())))
+    Ok(std::env::var_os(&name).map_or(Value::Null, |value| {
+        Value::Text(value.to_string_lossy().into_owned())
+    }))
 }
 
 #[cfg(test)]

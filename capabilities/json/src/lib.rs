@@ -37,13 +37,18 @@ pub static MODULE: Module = Module {
 
 /// How deeply JSON may nest here: the isolate's limit.
 fn depth_max(context: &Context) -> usize {
-    context.get::<ScriptLimits>().map_or_else(|| ScriptLimits::default().json_depth_max, |limits| limits.json_depth_max)
+    context.get::<ScriptLimits>().map_or_else(
+        || ScriptLimits::default().json_depth_max,
+        |limits| limits.json_depth_max,
+    )
 }
 
 fn encode(context: &Context, mut args: Args) -> Result<Value, Error> {
     let mut out = Vec::new();
     write_value(&mut out, &args.take(0), depth_max(context))?;
-    String::from_utf8(out).map(Value::Text).map_err(|_| Error::script("json.encode: a string that is not UTF-8"))
+    String::from_utf8(out)
+        .map(Value::Text)
+        .map_err(|_| Error::script("json.encode: a string that is not UTF-8"))
 }
 
 fn decode(context: &Context, mut args: Args) -> Result<Value, Error> {
@@ -53,7 +58,8 @@ fn decode(context: &Context, mut args: Args) -> Result<Value, Error> {
         _ => Vec::new(),
     };
     let mut tape = Tape::default();
-    tape.read(&source, depth_max(context)).map_err(|error| Error::script(error.to_string()))?;
+    tape.read(&source, depth_max(context))
+        .map_err(|error| Error::script(error.to_string()))?;
     Ok(build(&tape, &source))
 }
 
@@ -69,7 +75,9 @@ fn build(tape: &Tape, source: &[u8]) -> Value {
     let mut open: Vec<Open> = Vec::new();
     let mut whole = Value::Null;
     for token in tape.tokens() {
-        if let (Some(Open::Map(_, name @ None)), Token::Text(_) | Token::Unescaped(_)) = (open.last_mut(), token) {
+        if let (Some(Open::Map(_, name @ None)), Token::Text(_) | Token::Unescaped(_)) =
+            (open.last_mut(), token)
+        {
             *name = Some(text(token));
             continue;
         }
@@ -95,7 +103,9 @@ fn build(tape: &Tape, source: &[u8]) -> Value {
         };
         match open.last_mut() {
             Some(Open::List(items)) => items.push(value),
-            Some(Open::Map(members, name)) => members.push((name.take().unwrap_or_default(), value)),
+            Some(Open::Map(members, name)) => {
+                members.push((name.take().unwrap_or_default(), value))
+            }
             None => whole = value,
         }
     }
@@ -132,8 +142,12 @@ mod tests {
 
     #[test]
     fn faults_are_errors_that_say_what_and_where() {
-        let message = |result: Result<Value, Error>| result.expect_err("a fault").message().to_owned();
-        assert_eq!(message(call(1, "[1,".into())), "invalid JSON: the text ends where a value should be at line 1, column 4");
+        let message =
+            |result: Result<Value, Error>| result.expect_err("a fault").message().to_owned();
+        assert_eq!(
+            message(call(1, "[1,".into())),
+            "invalid JSON: the text ends where a value should be at line 1, column 4"
+        );
         assert_eq!(message(call(0, Value::Float(f64::NAN))), "JSON has no NaN");
         assert!(message(call(0, Value::Bytes(vec![0xff]))).contains("not UTF-8"));
         assert!(message(call(1, "[".repeat(500).into())).contains("nested too deeply"));

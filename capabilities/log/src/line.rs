@@ -15,7 +15,10 @@ pub(crate) fn time(out: &mut String, since_1970: Duration) {
     let (year, month, day) = civil(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
     let millis = since_1970.subsec_millis();
-    let _ = write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z");
+    let _ = write!(
+        out,
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z"
+    );
 }
 
 /// The Gregorian date of a day counted from 1970-01-01, reckoned in years that begin in March, so that the leap day is
@@ -26,11 +29,16 @@ fn civil(days: u64) -> (u64, u64, u64) {
     let since_march_0000 = days + 719_468;
     let era = since_march_0000 / ERA_DAYS;
     let day_of_era = since_march_0000 % ERA_DAYS;
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
@@ -50,13 +58,20 @@ pub(crate) fn field(out: &mut String, key: &str, value: &Value) {
     out.push('=');
     match value {
         Value::Text(text) if is_one_word(text) => out.push_str(text),
-        Value::Bytes(bytes) => as_json(out, &Value::Text(String::from_utf8_lossy(bytes).into_owned())),
+        Value::Bytes(bytes) => as_json(
+            out,
+            &Value::Text(String::from_utf8_lossy(bytes).into_owned()),
+        ),
         other => as_json(out, other),
     }
 }
 
 fn is_one_word(text: &str) -> bool {
-    !text.is_empty() && text.len() <= TEXT_BYTES_MAX && text.chars().all(|c| !c.is_whitespace() && !c.is_control() && c != '"' && c != '=')
+    !text.is_empty()
+        && text.len() <= TEXT_BYTES_MAX
+        && text
+            .chars()
+            .all(|c| !c.is_whitespace() && !c.is_control() && c != '"' && c != '=')
 }
 
 fn as_json(out: &mut String, value: &Value) {
@@ -123,7 +138,12 @@ mod tests {
     #[test]
     fn fields_are_words_or_quoted() {
         let mut out = String::new();
-        for (key, value) in [("user", Value::from("ann")), ("note", "two words".into()), ("n", 3.into()), ("none", Value::Null)] {
+        for (key, value) in [
+            ("user", Value::from("ann")),
+            ("note", "two words".into()),
+            ("n", 3.into()),
+            ("none", Value::Null),
+        ] {
             field(&mut out, key, &value);
         }
         assert_eq!(out, " user=ann note=\"two words\" n=3 none=null");

@@ -60,12 +60,18 @@ pub struct Logger {
 impl Logger {
     /// A logger to standard error that leaves out what is below `level_min`.
     pub fn to_stderr(level_min: Level) -> Self {
-        Self { level_min, captured: None }
+        Self {
+            level_min,
+            captured: None,
+        }
     }
 
     /// A logger into a buffer of its own, for tests.
     pub fn captured(level_min: Level) -> Self {
-        Self { level_min, captured: Some(Arc::default()) }
+        Self {
+            level_min,
+            captured: Some(Arc::default()),
+        }
     }
 
     /// The same place, with another filter.
@@ -83,7 +89,10 @@ impl Logger {
     /// The lines in the buffer; empty for standard error.
     pub fn lines(&self) -> String {
         self.captured.as_ref().map_or_else(String::new, |buffer| {
-            buffer.lock().unwrap_or_else(PoisonError::into_inner).clone()
+            buffer
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone()
         })
     }
 
@@ -112,7 +121,12 @@ impl Logger {
             return;
         }
         let mut out = String::with_capacity(128);
-        line::time(&mut out, SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
+        line::time(
+            &mut out,
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default(),
+        );
         out.push(' ');
         out.push_str(&level.to_string());
         out.push(' ');
@@ -121,7 +135,12 @@ impl Logger {
             line::field(&mut out, key, value);
         }
         out.push('\n');
-        for call in stack.into_iter().flat_map(str::lines).map(str::trim).filter(|call| !call.is_empty()) {
+        for call in stack
+            .into_iter()
+            .flat_map(str::lines)
+            .map(str::trim)
+            .filter(|call| !call.is_empty())
+        {
             out.push_str("    ");
             line::message(&mut out, &Value::from(call));
             out.push('\n');
@@ -139,7 +158,10 @@ impl Logger {
                 buffer.push_str(text);
                 if buffer.len() > CAPTURED_BYTES_MAX {
                     let half = buffer.len() / 2;
-                    let cut = buffer.as_bytes()[half..].iter().position(|&b| b == b'\n').map_or(buffer.len(), |at| half + at + 1);
+                    let cut = buffer.as_bytes()[half..]
+                        .iter()
+                        .position(|&b| b == b'\n')
+                        .map_or(buffer.len(), |at| half + at + 1);
                     buffer.drain(..cut);
                 }
             }
@@ -155,11 +177,25 @@ mod tests {
     fn the_level_filters_and_the_stack_is_indented() {
         let logger = Logger::captured(Level::Info);
         logger.text(Level::Debug, "left out");
-        logger.with_stack(Level::Error, "boom\nboom", Some("app.lua:1: in f\n  app.lua:2: in g\n"));
+        logger.with_stack(
+            Level::Error,
+            "boom\nboom",
+            Some("app.lua:1: in f\n  app.lua:2: in g\n"),
+        );
         let lines = logger.lines();
         assert!(!lines.contains("left out"));
-        let after_time: Vec<_> = lines.lines().map(|l| l.split_once("Z ").map_or(l, |(_, rest)| rest)).collect();
-        assert_eq!(after_time, ["ERROR boom\\nboom", "    app.lua:1: in f", "    app.lua:2: in g"]);
+        let after_time: Vec<_> = lines
+            .lines()
+            .map(|l| l.split_once("Z ").map_or(l, |(_, rest)| rest))
+            .collect();
+        assert_eq!(
+            after_time,
+            [
+                "ERROR boom\\nboom",
+                "    app.lua:1: in f",
+                "    app.lua:2: in g"
+            ]
+        );
     }
 
     #[test]

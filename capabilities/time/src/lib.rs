@@ -42,7 +42,9 @@ pub static MODULE: Module = Module {
 
 /// A clock before 1970 reads as 1970.
 fn since_1970() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }
 
 fn now(_: &Context, _: Args) -> Result<Value, Error> {
@@ -71,7 +73,11 @@ mod tests {
     use super::*;
 
     fn call(name: &str, arguments: Vec<Value>) -> Result<Value, Error> {
-        let function = MODULE.functions.iter().find(|f| f.name == name).expect("a row of that name");
+        let function = MODULE
+            .functions
+            .iter()
+            .find(|f| f.name == name)
+            .expect("a row of that name");
         let args = Args::check("time", function, arguments)?;
         let context = Context::default();
         match function.kind {
@@ -87,7 +93,9 @@ mod tests {
 
     #[test]
     fn the_two_clocks_agree() {
-        let (Ok(Value::Float(seconds)), Ok(Value::Int(millis))) = (call("now", vec![]), call("now_ms", vec![])) else {
+        let (Ok(Value::Float(seconds)), Ok(Value::Int(millis))) =
+            (call("now", vec![]), call("now_ms", vec![]))
+        else {
             panic!("now and now_ms return numbers");
         };
         assert!((seconds * 1000.0 - millis as f64).abs() < 2_000.0);
@@ -101,7 +109,12 @@ mod tests {
         assert!(before.elapsed() >= Duration::from_millis(20));
         for bad in [-1.0, f64::NAN, f64::INFINITY, 86_401.0] {
             let error = call("sleep", vec![Value::Float(bad)]).expect_err("no duration");
-            assert!(error.message().starts_with("time.sleep: seconds must be between 0 and 86400"), "{error}");
+            assert!(
+                error
+                    .message()
+                    .starts_with("time.sleep: seconds must be between 0 and 86400"),
+                "{error}"
+            );
         }
     }
 }

@@ -32,7 +32,10 @@ impl Handler for Plain {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".into()).parse()?;
+    let address = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| "127.0.0.1:8080".into())
+        .parse()?;
     let mut limits = Limits::default();
     if let Some(note) = sampan_http::raise_open_files(&mut limits, 0) {
         eprintln!("{note}");
@@ -40,14 +43,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let limits = Arc::new(limits);
     let mut version = Response::new(200);
     version.content_type("application/json");
-    version.body_mut().extend_from_slice(b"{\"version\":\"1.0\"}");
+    version
+        .body_mut()
+        .extend_from_slice(b"{\"version\":\"1.0\"}");
     let version = Precomputed::new(version).map_err(|_| "a body of bytes can be precomputed")?;
 
     let (handle, worker) = sampan_http::worker(limits.clone());
     let acceptor = Acceptor::bind(address, &limits)?;
     println!("listening on {}", acceptor.local_addr()?);
-    let _accepting = acceptor.start(Workers::new(vec![handle], &limits), |note| eprintln!("{note}"))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let _accepting = acceptor.start(Workers::new(vec![handle], &limits), |note| {
+        eprintln!("{note}")
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     tokio::task::LocalSet::new().block_on(&runtime, worker.run(Rc::new(Plain { version })));
     Ok(())
 }

@@ -54,7 +54,9 @@ impl Workers {
     /// Puts a fresh worker in the place of another, which gets no more connections. Returns the other;
     /// `None` if there is no such place.
     pub fn replace(&self, index: usize, fresh: WorkerHandle) -> Option<WorkerHandle> {
-        self.lock().get_mut(index).map(|handle| std::mem::replace(handle, fresh))
+        self.lock()
+            .get_mut(index)
+            .map(|handle| std::mem::replace(handle, fresh))
     }
 
     /// Connections being served by all of them.
@@ -68,7 +70,10 @@ impl Workers {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<WorkerHandle>> {
-        self.0.handles.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.0
+            .handles
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Gives a socket to the least loaded worker that reacts, or refuses it where all places are taken.
@@ -98,7 +103,9 @@ impl Workers {
         put: impl Fn(&WorkerHandle, TcpStream) -> Result<(), TcpStream>,
     ) -> Result<(), TcpStream> {
         let first = self.0.next.fetch_add(1, Relaxed);
-        let mut order: Vec<&WorkerHandle> = (0..handles.len()).map(|at| &handles[(first.wrapping_add(at)) % handles.len()]).collect();
+        let mut order: Vec<&WorkerHandle> = (0..handles.len())
+            .map(|at| &handles[(first.wrapping_add(at)) % handles.len()])
+            .collect();
         // Stable, so equals keep the rotated order.
         order.sort_by_key(|handle| (!handle.is_responsive(), handle.connections()));
         for handle in order {
@@ -123,11 +130,17 @@ impl Acceptor {
     /// # Errors
     /// Those of the system; `AddrInUse` and `PermissionDenied` are the usual ones.
     pub fn bind(address: SocketAddr, limits: &Limits) -> io::Result<Acceptor> {
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        let socket = Socket::new(
+            Domain::for_address(address),
+            Type::STREAM,
+            Some(Protocol::TCP),
+        )?;
         socket.set_reuse_address(true)?;
         socket.bind(&address.into())?;
         socket.listen(limits.backlog_max)?;
-        Ok(Acceptor { listener: socket.into() })
+        Ok(Acceptor {
+            listener: socket.into(),
+        })
     }
 
     /// The address, with the port that the system chose for port 0.
@@ -143,15 +156,26 @@ impl Acceptor {
     ///
     /// # Errors
     /// When the thread cannot be started.
-    pub fn start(self, workers: Workers, note: impl Fn(&str) + Send + 'static) -> io::Result<Accepting> {
+    pub fn start(
+        self,
+        workers: Workers,
+        note: impl Fn(&str) + Send + 'static,
+    ) -> io::Result<Accepting> {
         let address = self.local_addr()?;
         let listener = Arc::new(self.listener);
         let stop = Arc::new(AtomicBool::new(false));
         let thread = {
             let (listener, stop) = (listener.clone(), stop.clone());
-            std::thread::Builder::new().name("accept".into()).spawn(move || accept(&listener, &workers, &stop, &note))?
+            std::thread::Builder::new()
+                .name("accept".into())
+                .spawn(move || accept(&listener, &workers, &stop, &note))?
         };
-        Ok(Accepting { listener, address, stop, thread: Some(thread) })
+        Ok(Accepting {
+            listener,
+            address,
+            stop,
+            thread: Some(thread),
+        })
     }
 }
 
@@ -176,7 +200,9 @@ impl Accepting {
     }
 
     fn end(&mut self) {
-        let Some(thread) = self.thread.take() else { return };
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
         self.stop.store(true, Relaxed);
         // The thread is inside a blocking accept, which sees the flag only after one more connection. With
         // the listener no longer blocking it then takes what is queued and ends.
@@ -186,7 +212,12 @@ impl Accepting {
             IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
             ip => ip,
         };
-        if TcpStream::connect_timeout(&SocketAddr::new(ip, self.address.port()), Duration::from_millis(200)).is_err() {
+        if TcpStream::connect_timeout(
+            &SocketAddr::new(ip, self.address.port()),
+            Duration::from_millis(200),
+        )
+        .is_err()
+        {
             // A full queue or a filter in between; this ends the accept too, at the cost of the queue.
             let _ = SockRef::from(&*self.listener).shutdown(Shutdown::Both);
         }
@@ -228,6 +259,20 @@ fn accept(listener: &TcpListener, workers: &Workers, stop: &AtomicBool, note: &d
 /// Whether the error is about the connection that would have been accepted (accept(2)), so that the next
 /// call can go well at once.
 fn concerns_one_connection(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset)
-        || matches!(error.raw_os_error(), Some(libc::EPROTO | libc::EPERM | libc::ENETDOWN | libc::ENETUNREACH | libc::EHOSTDOWN | libc::EHOSTUNREACH))
+    matches!(
+        error.kind(),
+        io::ErrorKind::Interrupted
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+    ) || matches!(
+        error.raw_os_error(),
+        Some(
+            libc::EPROTO
+                | libc::EPERM
+                | libc::ENETDOWN
+                | libc::ENETUNREACH
+                | libc::EHOSTDOWN
+                | libc::EHOSTUNREACH
+        )
+    )
 }

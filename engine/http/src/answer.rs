@@ -33,7 +33,10 @@ impl fmt::Debug for Answer {
         match self {
             Answer::Now(response) => f.debug_tuple("Now").field(response).finish(),
             Answer::Precomputed(response) => f.debug_tuple("Precomputed").field(response).finish(),
-            Answer::Held(response, _) => f.debug_tuple("Held").field(response).finish_non_exhaustive(),
+            Answer::Held(response, _) => f
+                .debug_tuple("Held")
+                .field(response)
+                .finish_non_exhaustive(),
             Answer::Later(_) => f.write_str("Later"),
         }
     }
@@ -61,7 +64,9 @@ pub trait Handler: 'static {
     fn error(&self, status: u16) -> Response {
         let mut response = Response::new(status);
         response.content_type("application/json");
-        response.body_mut().extend_from_slice(format!("{{\"error\":\"{}\"}}", reason(status)).as_bytes());
+        response
+            .body_mut()
+            .extend_from_slice(format!("{{\"error\":\"{}\"}}", reason(status)).as_bytes());
         response
     }
 
@@ -124,7 +129,10 @@ impl Ticket {
     /// A ticket for [`Answer::Held`] and the seal that decides about it. Both stay on their thread.
     #[allow(clippy::new_ret_no_self)] // the pair is the point
     pub fn new() -> (Ticket, Seal) {
-        let fate = Rc::new(Fate { decision: Cell::new(Decision::Undecided), waker: RefCell::new(None) });
+        let fate = Rc::new(Fate {
+            decision: Cell::new(Decision::Undecided),
+            waker: RefCell::new(None),
+        });
         (Ticket(fate.clone()), Seal(fate))
     }
 
@@ -137,7 +145,10 @@ impl Ticket {
             return Poll::Ready(self.decision());
         }
         let mut waker = self.0.waker.borrow_mut();
-        if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+        if !waker
+            .as_ref()
+            .is_some_and(|waker| waker.will_wake(cx.waker()))
+        {
             *waker = Some(cx.waker().clone());
         }
         Poll::Pending

@@ -107,8 +107,18 @@ impl Limits {
     /// One line that names the first limit that is out of range and the range.
     pub fn check(&self) -> Result<(), String> {
         let sizes = [
-            ("head_bytes_max", self.head_bytes_max, 128, HEAD_BYTES_CEILING),
-            ("target_bytes_max", self.target_bytes_max, 1, self.head_bytes_max),
+            (
+                "head_bytes_max",
+                self.head_bytes_max,
+                128,
+                HEAD_BYTES_CEILING,
+            ),
+            (
+                "target_bytes_max",
+                self.target_bytes_max,
+                1,
+                self.head_bytes_max,
+            ),
             ("headers_max", self.headers_max, 1, HEADERS_CEILING),
             ("body_bytes_max", self.body_bytes_max, 0, usize::MAX / 4),
             ("connections_max", self.connections_max, 1, 10_000_000),
@@ -136,11 +146,16 @@ impl Limits {
         const YEAR_MILLIS: u64 = 365 * 24 * 3600 * 1000;
         for (name, value) in times {
             if !(1..=YEAR_MILLIS).contains(&value) {
-                return Err(format!("{name} is {value}; it must be 1 to {YEAR_MILLIS} milliseconds"));
+                return Err(format!(
+                    "{name} is {value}; it must be 1 to {YEAR_MILLIS} milliseconds"
+                ));
             }
         }
         if self.backlog_max < 1 {
-            return Err(format!("backlog_max is {}; it must be at least 1", self.backlog_max));
+            return Err(format!(
+                "backlog_max is {}; it must be at least 1",
+                self.backlog_max
+            ));
         }
         Ok(())
     }
@@ -153,11 +168,27 @@ mod tests {
     #[test]
     fn the_defaults_are_in_range_and_a_bad_value_is_named() {
         Limits::default().check().unwrap();
-        let bad = Limits { headers_max: 1000, ..Limits::default() };
-        assert_eq!(bad.check().unwrap_err(), "headers_max is 1000; it must be 1 to 256");
-        let bad = Limits { idle_millis_max: 0, ..Limits::default() };
-        assert!(bad.check().unwrap_err().starts_with("idle_millis_max is 0;"));
-        let bad = Limits { target_bytes_max: 20_000, ..Limits::default() };
+        let bad = Limits {
+            headers_max: 1000,
+            ..Limits::default()
+        };
+        assert_eq!(
+            bad.check().unwrap_err(),
+            "headers_max is 1000; it must be 1 to 256"
+        );
+        let bad = Limits {
+            idle_millis_max: 0,
+            ..Limits::default()
+        };
+        assert!(
+            bad.check()
+                .unwrap_err()
+                .starts_with("idle_millis_max is 0;")
+        );
+        let bad = Limits {
+            target_bytes_max: 20_000,
+            ..Limits::default()
+        };
         assert!(bad.check().unwrap_err().contains("1 to 16384"));
     }
 }

@@ -26,7 +26,10 @@ pub fn raise_open_files(limits: &mut Limits, reserved: u64) -> Option<String> {
 /// Raises the soft limit to `wanted`, and the hard limit where that is permitted. Returns what is allowed then.
 #[allow(unsafe_code)] // the standard library has no call for resource limits
 fn raise_to(wanted: u64) -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: the pointer is to a live rlimit, which getrlimit fills and does not keep.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 {
         // Unknown; the accept loop copes with running out.
@@ -36,7 +39,10 @@ fn raise_to(wanted: u64) -> u64 {
         return limit.rlim_cur;
     }
     for hard in [limit.rlim_max.max(wanted), limit.rlim_max] {
-        let raised = libc::rlimit { rlim_cur: wanted.min(hard), rlim_max: hard };
+        let raised = libc::rlimit {
+            rlim_cur: wanted.min(hard),
+            rlim_max: hard,
+        };
         // SAFETY: the pointer is to a live rlimit, which setrlimit only reads.
         if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raised) } == 0 {
             return raised.rlim_cur;
@@ -51,13 +57,22 @@ mod tests {
 
     #[test]
     fn connections_are_lowered_to_what_the_system_allows() {
-        let mut limits = Limits { connections_max: 1, ..Limits::default() };
+        let mut limits = Limits {
+            connections_max: 1,
+            ..Limits::default()
+        };
         assert_eq!(raise_open_files(&mut limits, 0), None);
         assert_eq!(limits.connections_max, 1);
         // More than any system has.
-        let mut limits = Limits { connections_max: 1 << 40, ..Limits::default() };
+        let mut limits = Limits {
+            connections_max: 1 << 40,
+            ..Limits::default()
+        };
         let note = raise_open_files(&mut limits, 0).expect("that many cannot be allowed");
-        assert!(note.starts_with("connections_max lowered from 1099511627776 to "), "{note}");
+        assert!(
+            note.starts_with("connections_max lowered from 1099511627776 to "),
+            "{note}"
+        );
         assert!(limits.connections_max < 1 << 40 && limits.connections_max > 0);
     }
 }

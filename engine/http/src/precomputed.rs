@@ -31,25 +31,45 @@ impl Precomputed {
         // A date that no clock gives marks the place; an own Date header leaves no mark.
         const MARK: &[u8; DATE_BYTES] = b"Mon, 00 Jan 0000 00:00:00 GMT";
         let has_own_date = response.has_header("date");
-        let exchange = Exchange { head_only: false, version_minor: 1, keep_alive: true };
+        let exchange = Exchange {
+            head_only: false,
+            version_minor: 1,
+            keep_alive: true,
+        };
         let mut bytes = Vec::new();
         let (rest, keep_alive) = encode_response(&mut bytes, response, exchange, MARK);
         let close = !keep_alive;
         if close {
             // The line is put in when it is sent, as for clients that ask for it.
-            let line = connection_line(Exchange { keep_alive: false, ..exchange });
-            let at = memchr::memmem::find(&bytes, b"\r\nConnection: close\r\n\r\n").expect("the encoder wrote it last") + 2;
+            let line = connection_line(Exchange {
+                keep_alive: false,
+                ..exchange
+            });
+            let at = memchr::memmem::find(&bytes, b"\r\nConnection: close\r\n\r\n")
+                .expect("the encoder wrote it last")
+                + 2;
             bytes.drain(at..at + line.len());
         }
-        let head_bytes = memchr::memmem::find(&bytes, b"\r\n\r\n").expect("a head ends in an empty line") + 4;
+        let head_bytes =
+            memchr::memmem::find(&bytes, b"\r\n\r\n").expect("a head ends in an empty line") + 4;
         match rest {
             Rest::Bytes(body) => bytes.extend_from_slice(&body),
             Rest::Shared(body) => bytes.extend_from_slice(&body),
             Rest::Nothing | Rest::Stream { .. } => {}
         }
         bytes.shrink_to_fit();
-        let date_at = if has_own_date { None } else { memchr::memmem::find(&bytes[..head_bytes], MARK) };
-        Ok(Arc::new(Precomputed { bytes, head_bytes, date_at, status, close }))
+        let date_at = if has_own_date {
+            None
+        } else {
+            memchr::memmem::find(&bytes[..head_bytes], MARK)
+        };
+        Ok(Arc::new(Precomputed {
+            bytes,
+            head_bytes,
+            date_at,
+            status,
+            close,
+        }))
     }
 
     /// The status code.
@@ -59,12 +79,21 @@ impl Precomputed {
 
     /// Appends the response to `out`. Returns whether the connection goes on after it.
     #[inline]
-    pub fn encode(&self, out: &mut Vec<u8>, mut exchange: Exchange, date: &[u8; DATE_BYTES]) -> bool {
+    pub fn encode(
+        &self,
+        out: &mut Vec<u8>,
+        mut exchange: Exchange,
+        date: &[u8; DATE_BYTES],
+    ) -> bool {
         exchange.keep_alive &= !self.close;
         let start = out.len();
         let line = connection_line(exchange);
         if line.is_empty() {
-            let len = if exchange.head_only { self.head_bytes } else { self.bytes.len() };
+            let len = if exchange.head_only {
+                self.head_bytes
+            } else {
+                self.bytes.len()
+            };
             out.extend_from_slice(&self.bytes[..len]);
         } else {
             out.extend_from_slice(&self.bytes[..self.head_bytes - 2]);
@@ -91,17 +120,28 @@ mod tests {
         let mut response = Response::new(200);
         response.content_type("application/json");
         response.header(b"X-A", b"b").unwrap();
-        response.body_mut().extend_from_slice(b"{\"version\":\"1\"}");
+        response
+            .body_mut()
+            .extend_from_slice(b"{\"version\":\"1\"}");
         response
     }
 
     /// Sent precomputed, a response is byte for byte what it is when it is sent directly.
     #[test]
     fn same_bytes_as_the_encoder() {
-        for (head_only, version_minor, keep_alive, close) in
-            [(false, 1, true, false), (true, 1, true, false), (false, 0, true, false), (false, 1, false, false), (true, 0, false, false), (false, 1, true, true)]
-        {
-            let exchange = Exchange { head_only, version_minor, keep_alive };
+        for (head_only, version_minor, keep_alive, close) in [
+            (false, 1, true, false),
+            (true, 1, true, false),
+            (false, 0, true, false),
+            (false, 1, false, false),
+            (true, 0, false, false),
+            (false, 1, true, true),
+        ] {
+            let exchange = Exchange {
+                head_only,
+                version_minor,
+                keep_alive,
+            };
             let make = || {
                 let mut response = version();
                 if close {
@@ -113,16 +153,29 @@ mod tests {
             let (_, goes_on) = encode_response(&mut direct, make(), exchange, DATE);
             let precomputed = Precomputed::new(make()).unwrap();
             assert_eq!(precomputed.encode(&mut copied, exchange, DATE), goes_on);
-            assert_eq!(String::from_utf8(copied).unwrap(), String::from_utf8(direct).unwrap());
+            assert_eq!(
+                String::from_utf8(copied).unwrap(),
+                String::from_utf8(direct).unwrap()
+            );
         }
     }
 
     #[test]
     fn an_own_date_stays() {
         let mut response = version();
-        response.header(b"Date", b"Tue, 01 Jan 2030 00:00:00 GMT").unwrap();
+        response
+            .header(b"Date", b"Tue, 01 Jan 2030 00:00:00 GMT")
+            .unwrap();
         let mut out = Vec::new();
-        Precomputed::new(response).unwrap().encode(&mut out, Exchange { head_only: false, version_minor: 1, keep_alive: true }, DATE);
+        Precomputed::new(response).unwrap().encode(
+            &mut out,
+            Exchange {
+                head_only: false,
+                version_minor: 1,
+                keep_alive: true,
+            },
+            DATE,
+        );
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("Date: Tue, 01 Jan 2030") && !text.contains("1994"));
     }

@@ -19,7 +19,10 @@ pub struct Request {
 
 impl Request {
     pub(crate) fn empty(peer: SocketAddr) -> Request {
-        Request { decoder: Decoder::new(), peer }
+        Request {
+            decoder: Decoder::new(),
+            peer,
+        }
     }
 
     pub(crate) fn set_peer(&mut self, peer: SocketAddr) {
@@ -47,7 +50,12 @@ impl Request {
                 Event::Request => return Ok(Rc::new(request)),
                 Event::Head => request.decoder.accept_body(limits.body_bytes_max)?,
                 Event::Fault(fault) => return Err(fault),
-                Event::Incomplete(_) => return Err(Fault { status: 400, reason: "incomplete request" }),
+                Event::Incomplete(_) => {
+                    return Err(Fault {
+                        status: 400,
+                        reason: "incomplete request",
+                    });
+                }
             }
         }
     }
@@ -61,7 +69,12 @@ impl Request {
     pub fn method_str(&self) -> &str {
         match self.method().name() {
             Some(name) => name,
-            None => text(self.decoder.head().method_text.of(self.decoder.head_bytes())),
+            None => text(
+                self.decoder
+                    .head()
+                    .method_text
+                    .of(self.decoder.head_bytes()),
+            ),
         }
     }
 
@@ -81,13 +94,19 @@ impl Request {
 
     /// What follows the first `?` of the target, still percent-encoded.
     pub fn query(&self) -> Option<&str> {
-        self.decoder.head().query.map(|query| text(query.of(self.decoder.head_bytes())))
+        self.decoder
+            .head()
+            .query
+            .map(|query| text(query.of(self.decoder.head_bytes())))
     }
 
     /// The authority that the client asked: of an absolute-form target, else of the Host field. `None` only
     /// for HTTP/1.0 requests.
     pub fn host(&self) -> Option<&str> {
-        self.decoder.head().authority.map(|authority| text(authority.of(self.decoder.head_bytes())))
+        self.decoder
+            .head()
+            .authority
+            .map(|authority| text(authority.of(self.decoder.head_bytes())))
     }
 
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
@@ -99,13 +118,20 @@ impl Request {
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         let bytes = self.decoder.head_bytes();
         let fields = &self.decoder.head().fields;
-        fields.iter().find(|field| field.name.of(bytes).eq_ignore_ascii_case(name.as_bytes())).map(|field| field.value.of(bytes))
+        fields
+            .iter()
+            .find(|field| field.name.of(bytes).eq_ignore_ascii_case(name.as_bytes()))
+            .map(|field| field.value.of(bytes))
     }
 
     /// All fields in order, names as sent. Trailers are not among them.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let bytes = self.decoder.head_bytes();
-        self.decoder.head().fields.iter().map(move |field| (text(field.name.of(bytes)), field.value.of(bytes)))
+        self.decoder
+            .head()
+            .fields
+            .iter()
+            .map(move |field| (text(field.name.of(bytes)), field.value.of(bytes)))
     }
 
     /// The body without its coding; empty where there is none.
@@ -120,13 +146,21 @@ impl Request {
 
     pub(crate) fn exchange(&self) -> Exchange {
         let head = self.decoder.head();
-        Exchange { head_only: head.method == Some(Method::Head), version_minor: head.version_minor, keep_alive: head.keep_alive }
+        Exchange {
+            head_only: head.method == Some(Method::Head),
+            version_minor: head.version_minor,
+            keep_alive: head.keep_alive,
+        }
     }
 }
 
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request").field("method", &self.method_str()).field("target", &self.target()).field("peer", &self.peer).finish_non_exhaustive()
+        f.debug_struct("Request")
+            .field("method", &self.method_str())
+            .field("target", &self.target())
+            .field("peer", &self.peer)
+            .finish_non_exhaustive()
     }
 }
 
@@ -146,15 +180,31 @@ mod tests {
             b"PURGE http://other:81/a%20b?x=1 HTTP/1.1\r\nHost: h\r\nX-A:\t one \r\nx-a: two\r\nEmpty:\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
         )
         .unwrap();
-        assert_eq!((request.method(), request.method_str()), (Method::Other, "PURGE"));
-        assert_eq!((request.path(), request.query(), request.host()), ("/a%20b", Some("x=1"), Some("other:81")));
+        assert_eq!(
+            (request.method(), request.method_str()),
+            (Method::Other, "PURGE")
+        );
+        assert_eq!(
+            (request.path(), request.query(), request.host()),
+            ("/a%20b", Some("x=1"), Some("other:81"))
+        );
         assert_eq!(request.target(), "http://other:81/a%20b?x=1");
         assert_eq!(request.header("X-a"), Some(&b"one"[..]));
         assert_eq!(request.header("empty"), Some(&b""[..]));
         assert_eq!(request.header("none"), None);
         assert_eq!(request.headers().count(), 5);
         assert_eq!(request.body(), b"abc");
-        assert_eq!(Request::from_bytes(b"GET / HTTP/1.1\r\nHost: h\r\n").unwrap_err().status, 400);
-        assert_eq!(Request::from_bytes(b"GET http://h HTTP/1.0\r\n\r\n").unwrap().path(), "/");
+        assert_eq!(
+            Request::from_bytes(b"GET / HTTP/1.1\r\nHost: h\r\n")
+                .unwrap_err()
+                .status,
+            400
+        );
+        assert_eq!(
+            Request::from_bytes(b"GET http://h HTTP/1.0\r\n\r\n")
+                .unwrap()
+                .path(),
+            "/"
+        );
     }
 }

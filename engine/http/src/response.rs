@@ -67,7 +67,9 @@ impl fmt::Display for HeaderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             HeaderError::InvalidName => "invalid header name: it must be a token such as X-Name",
-            HeaderError::InvalidValue => "invalid header value: it contains a control byte such as CR, LF or NUL",
+            HeaderError::InvalidValue => {
+                "invalid header value: it contains a control byte such as CR, LF or NUL"
+            }
             HeaderError::InvalidLength => "invalid Content-Length: it must be a number of bytes",
         })
     }
@@ -132,12 +134,19 @@ impl Response {
             Special::None => {}
             Special::Ignored => return Ok(()),
             Special::ContentLength => {
-                let text = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-                self.declared_length = Some(text.and_then(|text| text.parse().ok()).ok_or(HeaderError::InvalidLength)?);
+                let text = std::str::from_utf8(value)
+                    .ok()
+                    .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+                self.declared_length = Some(
+                    text.and_then(|text| text.parse().ok())
+                        .ok_or(HeaderError::InvalidLength)?,
+                );
                 return Ok(());
             }
             Special::Connection => {
-                self.close |= value.split(|&byte| byte == b',').any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"));
+                self.close |= value
+                    .split(|&byte| byte == b',')
+                    .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"));
                 return Ok(());
             }
             Special::ContentType => self.has_content_type = true,
@@ -172,12 +181,15 @@ impl Response {
 
     /// Whether a header of this name was added. The engine's own and the default content type do not count.
     pub fn has_header(&self, name: &str) -> bool {
-        self.headers().any(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes()))
+        self.headers()
+            .any(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes()))
     }
 
     /// The first header of this name.
     pub fn get_header(&self, name: &str) -> Option<&[u8]> {
-        self.headers().find(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
+        self.headers()
+            .find(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes()))
+            .map(|(_, value)| value)
     }
 
     /// The headers that were added, in their order.
@@ -195,7 +207,9 @@ impl Response {
         }
         let mut kept = Vec::with_capacity(self.fields.len());
         for line in lines(&self.fields) {
-            let is_it = line.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+            let is_it = line
+                .get(..name.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
                 && line.get(name.len()) == Some(&b':');
             if !is_it {
                 kept.extend_from_slice(line);
@@ -268,13 +282,20 @@ impl Response {
 
 impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Response").field("status", &self.status).field("fields", &String::from_utf8_lossy(&self.fields)).finish_non_exhaustive()
+        f.debug_struct("Response")
+            .field("status", &self.status)
+            .field("fields", &String::from_utf8_lossy(&self.fields))
+            .finish_non_exhaustive()
     }
 }
 
 /// A status that can end an exchange; 1xx is interim and only the engine sends it.
 fn final_status(status: u16) -> u16 {
-    if (200..=999).contains(&status) { status } else { 500 }
+    if (200..=999).contains(&status) {
+        status
+    } else {
+        500
+    }
 }
 
 /// The lines of a field block, each with its CRLF.
@@ -319,13 +340,22 @@ mod tests {
         let mut response = Response::new(200);
         for bad in [&b"a\r\nX: y"[..], b"a\0", b"a\n", b"\x1b[31m", b"\x7f"] {
             assert_eq!(response.header(b"X-A", bad), Err(HeaderError::InvalidValue));
-            assert_eq!(response.set_header(b"X-A", bad), Err(HeaderError::InvalidValue));
+            assert_eq!(
+                response.set_header(b"X-A", bad),
+                Err(HeaderError::InvalidValue)
+            );
         }
         for bad in [&b""[..], b"a b", b"a:", b"a\r\n", "é".as_bytes()] {
             assert_eq!(response.header(bad, b"x"), Err(HeaderError::InvalidName));
-            assert_eq!(response.set_header(bad, b"x"), Err(HeaderError::InvalidName));
+            assert_eq!(
+                response.set_header(bad, b"x"),
+                Err(HeaderError::InvalidName)
+            );
         }
-        assert_eq!(response.header(b"Content-Length", b"5 "), Err(HeaderError::InvalidLength));
+        assert_eq!(
+            response.header(b"Content-Length", b"5 "),
+            Err(HeaderError::InvalidLength)
+        );
         assert_eq!(response.headers().count(), 0);
     }
 
@@ -337,7 +367,10 @@ mod tests {
         response.header(b"X-AB", b"").unwrap();
         assert_eq!(response.get_header("X-a"), Some(&b"1"[..]));
         response.set_header(b"X-A", b"3").unwrap();
-        assert_eq!(response.headers().collect::<Vec<_>>(), [(&b"X-AB"[..], &b""[..]), (b"X-A", b"3")]);
+        assert_eq!(
+            response.headers().collect::<Vec<_>>(),
+            [(&b"X-AB"[..], &b""[..]), (b"X-A", b"3")]
+        );
         response.remove_header("x-ab");
         assert!(!response.has_header("X-AB") && response.has_header("x-a"));
     }
@@ -346,10 +379,19 @@ mod tests {
     fn the_engines_own_fields_are_not_added() {
         let mut response = Response::new(99);
         assert_eq!(response.status(), 500);
-        for name in ["Transfer-Encoding", "keep-alive", "Upgrade", "TE", "Trailer", "Proxy-Connection"] {
+        for name in [
+            "Transfer-Encoding",
+            "keep-alive",
+            "Upgrade",
+            "TE",
+            "Trailer",
+            "Proxy-Connection",
+        ] {
             response.header(name.as_bytes(), b"x").unwrap();
         }
-        response.header(b"Connection", b"keep-alive, Close").unwrap();
+        response
+            .header(b"Connection", b"keep-alive, Close")
+            .unwrap();
         response.header(b"Content-Length", b"5").unwrap();
         assert_eq!(response.headers().count(), 0);
         let (parts, _) = response.into_parts();

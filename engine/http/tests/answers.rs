@@ -11,7 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use common::*;
-use sampan_http::{Answer, Body, BodyError, BodyStream, Handler, HandlerSlot, Limits, Request, Response, Seal, Ticket};
+use sampan_http::{
+    Answer, Body, BodyError, BodyStream, Handler, HandlerSlot, Limits, Request, Response, Seal,
+    Ticket,
+};
 
 /// A native handler as a data layer would be one: `/hold` is held until `/release`, `/fail` or `/forget`
 /// decides about everything held, which comes in over another connection.
@@ -60,17 +63,39 @@ impl Handler for Group {
 #[test]
 fn held_answers_keep_everything_behind_them_back() {
     let server = Server::start(Limits::default(), || Rc::new(Group::default()));
-    for (decision, status_line) in [("/release", "HTTP/1.1 200"), ("/fail", "HTTP/1.1 500"), ("/forget", "HTTP/1.1 500")] {
+    for (decision, status_line) in [
+        ("/release", "HTTP/1.1 200"),
+        ("/fail", "HTTP/1.1 500"),
+        ("/forget", "HTTP/1.1 500"),
+    ] {
         let mut held = server.connect();
         let mut other = server.connect();
         let before = server.handle.requests();
-        held.write_all(&[get("/before"), get("/hold"), get("/behind"), get("/later"), get("/decided")].concat()).unwrap();
+        held.write_all(
+            &[
+                get("/before"),
+                get("/hold"),
+                get("/behind"),
+                get("/later"),
+                get("/decided"),
+            ]
+            .concat(),
+        )
+        .unwrap();
         assert_eq!(read_response(&mut held).1, "/before");
-        wait_until("handling", Duration::from_secs(5), || server.handle.requests() - before >= 5);
-        held.set_read_timeout(Some(Duration::from_millis(60))).unwrap();
+        wait_until("handling", Duration::from_secs(5), || {
+            server.handle.requests() - before >= 5
+        });
+        held.set_read_timeout(Some(Duration::from_millis(60)))
+            .unwrap();
         let early = std::io::Read::read(&mut held, &mut [0u8; 1]).unwrap_err();
-        assert_eq!(early.kind(), std::io::ErrorKind::WouldBlock, "something was sent before the decision");
-        held.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        assert_eq!(
+            early.kind(),
+            std::io::ErrorKind::WouldBlock,
+            "something was sent before the decision"
+        );
+        held.set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
         other.write_all(&get(decision)).unwrap();
         assert_eq!(read_response(&mut other).1, decision);
         let (head, body) = read_response(&mut held);
@@ -84,13 +109,33 @@ fn held_answers_keep_everything_behind_them_back() {
 
 #[test]
 fn held_answers_of_many_connections_and_of_futures() {
-    let server = Server::start(Limits { held_max: 4, ..Limits::default() }, || Rc::new(Group::default()));
+    let server = Server::start(
+        Limits {
+            held_max: 4,
+            ..Limits::default()
+        },
+        || Rc::new(Group::default()),
+    );
     let mut clients: Vec<_> = (0..20).map(|_| server.connect()).collect();
     for client in &mut clients {
         // More than may be kept on one connection: the rest wait unhandled and come later.
-        client.write_all(&[get("/later-held"), get("/hold1"), get("/hold2"), get("/hold3"), get("/hold4"), get("/hold5")].concat()).unwrap();
+        client
+            .write_all(
+                &[
+                    get("/later-held"),
+                    get("/hold1"),
+                    get("/hold2"),
+                    get("/hold3"),
+                    get("/hold4"),
+                    get("/hold5"),
+                ]
+                .concat(),
+            )
+            .unwrap();
     }
-    wait_until("handling", Duration::from_secs(5), || server.handle.requests() >= 80);
+    wait_until("handling", Duration::from_secs(5), || {
+        server.handle.requests() >= 80
+    });
     let mut other = server.connect();
     std::thread::sleep(Duration::from_millis(30));
     assert_eq!(server.handle.requests(), 80, "held_max is kept");
@@ -100,7 +145,14 @@ fn held_answers_of_many_connections_and_of_futures() {
         std::thread::sleep(Duration::from_millis(30));
     }
     for client in &mut clients {
-        for body in ["/later-held", "/hold1", "/hold2", "/hold3", "/hold4", "/hold5"] {
+        for body in [
+            "/later-held",
+            "/hold1",
+            "/hold2",
+            "/hold3",
+            "/hold4",
+            "/hold5",
+        ] {
             assert_eq!(read_response(client).1, body);
         }
     }
@@ -108,12 +160,25 @@ fn held_answers_of_many_connections_and_of_futures() {
 
 #[test]
 fn a_ticket_that_nobody_decides_becomes_504() {
-    let server = Server::start(Limits { handler_millis_max: 150, ..Limits::default() }, || Rc::new(Group::default()));
+    let server = Server::start(
+        Limits {
+            handler_millis_max: 150,
+            ..Limits::default()
+        },
+        || Rc::new(Group::default()),
+    );
     let mut socket = server.connect();
-    socket.write_all(&[get("/hold"), get("/behind")].concat()).unwrap();
+    socket
+        .write_all(&[get("/hold"), get("/behind")].concat())
+        .unwrap();
     let start = Instant::now();
     assert!(read_response(&mut socket).0.starts_with("HTTP/1.1 504 "));
-    assert!(start.elapsed() > Duration::from_millis(130) && start.elapsed() < Duration::from_millis(800), "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() > Duration::from_millis(130)
+            && start.elapsed() < Duration::from_millis(800),
+        "{:?}",
+        start.elapsed()
+    );
     assert_eq!(read_response(&mut socket).1, "/behind");
 }
 
@@ -123,7 +188,11 @@ fn late_answers_come_in_order_and_keep_their_request() {
         Rc::new(Function(|request: &Rc<Request>| {
             let request = request.clone();
             Answer::Later(Box::pin(async move {
-                let millis = request.path().strip_prefix("/").and_then(|path| path.parse().ok()).unwrap_or(1);
+                let millis = request
+                    .path()
+                    .strip_prefix("/")
+                    .and_then(|path| path.parse().ok())
+                    .unwrap_or(1);
                 tokio::time::sleep(Duration::from_millis(millis)).await;
                 Answer::Now(with_body(request.body()))
             }))
@@ -132,7 +201,13 @@ fn late_answers_come_in_order_and_keep_their_request() {
     let mut socket = server.connect();
     let mut batch = Vec::new();
     for (millis, body) in [(30, "first"), (1, "second"), (10, "third")] {
-        batch.extend_from_slice(format!("POST /{millis} HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+        batch.extend_from_slice(
+            format!(
+                "POST /{millis} HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            )
+            .as_bytes(),
+        );
     }
     socket.write_all(&batch).unwrap();
     for body in ["first", "second", "third"] {
@@ -144,22 +219,34 @@ fn late_answers_come_in_order_and_keep_their_request() {
 fn a_handler_that_never_answers_is_dropped_with_504() {
     let dropped = Arc::new(AtomicUsize::new(0));
     let counter = dropped.clone();
-    let server = Server::start(Limits { handler_millis_max: 150, ..Limits::default() }, move || {
-        Rc::new(Function(move |request: &Rc<Request>| {
-            if request.path() != "/never" {
-                return Answer::Now(with_body("fine"));
-            }
-            let guard = CountDrop(counter.clone());
-            Answer::Later(Box::pin(async move {
-                let _guard = guard;
-                pending().await
+    let server = Server::start(
+        Limits {
+            handler_millis_max: 150,
+            ..Limits::default()
+        },
+        move || {
+            Rc::new(Function(move |request: &Rc<Request>| {
+                if request.path() != "/never" {
+                    return Answer::Now(with_body("fine"));
+                }
+                let guard = CountDrop(counter.clone());
+                Answer::Later(Box::pin(async move {
+                    let _guard = guard;
+                    pending().await
+                }))
             }))
-        }))
-    });
+        },
+    );
     let mut socket = server.connect();
-    socket.write_all(&[get("/never"), get("/fine")].concat()).unwrap();
+    socket
+        .write_all(&[get("/never"), get("/fine")].concat())
+        .unwrap();
     let (head, body) = read_response(&mut socket);
-    assert!(head.starts_with("HTTP/1.1 504 Gateway Timeout\r\n") && body == "{\"error\":\"Gateway Timeout\"}", "{head}{body}");
+    assert!(
+        head.starts_with("HTTP/1.1 504 Gateway Timeout\r\n")
+            && body == "{\"error\":\"Gateway Timeout\"}",
+        "{head}{body}"
+    );
     assert_eq!(read_response(&mut socket).1, "fine");
     assert_eq!(dropped.load(SeqCst), 1);
 }
@@ -176,7 +263,10 @@ impl Drop for CountDrop {
 struct PanickingStream;
 
 impl BodyStream for PanickingStream {
-    fn poll_chunk(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Option<Result<Vec<u8>, BodyError>>> {
+    fn poll_chunk(
+        &mut self,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<Vec<u8>, BodyError>>> {
         panic!("in a stream")
     }
 }
@@ -196,7 +286,18 @@ fn panics_are_answered_and_the_worker_lives() {
         }))
     });
     let mut socket = server.connect();
-    socket.write_all(&[get("/now"), get("/fine"), get("/later"), get("/fine"), get("/stream")].concat()).unwrap();
+    socket
+        .write_all(
+            &[
+                get("/now"),
+                get("/fine"),
+                get("/later"),
+                get("/fine"),
+                get("/stream"),
+            ]
+            .concat(),
+        )
+        .unwrap();
     for _ in 0..2 {
         assert!(read_response(&mut socket).0.starts_with("HTTP/1.1 500 "));
         assert_eq!(read_response(&mut socket).1, "fine");
@@ -212,7 +313,12 @@ fn a_handler_can_be_replaced_while_it_serves() {
     let (handle, worker) = sampan_http::worker(limits.clone());
     let acceptor = sampan_http::Acceptor::bind("127.0.0.1:0".parse().unwrap(), &limits).unwrap();
     let address = acceptor.local_addr().unwrap();
-    let accepting = acceptor.start(sampan_http::Workers::new(vec![handle.clone()], &limits), |_| {}).unwrap();
+    let accepting = acceptor
+        .start(
+            sampan_http::Workers::new(vec![handle.clone()], &limits),
+            |_| {},
+        )
+        .unwrap();
     let thread = std::thread::spawn(move || {
         let slot_in_handler: Rc<RefCell<Option<HandlerSlot>>> = Rc::default();
         let inner = slot_in_handler.clone();
@@ -223,13 +329,17 @@ fn a_handler_can_be_replaced_while_it_serves() {
             }
             let path = request.path().to_owned();
             Answer::Later(Box::pin(async move {
-                tokio::time::sleep(Duration::from_millis(if path == "/slow" { 100 } else { 0 })).await;
+                tokio::time::sleep(Duration::from_millis(if path == "/slow" { 100 } else { 0 }))
+                    .await;
                 Answer::Now(with_body("old"))
             }))
         });
         let slot = HandlerSlot::new(Rc::new(old));
         *slot_in_handler.borrow_mut() = Some(slot.clone());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         tokio::task::LocalSet::new().block_on(&runtime, worker.run(slot));
         slot_in_handler.take();
     });
@@ -242,7 +352,11 @@ fn a_handler_can_be_replaced_while_it_serves() {
     assert_eq!(read_response(&mut ask("/")).1, "old");
     assert_eq!(read_response(&mut ask("/reload")).1, "old");
     assert_eq!(read_response(&mut ask("/")).1, "new");
-    assert_eq!(read_response(&mut slow).1, "old", "requests in flight end on the old handler");
+    assert_eq!(
+        read_response(&mut slow).1,
+        "old",
+        "requests in flight end on the old handler"
+    );
     drop(slow);
     accepting.stop();
     handle.shutdown();

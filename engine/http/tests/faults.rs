@@ -40,18 +40,43 @@ fn limits() -> Limits {
 fn faults() -> Vec<(Vec<u8>, u16)> {
     let chunked = |body: &str| post(&format!("Transfer-Encoding: chunked\r\n\r\n{body}"));
     let length = |value: &str| post(&format!("Content-Length: {value}\r\n\r\nhello"));
-    let coding = |value: &str| post(&format!("Transfer-Encoding: {value}\r\n\r\n5\r\nhello\r\n0\r\n\r\n"));
+    let coding = |value: &str| {
+        post(&format!(
+            "Transfer-Encoding: {value}\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+        ))
+    };
     let mut faults = vec![
         // Length and coding.
-        (post("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400),
-        (post("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"), 400),
-        (post("Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"), 400),
-        (post("Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello"), 400),
+        (
+            post("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+            400,
+        ),
+        (
+            post("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"),
+            400,
+        ),
+        (
+            post("Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"),
+            400,
+        ),
+        (
+            post("Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello"),
+            400,
+        ),
         (length("99999999999999999999999"), 413),
         (length("33"), 413),
-        (raw(b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400),
-        (post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400),
-        (post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n"), 400),
+        (
+            raw(b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+            400,
+        ),
+        (
+            post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+            400,
+        ),
+        (
+            post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n"),
+            400,
+        ),
         // Line ends.
         (raw(b"GET / HTTP/1.1\nHost: h\r\n\r\n"), 400),
         (raw(b"GET / HTTP/1.1\r\nHost: h\n\r\n"), 400),
@@ -114,27 +139,63 @@ fn faults() -> Vec<(Vec<u8>, u16)> {
         (raw(b"GET / HTTP/1.1\r\nHost: h:x\r\n\r\n"), 400),
         (raw(b"GET http://h/ HTTP/1.1\r\n\r\n"), 400),
         // Sizes.
-        (format!("GET /{} HTTP/1.1\r\nHost: h\r\n\r\n", "a".repeat(64)).into_bytes(), 414),
+        (
+            format!("GET /{} HTTP/1.1\r\nHost: h\r\n\r\n", "a".repeat(64)).into_bytes(),
+            414,
+        ),
         (format!("GET /{}", "a".repeat(200)).into_bytes(), 414),
         (with_field(&format!("X: {}", "a".repeat(250))), 431),
         (with_field(&["X: y"; 8].join("\r\n")), 431),
         // Expectations.
         (post("Expect: the-best\r\nContent-Length: 5\r\n\r\n"), 417),
-        (post("Expect: 100-continue\r\nContent-Length: 33\r\n\r\n"), 413),
+        (
+            post("Expect: 100-continue\r\nContent-Length: 33\r\n\r\n"),
+            413,
+        ),
     ];
-    for value in ["+5", "-5", "5,5", "5, 5", "0x5", "", " ", "5 5", "5;", "five", "\x0b5"] {
+    for value in [
+        "+5", "-5", "5,5", "5, 5", "0x5", "", " ", "5 5", "5;", "five", "\x0b5",
+    ] {
         faults.push((length(value), 400));
     }
-    for value in ["", "gzip", "identity", "chunked, chunked", "chunked, gzip", "chunked;q=1", ",chunked", "chunked,", "chunked\x0b", "xchunked\0"] {
+    for value in [
+        "",
+        "gzip",
+        "identity",
+        "chunked, chunked",
+        "chunked, gzip",
+        "chunked;q=1",
+        ",chunked",
+        "chunked,",
+        "chunked\x0b",
+        "xchunked\0",
+    ] {
         faults.push((coding(value), 400));
     }
     for value in ["foo", "foo, chunked", "gzip, chunked", "xchunked"] {
         faults.push((coding(value), 501));
     }
     for body in [
-        "\r\nhello\r\n", "g\r\n", "+5\r\nhello\r\n", "0x5\r\nhello\r\n", " 5\r\nhello\r\n", "5 \r\nhello\r\n", "5\nhello\r\n", "5\r\nhello\n",
-        "5\r\nhello", "5\r\nhelloo\r\n", "-1\r\n", "11111111111111111\r\n", "5;\0\r\nhello\r\n", "5;a\nhello\r\n", "0\r\nX: y\n\r\n", "0\r\n X: y\r\n\r\n",
-        "0\r\nX : y\r\n\r\n", "0\r\nX\r\n\r\n", "0\r\n\n", "5;12345678901234567\r\nhello\r\n",
+        "\r\nhello\r\n",
+        "g\r\n",
+        "+5\r\nhello\r\n",
+        "0x5\r\nhello\r\n",
+        " 5\r\nhello\r\n",
+        "5 \r\nhello\r\n",
+        "5\nhello\r\n",
+        "5\r\nhello\n",
+        "5\r\nhello",
+        "5\r\nhelloo\r\n",
+        "-1\r\n",
+        "11111111111111111\r\n",
+        "5;\0\r\nhello\r\n",
+        "5;a\nhello\r\n",
+        "0\r\nX: y\n\r\n",
+        "0\r\n X: y\r\n\r\n",
+        "0\r\nX : y\r\n\r\n",
+        "0\r\nX\r\n\r\n",
+        "0\r\n\n",
+        "5;12345678901234567\r\nhello\r\n",
     ] {
         // What ends in the middle needs one wrong byte to be a fault.
         faults.push((chunked(&format!("{body}\x01")), 400));
@@ -170,13 +231,20 @@ fn codec_status(pieces: &[&[u8]]) -> Option<u16> {
 #[test]
 fn the_codec_refuses_each_however_it_is_split() {
     for (bytes, status) in faults() {
-        if std::env::var("DEBUGF").is_ok() { if codec_status(&[&bytes]) != Some(status) { println!("DIFF {:?} want {status} got {:?}", String::from_utf8_lossy(&bytes), codec_status(&[&bytes])); } continue; }
         let shown = String::from_utf8_lossy(&bytes).into_owned();
         assert_eq!(codec_status(&[&bytes]), Some(status), "{shown:?}");
-        assert_eq!(codec_status(&bytes.chunks(1).collect::<Vec<_>>()), Some(status), "byte by byte: {shown:?}");
+        assert_eq!(
+            codec_status(&bytes.chunks(1).collect::<Vec<_>>()),
+            Some(status),
+            "byte by byte: {shown:?}"
+        );
         for at in 1..bytes.len() {
             let (first, second) = bytes.split_at(at);
-            assert_eq!(codec_status(&[first, second]), Some(status), "split at {at}: {shown:?}");
+            assert_eq!(
+                codec_status(&[first, second]),
+                Some(status),
+                "split at {at}: {shown:?}"
+            );
         }
     }
 }
@@ -200,7 +268,11 @@ fn the_server_refuses_each_however_it_is_split() {
         }
     });
     assert_eq!(calls.load(SeqCst), 0, "the handler was called");
-    assert!(server.exchange(b"GET /fine HTTP/1.0\r\n\r\n").ends_with("GET /fine "));
+    assert!(
+        server
+            .exchange(b"GET /fine HTTP/1.0\r\n\r\n")
+            .ends_with("GET /fine ")
+    );
 }
 
 fn refused(server: &Server, bytes: &[u8], at: usize, expected: u16) {
@@ -215,8 +287,15 @@ fn refused(server: &Server, bytes: &[u8], at: usize, expected: u16) {
     let answer = read_to_end(&mut socket);
     let shown = String::from_utf8_lossy(bytes);
     assert_eq!(status(&answer), expected, "split at {at}: {shown:?}");
-    assert!(answer.contains("\r\nConnection: close\r\n") && answer.contains("{\"error\":\""), "{answer}");
-    assert_eq!(answer.matches("HTTP/1.1").count(), 1, "one answer: {answer}");
+    assert!(
+        answer.contains("\r\nConnection: close\r\n") && answer.contains("{\"error\":\""),
+        "{answer}"
+    );
+    assert_eq!(
+        answer.matches("HTTP/1.1").count(),
+        1,
+        "one answer: {answer}"
+    );
 }
 
 #[test]
@@ -245,8 +324,13 @@ fn what_is_right_is_not_refused() {
 fn faults_behind_good_requests_leave_their_answers_alone() {
     let calls = Arc::new(AtomicUsize::new(0));
     let server = Server::start(limits(), echo(&calls));
-    let answer = server.exchange(&[get("/1"), get("/2"), with_field("bad field"), get("/3")].concat());
-    let (one, two, bad) = (answer.find("GET /1 "), answer.find("GET /2 "), answer.find("HTTP/1.1 400 "));
+    let answer =
+        server.exchange(&[get("/1"), get("/2"), with_field("bad field"), get("/3")].concat());
+    let (one, two, bad) = (
+        answer.find("GET /1 "),
+        answer.find("GET /2 "),
+        answer.find("HTTP/1.1 400 "),
+    );
     assert!(one.is_some() && one < two && two < bad, "{answer}");
     assert!(!answer.contains("/3"), "{answer}");
     assert_eq!(calls.load(SeqCst), 2);
@@ -256,18 +340,28 @@ fn faults_behind_good_requests_leave_their_answers_alone() {
 fn the_body_is_asked_for_when_it_is_about_to_be_read() {
     let server = Server::start(limits(), echo(&Arc::default()));
     let mut socket = server.connect();
-    socket.write_all(&post("Expect: 100-Continue\r\nContent-Length: 5\r\n\r\n")).unwrap();
+    socket
+        .write_all(&post("Expect: 100-Continue\r\nContent-Length: 5\r\n\r\n"))
+        .unwrap();
     let (interim, _) = read_response(&mut socket);
     assert_eq!(interim, "HTTP/1.1 100 Continue\r\n\r\n");
     socket.write_all(b"hello").unwrap();
     assert_eq!(read_response(&mut socket).1, "POST / hello");
     // A client that did not wait is not asked, and neither is one without a body.
-    socket.write_all(&post("Expect: 100-continue\r\nContent-Length: 5\r\n\r\nhello")).unwrap();
+    socket
+        .write_all(&post(
+            "Expect: 100-continue\r\nContent-Length: 5\r\n\r\nhello",
+        ))
+        .unwrap();
     assert_eq!(read_response(&mut socket).1, "POST / hello");
-    socket.write_all(&post("Expect: 100-continue\r\nContent-Length: 0\r\n\r\n")).unwrap();
+    socket
+        .write_all(&post("Expect: 100-continue\r\nContent-Length: 0\r\n\r\n"))
+        .unwrap();
     assert_eq!(read_response(&mut socket).1, "POST / ");
     // A body that is too large is refused instead; the client can read that although it sends on.
-    socket.write_all(&post("Expect: 100-continue\r\nContent-Length: 50\r\n\r\n")).unwrap();
+    socket
+        .write_all(&post("Expect: 100-continue\r\nContent-Length: 50\r\n\r\n"))
+        .unwrap();
     let _ = socket.write_all(&[b'x'; 50_000]);
     let refused = read_to_end(&mut socket);
     assert_eq!(status(&refused), 413);

@@ -1,6 +1,6 @@
 //! Exceptions become [`sampan_host::Error`]s with file, line and stack, and those become exceptions.
 
-use crate::sys::{Cx, Raw, Thrown, Val, is_nothing, is_object, is_string, number, tag};
+use crate::sys::{Cx, Fault, Raw, Thrown, Val, is_nothing, is_object, is_string, number, tag};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, Place};
 use std::ffi::{CStr, c_int};
@@ -31,6 +31,15 @@ pub(crate) fn throw(cx: Cx<'_>, error: &Error) {
         // SAFETY: the function takes the reference.
         unsafe { qjs::JS_Throw(cx.raw(), exception.into_raw()) };
     }
+}
+
+/// Throws a `RangeError`.
+pub(crate) fn throw_range(cx: Cx<'_>, text: &str) -> Fault {
+    if let Ok(text) = std::ffi::CString::new(text) {
+        // SAFETY: both texts are terminated, and the format takes one.
+        unsafe { qjs::JS_ThrowRangeError(cx.raw(), c"%s".as_ptr(), text.as_ptr()) };
+    }
+    Fault::Thrown
 }
 
 fn hidden(cx: Cx<'_>, object: Raw, name: &CStr, value: Val) -> Result<(), Thrown> {

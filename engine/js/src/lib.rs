@@ -12,6 +12,7 @@ mod body;
 mod call;
 mod declare;
 mod error;
+mod guard;
 mod hooks;
 mod isolate;
 mod json;

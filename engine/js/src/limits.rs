@@ -35,6 +35,9 @@ pub(crate) const ROUNDS_MAX: usize = 64;
 /// The largest array that built-ins without interrupt polls work on, in elements.
 pub(crate) const BUILTIN_LENGTH_MAX: i64 = 2_000_000;
 
+/// How much work a search for a text in a text may be: the length of one times that of the other, in characters.
+pub(crate) const SEARCH_STEPS_MAX: i64 = 2_000_000_000;
+
 /// How deeply values may nest on their way to and from capabilities.
 pub(crate) const VALUE_DEPTH_MAX: usize = 128;
 

@@ -2,7 +2,7 @@
 
 use crate::isolate::{Core, Tables};
 use crate::sys::{Cx, Fault, Thrown, UNDEFINED, Val, is_object};
-use crate::{bind, call, declare, error, hooks, modules, request, web};
+use crate::{bind, call, declare, error, guard, hooks, modules, request, web};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, HandlerId, Program, Setup};
 use std::ffi::CStr;
@@ -45,6 +45,7 @@ fn described(cx: Cx<'_>, fault: Fault) -> Error {
 fn furnish(core: &Rc<Core>) -> Result<(), Error> {
     let cx = core.cx();
     modules::install(cx);
+    guard::install(cx).map_err(|Thrown| modules::load_error(cx))?;
     hooks::install(cx).map_err(|Thrown| modules::load_error(cx))?;
     core.with_context(web::install).map_err(|_| modules::load_error(cx))?;
     let tables = tables(cx).map_err(|fault| described(cx, fault))?;

@@ -4,16 +4,12 @@
 //! from running, 70 if the server gave up on itself.
 
 use clap::{Parser, Subcommand};
-use sampan_app::{Config, Flags, Outcome};
+use sampan_app::{Config, Flags};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Faster than the system's under many small allocations, which is what requests are.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// `EX_SOFTWARE` of sysexits.h.
-const EXIT_GAVE_UP: u8 = 70;
 
 /// A web application server in one executable, for Lua and JavaScript.
 #[derive(Parser)]
@@ -45,16 +41,21 @@ struct RunArgs {
     config: Option<PathBuf>,
 }
 
-fn main() -> ExitCode {
+fn main() {
     let Command::Run(args) = Cli::parse().command;
-    let flags = Flags { path: args.path, listen: args.listen, workers: args.workers, config: args.config };
-    match Config::resolve(&flags).and_then(sampan_app::run) {
-        Ok(Outcome::Ended) => ExitCode::SUCCESS,
-        // Threads that cannot be stopped must not keep the process: no destructors, no joining.
-        Ok(Outcome::GaveUp) => std::process::exit(EXIT_GAVE_UP.into()),
+    let flags = Flags {
+        path: args.path,
+        listen: args.listen,
+        workers: args.workers,
+        config: args.config,
+    };
+    let status = match Config::resolve(&flags).and_then(sampan_app::run) {
+        Ok(outcome) => outcome.exit_status(),
         Err(message) => {
             eprintln!("sampan: {message}");
-            ExitCode::FAILURE
+            1
         }
-    }
+    };
+    // Not by returning: a thread that cannot be stopped must not keep the process.
+    std::process::exit(status.into());
 }

@@ -64,7 +64,7 @@ pub(super) fn svg(report: &Report) -> String {
         .map(|(name, value)| format!("{name}: {value}"))
         .collect();
     // Two lines, as they are too long for one: the machine, then the load.
-    let (machine, load) = conditions.split_at(conditions.len().min(3));
+    let (machine, load) = conditions.split_at(conditions.len().min(4));
     let notes = [machine, load].map(|part| escape(&part.join(" · ")));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \

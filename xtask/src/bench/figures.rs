@@ -28,7 +28,7 @@ const TAIL_RATIO_MAX: f64 = 3.0;
 const SECOND_WORKER_RATIO_MAX: f64 = 1.10;
 /// The share of the work that each of two workers may have, in percent.
 const WORKER_SHARE: (f64, f64) = (40.0, 60.0);
-/// What the names of our worker threads begin with.
+/// What the names of our worker threads begin with; a number follows.
 const WORKER_THREADS: &str = "sampan-w";
 
 /// A figure, what it should be, and whether it is.
@@ -248,18 +248,12 @@ impl Subject<'_> {
             let before = two.cpu();
             of_two.push(run(&two)?.cpu_micros);
             let after = two.cpu();
-            let spent: Vec<f64> = after
-                .names(WORKER_THREADS)
-                .iter()
-                .map(|name| after.threads_since(&before, name))
-                .collect();
-            if spent.len() != 2 {
+            let [(_, first), (_, second)] = after.threads_since(&before, is_worker)[..] else {
                 return Err(format!(
-                    "{} threads are called {WORKER_THREADS}*, not 2",
-                    spent.len()
+                    "the worker threads are not two called {WORKER_THREADS}0 and {WORKER_THREADS}1"
                 ));
-            }
-            shares.push(100.0 * spent[0] / (spent[0] + spent[1]));
+            };
+            shares.push(100.0 * first / (first + second));
         }
         let (one, two) = (
             Spread::of(of_one).ok_or("no rounds")?,
@@ -291,6 +285,24 @@ impl Subject<'_> {
     }
 }
 
+fn is_worker(thread: &str) -> bool {
+    let number = thread.strip_prefix(WORKER_THREADS);
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
 fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_threads_of_ours_are_not_workers() {
+        assert!(is_worker("sampan-w0") && is_worker("sampan-w12"));
+        assert!(!is_worker("sampan-watchdog") && !is_worker("sampan-w") && !is_worker("sampan"));
+    }
 }

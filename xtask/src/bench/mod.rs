@@ -67,6 +67,9 @@ pub(crate) struct Options {
     out: PathBuf,
 }
 
+/// A machine with a higher load average has other work, which bends every figure.
+const LOAD_AVERAGE_MAX: f64 = 0.5;
+
 fn peer_names() -> clap::builder::PossibleValuesParser {
     PEERS.iter().map(|peer| peer.id).collect::<Vec<_>>().into()
 }
@@ -85,6 +88,7 @@ pub(crate) fn hello(options: &Options) -> Result<bool, Error> {
             .into());
         }
     }
+    let busy = warn_if_busy();
     let root = project::root();
     let installer = Installer::new(&root, !options.no_install);
     let logs = installer.folder().join("logs");
@@ -140,7 +144,7 @@ pub(crate) fn hello(options: &Options) -> Result<bool, Error> {
             .for_each(|(what, why)| Skipped::note(&mut skipped, what, why));
     }
     let report = Report {
-        conditions: conditions(options, &placement),
+        conditions: conditions(options, &placement, busy),
         versions: installed
             .iter()
             .map(|(peer, installed)| (peer.title, installed.version.clone()))
@@ -184,7 +188,21 @@ fn install_all(
     installed
 }
 
-fn conditions(options: &Options, placement: &Placement) -> Vec<(&'static str, String)> {
+/// The machine's load average of the last minute, with a warning where it is not idle.
+fn warn_if_busy() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let average = text
+        .split(' ')
+        .next()
+        .and_then(|first| first.parse().ok())
+        .unwrap_or(0.0);
+    if average > LOAD_AVERAGE_MAX {
+        println!("warning: this machine is busy (load average {average}): its figures tell little");
+    }
+    average
+}
+
+fn conditions(options: &Options, placement: &Placement, busy: f64) -> Vec<(&'static str, String)> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let processors = read("/proc/cpuinfo");
     let model = processors
@@ -211,6 +229,7 @@ fn conditions(options: &Options, placement: &Placement) -> Vec<(&'static str, St
             "kernel",
             format!("Linux {}", read("/proc/sys/kernel/osrelease").trim()),
         ),
+        ("load average before", format!("{busy:.2}")),
         ("threads", format!("{threads}; {}", placement.describe())),
         (
             "load",

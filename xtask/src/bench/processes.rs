@@ -60,36 +60,36 @@ impl CpuTimes {
             .keys()
             .all(|id| self.threads.contains_key(id));
         if whole && !self.threads.is_empty() {
-            self.threads_since(earlier, "")
+            self.threads_since(earlier, |_| true)
+                .iter()
+                .map(|(_, micros)| micros)
+                .sum()
         } else {
             coarse
         }
     }
 
-    /// Microseconds spent since `earlier` by threads whose names begin with `prefix`.
-    pub(super) fn threads_since(&self, earlier: &Self, prefix: &str) -> f64 {
-        let spent = self
+    /// Microseconds spent since `earlier` by the threads whose names are chosen, each with its name, in its order.
+    pub(super) fn threads_since(
+        &self,
+        earlier: &Self,
+        chosen: impl Fn(&str) -> bool,
+    ) -> Vec<(&str, f64)> {
+        let threads = self
             .threads
             .iter()
-            .filter(|(_, thread)| thread.name.starts_with(prefix))
+            .filter(|(_, thread)| chosen(&thread.name));
+        let mut spent: Vec<(&str, f64)> = threads
             .map(|(id, thread)| {
                 let before = earlier.threads.get(id).map_or(0, |thread| thread.nanos);
-                thread.nanos.saturating_sub(before)
-            });
-        spent.sum::<u64>() as f64 / 1_000.0
-    }
-
-    /// The names of the threads that begin with `prefix`, each once.
-    pub(super) fn names(&self, prefix: &str) -> Vec<&str> {
-        let mut names: Vec<&str> = self
-            .threads
-            .values()
-            .map(|thread| thread.name.as_str())
-            .filter(|name| name.starts_with(prefix))
+                (
+                    thread.name.as_str(),
+                    thread.nanos.saturating_sub(before) as f64 / 1_000.0,
+                )
+            })
             .collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        spent.sort_by(|one, other| one.0.cmp(other.0));
+        spent
     }
 }
 
@@ -191,19 +191,23 @@ mod tests {
 
     #[test]
     fn time_of_a_thread_that_ended_is_not_lost() {
-        let thread = |nanos| Thread {
-            name: "w".to_owned(),
+        let thread = |name: &str, nanos| Thread {
+            name: name.to_owned(),
             nanos,
         };
         let before = CpuTimes {
-            threads: BTreeMap::from([(1, thread(1_000_000)), (2, thread(5_000_000))]),
+            threads: BTreeMap::from([(1, thread("w1", 1_000_000)), (2, thread("w2", 5_000_000))]),
             processes: BTreeMap::from([(1, 10)]),
         };
         let mut after = CpuTimes {
-            threads: BTreeMap::from([(1, thread(3_000_000)), (2, thread(5_500_000))]),
+            threads: BTreeMap::from([(1, thread("w1", 3_000_000)), (2, thread("w2", 5_500_000))]),
             processes: BTreeMap::from([(1, 14)]),
         };
         assert_eq!(after.micros_since(&before), 2_500.0);
+        assert_eq!(
+            after.threads_since(&before, |name| name == "w2"),
+            [("w2", 500.0)]
+        );
         after.threads.remove(&2);
         assert_eq!(after.micros_since(&before), 40_000.0);
     }

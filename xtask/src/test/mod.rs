@@ -15,7 +15,7 @@ use crate::tally::Tally;
 use crate::{Error, project, tidy};
 use step::{Reading, Step};
 
-/// A run of the seeded generator on each fuzz target, after its corpus.
+/// How long the seeded generator runs after the corpus, unless told otherwise.
 const FUZZ_SECONDS: u32 = 10;
 
 /// What `cargo xtask test` takes.
@@ -24,7 +24,7 @@ pub(crate) struct Options {
     /// Leave out rustdoc and the fuzz targets
     #[arg(long)]
     quick: bool,
-    /// How long each fuzz target is fed mutated input, in seconds
+    /// How long the fuzz program feeds its targets mutated input, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = FUZZ_SECONDS)]
     fuzz_seconds: u32,
 }
@@ -64,7 +64,8 @@ fn report_tidy(root: &Path) -> Result<Tally, Error> {
 
 fn fmt(root: &Path) -> Step {
     let mut command = project::cargo(root);
-    command.args(["fmt", "--all", "--check"]);
+    // The names alone: `cargo fmt` mends them, nobody needs to read how.
+    command.args(["fmt", "--all", "--check", "--", "--files-with-diff"]);
     Step {
         name: "fmt",
         command,

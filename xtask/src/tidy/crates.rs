@@ -38,7 +38,7 @@ impl Part {
         })
     }
 
-    /// The arrows of the house, for code and tests alike.
+    /// The arrows of the house.
     fn allowed(self) -> &'static [Self] {
         match self {
             Self::Http | Self::Host => &[],
@@ -55,6 +55,11 @@ impl Part {
             Self::Fuzz => &[Self::Http, Self::Host, Self::Lua, Self::Js],
         }
     }
+}
+
+/// Arrows that tests may follow besides: an engine shows that it binds real capabilities.
+fn allowed_in_tests(from: Part, to: Part) -> bool {
+    matches!(from, Part::Lua | Part::Js) && to == Part::Capability
 }
 
 /// Libraries that one crate alone may depend on, so that everything else stays free of them.
@@ -80,6 +85,8 @@ struct Dependency {
     name: String,
     /// Its folder relative to the root, where it is one of ours.
     folder: Option<String>,
+    /// Whether only tests, examples and benchmarks see it.
+    is_dev: bool,
 }
 
 /// Every dependency between our crates follows an allowed arrow.
@@ -101,7 +108,9 @@ pub(super) fn arrows(tree: &Tree) -> Result<Vec<String>, Error> {
             let Some(target) = &dependency.folder else {
                 continue;
             };
-            let allowed = Part::of(target).is_some_and(|other| part.allowed().contains(&other));
+            let allowed = Part::of(target).is_some_and(|to| {
+                part.allowed().contains(&to) || (dependency.is_dev && allowed_in_tests(part, to))
+            });
             if !allowed && *target != krate.folder {
                 complaints.push(format!(
                     "{} must not depend on {target} ({})",
@@ -166,6 +175,7 @@ fn crates(tree: &Tree) -> Result<Vec<Crate>, Error> {
                 .iter()
                 .map(|dependency| Dependency {
                     name: dependency["name"].as_str().unwrap_or_default().to_owned(),
+                    is_dev: dependency["kind"] == "dev",
                     folder: dependency["path"]
                         .as_str()
                         .map(|path| relative(path).unwrap_or_else(|| path.to_owned())),
@@ -226,6 +236,24 @@ mod tests {
             "[dependencies]\nhttp = { path = \"../../engine/http\" }",
         );
         assert_eq!(found, ["faces/cli must not depend on engine/http (http)"]);
+    }
+
+    #[test]
+    fn only_the_tests_of_an_engine_see_capabilities() {
+        for (table, fault) in [("dev-dependencies", 0), ("dependencies", 1)] {
+            let lua = format!("[{table}]\ntime = {{ path = \"../../capabilities/time\" }}");
+            let (_scratch, tree) = tree(&[
+                (
+                    "Cargo.toml",
+                    "[workspace]\nresolver = \"3\"\nmembers = [\"engine/lua\", \"capabilities/time\"]",
+                ),
+                ("engine/lua/Cargo.toml", &manifest("lua", &lua)),
+                ("engine/lua/src/lib.rs", ""),
+                ("capabilities/time/Cargo.toml", &manifest("time", "")),
+                ("capabilities/time/src/lib.rs", ""),
+            ]);
+            assert_eq!(arrows(&tree).expect("readable").len(), fault, "{table}");
+        }
     }
 
     #[test]

@@ -51,7 +51,10 @@ impl ChunkDecoder {
     /// A decoder at the start of a body of at most `body_bytes_max` decoded bytes.
     pub fn new(body_bytes_max: usize) -> ChunkDecoder {
         ChunkDecoder {
-            step: Step::Size { digits: 0, value: 0 },
+            step: Step::Size {
+                digits: 0,
+                value: 0,
+            },
             body_bytes_max: body_bytes_max as u64,
             body_bytes: 0,
             ext_bytes: 0,
@@ -75,12 +78,18 @@ impl ChunkDecoder {
     ) -> Result<ChunkProgress, Fault> {
         while *read < filled {
             if let Step::Data { left } = self.step {
-                let len = usize::try_from(left).unwrap_or(usize::MAX).min(filled - *read);
+                let len = usize::try_from(left)
+                    .unwrap_or(usize::MAX)
+                    .min(filled - *read);
                 buf.copy_within(*read..*read + len, *write);
                 *read += len;
                 *write += len;
                 let left = left - len as u64;
-                self.step = if left == 0 { Step::DataCr } else { Step::Data { left } };
+                self.step = if left == 0 {
+                    Step::DataCr
+                } else {
+                    Step::Data { left }
+                };
                 continue;
             }
             let byte = buf[*read];
@@ -110,7 +119,11 @@ impl ChunkDecoder {
             }
             Step::SizeLf { value } => {
                 expect(byte, b'\n', "bad line end after chunk size")?;
-                if value == 0 { Step::TrailerStart } else { Step::Data { left: value } }
+                if value == 0 {
+                    Step::TrailerStart
+                } else {
+                    Step::Data { left: value }
+                }
             }
             Step::DataCr => {
                 expect(byte, b'\r', "bad line end after chunk")?;
@@ -118,14 +131,19 @@ impl ChunkDecoder {
             }
             Step::DataLf => {
                 expect(byte, b'\n', "bad line end after chunk")?;
-                Step::Size { digits: 0, value: 0 }
+                Step::Size {
+                    digits: 0,
+                    value: 0,
+                }
             }
             Step::Data { .. } => unreachable!("data is moved in blocks"),
             Step::EndLf => {
                 expect(byte, b'\n', "bad line end after trailers")?;
                 return Ok(None);
             }
-            Step::TrailerStart | Step::TrailerName | Step::TrailerValue | Step::TrailerLf => self.trailer(byte, limits)?,
+            Step::TrailerStart | Step::TrailerName | Step::TrailerValue | Step::TrailerLf => {
+                self.trailer(byte, limits)?
+            }
         };
         Ok(Some(next))
     }
@@ -142,14 +160,21 @@ impl ChunkDecoder {
                 if self.body_bytes > self.body_bytes_max {
                     return Err(Fault::new(413, "body too large"));
                 }
-                return Ok(if byte == b';' { Step::Extension { value } } else { Step::SizeLf { value } });
+                return Ok(if byte == b';' {
+                    Step::Extension { value }
+                } else {
+                    Step::SizeLf { value }
+                });
             }
             _ => return Err(Fault::bad("bad chunk size")),
         };
         if digits == SIZE_DIGITS_MAX {
             return Err(Fault::bad("chunk size too long"));
         }
-        Ok(Step::Size { digits: digits + 1, value: value << 4 | u64::from(digit) })
+        Ok(Step::Size {
+            digits: digits + 1,
+            value: value << 4 | u64::from(digit),
+        })
     }
 
     fn trailer(&mut self, byte: u8, limits: &Limits) -> Result<Step, Fault> {
@@ -177,7 +202,11 @@ impl ChunkDecoder {
 }
 
 fn expect(byte: u8, wanted: u8, reason: &'static str) -> Result<(), Fault> {
-    if byte == wanted { Ok(()) } else { Err(Fault::bad(reason)) }
+    if byte == wanted {
+        Ok(())
+    } else {
+        Err(Fault::bad(reason))
+    }
 }
 
 #[cfg(test)]
@@ -193,7 +222,9 @@ mod tests {
             filled = (filled + step).min(buf.len());
             match decoder.decode(&mut buf, &mut read, &mut write, filled, limits) {
                 Err(fault) => return Err(fault.status),
-                Ok(ChunkProgress::Done) => return Ok((buf[..write].to_vec(), buf[read..].to_vec())),
+                Ok(ChunkProgress::Done) => {
+                    return Ok((buf[..write].to_vec(), buf[read..].to_vec()));
+                }
                 Ok(ChunkProgress::More) if filled == buf.len() => return Err(0),
                 Ok(ChunkProgress::More) => {}
             }
@@ -203,7 +234,8 @@ mod tests {
     #[test]
     fn bodies_in_every_split() {
         let limits = Limits::default();
-        let input = b"5\r\nhello\r\n0A;a=b;c=\"d e\"\r\n, world..!\r\n000\r\nX-Sum: 1\r\nEmpty:\r\n\r\nGET";
+        let input =
+            b"5\r\nhello\r\n0A;a=b;c=\"d e\"\r\n, world..!\r\n000\r\nX-Sum: 1\r\nEmpty:\r\n\r\nGET";
         for step in 1..input.len() {
             let (body, rest) = decode(input, step, &limits).unwrap();
             assert_eq!(body, b"hello, world..!");
@@ -214,7 +246,13 @@ mod tests {
 
     #[test]
     fn faults_in_every_split() {
-        let limits = Limits { body_bytes_max: 100, chunk_ext_bytes_max: 8, trailer_bytes_max: 12, headers_max: 2, ..Limits::default() };
+        let limits = Limits {
+            body_bytes_max: 100,
+            chunk_ext_bytes_max: 8,
+            trailer_bytes_max: 12,
+            headers_max: 2,
+            ..Limits::default()
+        };
         let cases: [(&[u8], u16); 24] = [
             (b"\r\n", 400),
             (b"g\r\n", 400),
@@ -243,9 +281,18 @@ mod tests {
         ];
         for (input, status) in cases {
             for step in 1..=input.len() {
-                assert_eq!(decode(input, step, &limits), Err(status), "{:?} by {step}", String::from_utf8_lossy(input));
+                assert_eq!(
+                    decode(input, step, &limits),
+                    Err(status),
+                    "{:?} by {step}",
+                    String::from_utf8_lossy(input)
+                );
             }
         }
-        assert_eq!(decode(b"63\r\n", 4, &limits), Err(0), "exactly at the limit more is awaited");
+        assert_eq!(
+            decode(b"63\r\n", 4, &limits),
+            Err(0),
+            "exactly at the limit more is awaited"
+        );
     }
 }

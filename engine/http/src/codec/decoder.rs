@@ -54,7 +54,8 @@ enum State {
     Failed(Fault),
 }
 
-/// See the [module documentation](self).
+/// Reads requests: put bytes into [`space`](Decoder::space), [`commit`](Decoder::commit) them, ask for the
+/// [`next`](Decoder::next) event, and [`advance`](Decoder::advance) behind each request.
 #[derive(Debug)]
 pub struct Decoder {
     /// All of it is initialised; the first `filled` bytes have been received.
@@ -130,7 +131,9 @@ impl Decoder {
             let doubled = (self.buf.len() * 2).max(BUFFER_BYTES);
             let len = match self.state {
                 // Announced lengths are not believed at once: the buffer grows as bytes come, and ends exactly.
-                State::Sized { end } => end.min(doubled.max(BUFFER_KEPT_BYTES_MAX)).max(self.filled + 1),
+                State::Sized { end } => end
+                    .min(doubled.max(BUFFER_KEPT_BYTES_MAX))
+                    .max(self.filled + 1),
                 _ => doubled,
             };
             self.buf.resize(len, 0);
@@ -183,7 +186,11 @@ impl Decoder {
 
     fn next_head(&mut self, limits: &Limits) -> Result<Event, Fault> {
         let Some(end) = self.find_head_end(limits)? else {
-            let wait = if self.filled == self.start { Wait::Nothing } else { Wait::Head };
+            let wait = if self.filled == self.start {
+                Wait::Nothing
+            } else {
+                Wait::Head
+            };
             return Ok(Event::Incomplete(wait));
         };
         self.head.parse(&self.buf[self.start..end], limits)?;
@@ -249,7 +256,8 @@ impl Decoder {
 
     /// Whether a head that reaches to `end` (so far) is within its limits.
     fn check_size(&self, end: usize, limits: &Limits) -> Result<(), Fault> {
-        if self.lines == 0 && end - self.start > limits.target_bytes_max + REQUEST_LINE_SLACK_BYTES {
+        if self.lines == 0 && end - self.start > limits.target_bytes_max + REQUEST_LINE_SLACK_BYTES
+        {
             return Err(Fault::new(414, "request line too long"));
         }
         if end - self.start > limits.head_bytes_max {
@@ -267,7 +275,9 @@ impl Decoder {
         self.state = match self.head.body {
             BodyFraming::None => State::Whole,
             BodyFraming::Chunked => State::Chunked(ChunkDecoder::new(body_bytes_max)),
-            BodyFraming::Sized(bytes) if bytes <= body_bytes_max as u64 => State::Sized { end: self.head_end + bytes as usize },
+            BodyFraming::Sized(bytes) if bytes <= body_bytes_max as u64 => State::Sized {
+                end: self.head_end + bytes as usize,
+            },
             BodyFraming::Sized(_) => {
                 let fault = Fault::new(413, "body too large");
                 self.state = State::Failed(fault);
@@ -287,7 +297,13 @@ impl Decoder {
                 self.end = *end;
             }
             State::Chunked(chunks) => {
-                match chunks.decode(&mut self.buf, &mut self.end, &mut self.body_end, self.filled, limits)? {
+                match chunks.decode(
+                    &mut self.buf,
+                    &mut self.end,
+                    &mut self.body_end,
+                    self.filled,
+                    limits,
+                )? {
                     ChunkProgress::Done => {}
                     ChunkProgress::More => {
                         // Everything is decoded, so the gap behind the data can be received into again.

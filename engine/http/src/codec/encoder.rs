@@ -57,7 +57,12 @@ pub struct ResponseHead<'a> {
 impl ResponseHead<'_> {
     /// Appends the head. Without a date `fields` has one already. Returns where in `out` the date is.
     #[inline]
-    pub fn encode(&self, out: &mut Vec<u8>, exchange: Exchange, date: Option<&[u8; DATE_BYTES]>) -> usize {
+    pub fn encode(
+        &self,
+        out: &mut Vec<u8>,
+        exchange: Exchange,
+        date: Option<&[u8; DATE_BYTES]>,
+    ) -> usize {
         out.reserve(192 + self.fields.len());
         if self.status == 200 {
             out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
@@ -153,14 +158,21 @@ pub enum Rest {
 
 /// Appends a response: its head, and its body where that is small. Returns what follows, and whether the
 /// connection goes on after it: a handler may ask for its end, and a body without a length needs it.
-pub fn encode_response(out: &mut Vec<u8>, response: Response, mut exchange: Exchange, date: &[u8; DATE_BYTES]) -> (Rest, bool) {
+pub fn encode_response(
+    out: &mut Vec<u8>,
+    response: Response,
+    mut exchange: Exchange,
+    date: &[u8; DATE_BYTES],
+) -> (Rest, bool) {
     let (parts, body) = response.into_parts();
     // RFC 9110 sections 15.3.5 and 15.4.5: these never have a body, and 204 no length either.
     let bodiless = matches!(parts.status, 204 | 304);
     exchange.keep_alive &= !parts.close;
     let length = match &body {
         _ if bodiless => Length::Unsaid,
-        Body::Empty if exchange.head_only => parts.declared_length.map_or(Length::Bytes(0), Length::Bytes),
+        Body::Empty if exchange.head_only => parts
+            .declared_length
+            .map_or(Length::Bytes(0), Length::Bytes),
         Body::Stream(_) if exchange.head_only => Length::Unsaid,
         Body::Empty => Length::Bytes(0),
         Body::Bytes(bytes) => Length::Bytes(bytes.len() as u64),
@@ -178,7 +190,11 @@ pub fn encode_response(out: &mut Vec<u8>, response: Response, mut exchange: Exch
         content_type: if has_type { None } else { parts.content_type },
         length,
     };
-    head.encode(out, exchange, if parts.has_date { None } else { Some(date) });
+    head.encode(
+        out,
+        exchange,
+        if parts.has_date { None } else { Some(date) },
+    );
     let rest = match body {
         _ if bodiless || exchange.head_only => Rest::Nothing,
         Body::Empty => Rest::Nothing,
@@ -192,7 +208,10 @@ pub fn encode_response(out: &mut Vec<u8>, response: Response, mut exchange: Exch
         }
         Body::Bytes(bytes) => Rest::Bytes(bytes),
         Body::Shared(bytes) => Rest::Shared(bytes),
-        Body::Stream(stream) => Rest::Stream { stream, chunked: length == Length::Chunked },
+        Body::Stream(stream) => Rest::Stream {
+            stream,
+            chunked: length == Length::Chunked,
+        },
     };
     (rest, exchange.keep_alive)
 }
@@ -202,7 +221,11 @@ mod tests {
     use super::*;
 
     const DATE: &[u8; DATE_BYTES] = b"Sun, 06 Nov 1994 08:49:37 GMT";
-    const GET: Exchange = Exchange { head_only: false, version_minor: 1, keep_alive: true };
+    const GET: Exchange = Exchange {
+        head_only: false,
+        version_minor: 1,
+        keep_alive: true,
+    };
 
     fn encode(response: Response, exchange: Exchange) -> (String, bool) {
         let mut out = Vec::new();
@@ -223,18 +246,59 @@ mod tests {
     #[test]
     fn plain_answers() {
         let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
-        let head = format!("HTTP/1.1 200 OK\r\n{date}Content-Type: text/plain\r\nContent-Length: 5\r\n");
+        let head =
+            format!("HTTP/1.1 200 OK\r\n{date}Content-Type: text/plain\r\nContent-Length: 5\r\n");
         assert_eq!(encode(hello(), GET), (format!("{head}\r\nhello"), true));
-        assert_eq!(encode(hello(), Exchange { head_only: true, ..GET }), (format!("{head}\r\n"), true));
-        assert_eq!(encode(hello(), Exchange { keep_alive: false, ..GET }), (format!("{head}Connection: close\r\n\r\nhello"), false));
-        assert_eq!(encode(hello(), Exchange { version_minor: 0, ..GET }).0, format!("{head}Connection: keep-alive\r\n\r\nhello"));
+        assert_eq!(
+            encode(
+                hello(),
+                Exchange {
+                    head_only: true,
+                    ..GET
+                }
+            ),
+            (format!("{head}\r\n"), true)
+        );
+        assert_eq!(
+            encode(
+                hello(),
+                Exchange {
+                    keep_alive: false,
+                    ..GET
+                }
+            ),
+            (format!("{head}Connection: close\r\n\r\nhello"), false)
+        );
+        assert_eq!(
+            encode(
+                hello(),
+                Exchange {
+                    version_minor: 0,
+                    ..GET
+                }
+            )
+            .0,
+            format!("{head}Connection: keep-alive\r\n\r\nhello")
+        );
         let mut none = hello();
         none.set_status(204);
-        assert_eq!(encode(none, GET).0, format!("HTTP/1.1 204 No Content\r\n{date}\r\n"));
-        assert_eq!(encode(Response::new(299), GET).0, format!("HTTP/1.1 299 \r\n{date}Content-Length: 0\r\n\r\n"));
+        assert_eq!(
+            encode(none, GET).0,
+            format!("HTTP/1.1 204 No Content\r\n{date}\r\n")
+        );
+        assert_eq!(
+            encode(Response::new(299), GET).0,
+            format!("HTTP/1.1 299 \r\n{date}Content-Length: 0\r\n\r\n")
+        );
         let mut large = hello();
         large.set_body(Body::Bytes(vec![b'x'; COPIED_BYTES_MAX + 1]));
-        assert!(encode(large, GET).0.ends_with("Content-Length: 16385\r\n\r\n".to_owned().as_str()) == false);
+        let mut out = Vec::new();
+        let (rest, _) = encode_response(&mut out, large, GET, DATE);
+        assert!(
+            out.ends_with(b"Content-Length: 16385\r\n\r\n"),
+            "a large body is not copied"
+        );
+        assert!(matches!(rest, Rest::Bytes(bytes) if bytes.len() == COPIED_BYTES_MAX + 1));
     }
 
     #[test]

@@ -58,11 +58,20 @@ mod tests {
 
     #[test]
     fn classes() {
-        assert!(is_token(b"X-Custom_1") && !is_token(b"") && !is_token(b"a b") && !is_token(b"a:") && !is_token("é".as_bytes()));
+        assert!(
+            is_token(b"X-Custom_1")
+                && !is_token(b"")
+                && !is_token(b"a b")
+                && !is_token(b"a:")
+                && !is_token("é".as_bytes())
+        );
         assert!(is_field_value(b"a\tb \xff") && is_field_value(b""));
         for bad in [0u8, 1, b'\r', b'\n', 0x1b, 0x7f] {
             assert!(!is_field_value(&[b'a', bad]), "{bad}");
         }
-        assert_eq!(list(b" a ,b\t, ,c").collect::<Vec<_>>(), [&b"a"[..], b"b", b"", b"c"]);
+        assert_eq!(
+            list(b" a ,b\t, ,c").collect::<Vec<_>>(),
+            [&b"a"[..], b"b", b"", b"c"]
+        );
     }
 }

@@ -107,12 +107,23 @@ impl Codings {
             self.chunked_is_last = false;
             if coding.eq_ignore_ascii_case(b"chunked") {
                 self.chunked_is_last = true;
-            } else if [&b"gzip"[..], b"x-gzip", b"deflate", b"compress", b"x-compress", b"identity"]
-                .iter()
-                .any(|known| coding.eq_ignore_ascii_case(known))
+            } else if [
+                &b"gzip"[..],
+                b"x-gzip",
+                b"deflate",
+                b"compress",
+                b"x-compress",
+                b"identity",
+            ]
+            .iter()
+            .any(|known| coding.eq_ignore_ascii_case(known))
             {
                 self.unsupported = true;
-            } else if super::is_token(coding) && !coding.get(..7).is_some_and(|start| start.eq_ignore_ascii_case(b"chunked")) {
+            } else if super::is_token(coding)
+                && !coding
+                    .get(..7)
+                    .is_some_and(|start| start.eq_ignore_ascii_case(b"chunked"))
+            {
                 self.unknown = true;
             } else {
                 // Empty elements, parameters, and things like `chunked\x0b` that someone else may trim.
@@ -154,7 +165,9 @@ fn content_length(value: &[u8]) -> Result<u64, Fault> {
     }
     value
         .iter()
-        .try_fold(0u64, |sum, digit| sum.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
+        .try_fold(0u64, |sum, digit| {
+            sum.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+        })
         .ok_or(Fault::new(413, "Content-Length out of range"))
 }
 
@@ -165,7 +178,9 @@ mod tests {
     fn framing(minor: u8, fields: &[(&str, &str)]) -> Result<BodyFraming, u16> {
         let mut framing = Framing::default();
         for (name, value) in [("Host", "h")].iter().chain(fields) {
-            framing.field(name.as_bytes(), value.as_bytes()).map_err(|fault| fault.status)?;
+            framing
+                .field(name.as_bytes(), value.as_bytes())
+                .map_err(|fault| fault.status)?;
         }
         framing.finish(minor).map_err(|fault| fault.status)
     }
@@ -173,28 +188,68 @@ mod tests {
     #[test]
     fn content_lengths() {
         assert_eq!(framing(1, &[]), Ok(BodyFraming::None));
-        assert_eq!(framing(1, &[("content-LENGTH", "005")]), Ok(BodyFraming::Sized(5)));
-        for bad in ["", "+5", "-5", "5,5", "5, 5", "0x5", "5 5", "five", "5;", "٥"] {
+        assert_eq!(
+            framing(1, &[("content-LENGTH", "005")]),
+            Ok(BodyFraming::Sized(5))
+        );
+        for bad in [
+            "", "+5", "-5", "5,5", "5, 5", "0x5", "5 5", "five", "5;", "٥",
+        ] {
             assert_eq!(framing(1, &[("Content-Length", bad)]), Err(400), "{bad}");
         }
-        assert_eq!(framing(1, &[("Content-Length", "5"), ("Content-Length", "5")]), Err(400));
-        assert_eq!(framing(1, &[("Content-Length", "99999999999999999999")]), Err(413));
+        assert_eq!(
+            framing(1, &[("Content-Length", "5"), ("Content-Length", "5")]),
+            Err(400)
+        );
+        assert_eq!(
+            framing(1, &[("Content-Length", "99999999999999999999")]),
+            Err(413)
+        );
     }
 
     #[test]
     fn transfer_codings() {
         let coded = |value: &str| framing(1, &[("Transfer-Encoding", value)]);
         assert_eq!(coded("Chunked"), Ok(BodyFraming::Chunked));
-        for bad in ["", "chunked, chunked", "chunked, gzip", "gzip", "identity", "chunked;q=1", ",chunked", "chunked,", "chunkedx", "\"chunked\""] {
+        for bad in [
+            "",
+            "chunked, chunked",
+            "chunked, gzip",
+            "gzip",
+            "identity",
+            "chunked;q=1",
+            ",chunked",
+            "chunked,",
+            "chunkedx",
+            "\"chunked\"",
+        ] {
             assert_eq!(coded(bad), Err(400), "{bad}");
         }
         for unknown in ["foo", "foo, chunked", "gzip, chunked"] {
             assert_eq!(coded(unknown), Err(501), "{unknown}");
         }
-        assert_eq!(framing(1, &[("Transfer-Encoding", "chunked"), ("Transfer-Encoding", "chunked")]), Err(400));
+        assert_eq!(
+            framing(
+                1,
+                &[
+                    ("Transfer-Encoding", "chunked"),
+                    ("Transfer-Encoding", "chunked")
+                ]
+            ),
+            Err(400)
+        );
         assert_eq!(framing(0, &[("Transfer-Encoding", "chunked")]), Err(400));
-        assert_eq!(framing(1, &[("Transfer-Encoding", "chunked"), ("Content-Length", "5")]), Err(400));
-        assert_eq!(framing(1, &[("Content-Length", "5"), ("Transfer-Encoding", "foo")]), Err(400));
+        assert_eq!(
+            framing(
+                1,
+                &[("Transfer-Encoding", "chunked"), ("Content-Length", "5")]
+            ),
+            Err(400)
+        );
+        assert_eq!(
+            framing(1, &[("Content-Length", "5"), ("Transfer-Encoding", "foo")]),
+            Err(400)
+        );
     }
 
     #[test]

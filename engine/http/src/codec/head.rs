@@ -18,12 +18,18 @@ pub struct Span {
 impl Span {
     /// The caller's positions are inside a head, and a head is at most [`crate::limits::HEAD_BYTES_CEILING`] long.
     pub(super) fn new(start: usize, len: usize) -> Span {
-        Span { start: start as u32, len: len as u32 }
+        Span {
+            start: start as u32,
+            len: len as u32,
+        }
     }
 
     /// The same piece, counted from a place `bytes` earlier.
     fn shifted(self, bytes: usize) -> Span {
-        Span { start: self.start + bytes as u32, len: self.len }
+        Span {
+            start: self.start + bytes as u32,
+            len: self.len,
+        }
     }
 
     /// Whether nothing is in it.
@@ -47,7 +53,7 @@ pub struct Field {
     pub value: Span,
 }
 
-/// What a head says. Valid heads only: [`Head::parse`] is the one way to fill it.
+/// What a head says. It is filled from valid heads only, by the decoder.
 #[derive(Debug, Default)]
 pub struct Head {
     /// The method; its text is `method_text`.
@@ -85,7 +91,8 @@ impl Head {
             Ok(_) => return Err(Fault::bad("malformed head")),
             Err(error) => return Err(refuse(error, bytes)),
         }
-        let (Some(method), Some(text), Some(minor)) = (parsed.method, parsed.path, parsed.version) else {
+        let (Some(method), Some(text), Some(minor)) = (parsed.method, parsed.path, parsed.version)
+        else {
             return Err(Fault::bad("malformed request line"));
         };
         if text.len() > limits.target_bytes_max {
@@ -117,14 +124,24 @@ impl Head {
         for field in parsed.headers.iter() {
             let (name, value) = (field.name.as_bytes(), field.value);
             // An empty value has no place of its own inside `bytes` in every case, so it gets one.
-            let value_span = if value.is_empty() { Span::default() } else { span(value) };
+            let value_span = if value.is_empty() {
+                Span::default()
+            } else {
+                span(value)
+            };
             if framing.field(name, value)? {
                 host = Some(value_span);
             }
-            self.fields.push(Field { name: span(name), value: value_span });
+            self.fields.push(Field {
+                name: span(name),
+                value: value_span,
+            });
         }
         self.body = framing.finish(minor)?;
-        self.authority = parts.authority.map(|authority| authority.shifted(offset)).or(host);
+        self.authority = parts
+            .authority
+            .map(|authority| authority.shifted(offset))
+            .or(host);
         self.expects_continue = framing.expects_continue && self.body != BodyFraming::None;
         self.keep_alive = !framing.wants_close && (minor >= 1 || framing.wants_keep_alive);
         Ok(())
@@ -135,7 +152,9 @@ impl Head {
 fn refuse(error: httparse::Error, bytes: &[u8]) -> Fault {
     match error {
         httparse::Error::TooManyHeaders => Fault::new(431, "too many fields"),
-        httparse::Error::Version if has_other_version(bytes) => Fault::new(505, "unknown HTTP version"),
+        httparse::Error::Version if has_other_version(bytes) => {
+            Fault::new(505, "unknown HTTP version")
+        }
         httparse::Error::Version => Fault::bad("malformed version"),
         httparse::Error::HeaderName => Fault::bad("malformed field name"),
         httparse::Error::HeaderValue => Fault::bad("malformed field value"),
@@ -143,9 +162,12 @@ fn refuse(error: httparse::Error, bytes: &[u8]) -> Fault {
     }
 }
 
-/// Whether the request line ends in a well-formed version (`HTTP/` DIGIT `.` DIGIT), whatever its number.
+/// Whether the request line is one of three words of which the last is a well-formed version (`HTTP/` DIGIT
+/// `.` DIGIT), whatever its number.
 fn has_other_version(bytes: &[u8]) -> bool {
     let line = &bytes[..memchr::memchr(b'\r', bytes).unwrap_or(bytes.len())];
-    let word = &line[line.iter().rposition(|&byte| byte == b' ').map_or(0, |space| space + 1)..];
-    matches!(word, [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] if major.is_ascii_digit() && minor.is_ascii_digit())
+    let mut words = line.split(|&byte| byte == b' ').skip(2);
+    let version = words.next().unwrap_or_default();
+    words.next().is_none()
+        && matches!(version, [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] if major.is_ascii_digit() && minor.is_ascii_digit())
 }

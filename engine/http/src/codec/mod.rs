@@ -19,7 +19,10 @@ mod target;
 
 pub use chunked::{ChunkDecoder, ChunkProgress};
 pub use decoder::{Decoder, Event, Wait};
-pub use encoder::{CONTINUE, DATE_BYTES, Exchange, Length, ResponseHead, encode_chunk, encode_last_chunk, encode_response, Rest};
+pub use encoder::{
+    CONTINUE, DATE_BYTES, Exchange, Length, ResponseHead, Rest, encode_chunk, encode_last_chunk,
+    encode_response,
+};
 pub use fields::{is_field_value, is_token};
 pub use head::{Head, Span};
 pub use status::reason;

@@ -17,7 +17,10 @@ pub(super) struct Parts {
 pub(super) fn split(target: &[u8], method: Method) -> Result<Parts, Fault> {
     // Control bytes, space and DEL; `#` would start a fragment, which no target has: some recipients cut it
     // off and some do not.
-    if target.iter().any(|&byte| byte <= b' ' || byte == 0x7f || byte == b'#') {
+    if target
+        .iter()
+        .any(|&byte| byte <= b' ' || byte == 0x7f || byte == b'#')
+    {
         return Err(Fault::bad("invalid byte in target"));
     }
     if !target.is_ascii() && std::str::from_utf8(target).is_err() {
@@ -25,7 +28,11 @@ pub(super) fn split(target: &[u8], method: Method) -> Result<Parts, Fault> {
     }
     match target {
         [b'/', ..] => Ok(path_and_query(target, 0, None)),
-        b"*" if method == Method::Options => Ok(Parts { path: Span::new(0, 1), query: None, authority: None }),
+        b"*" if method == Method::Options => Ok(Parts {
+            path: Span::new(0, 1),
+            query: None,
+            authority: None,
+        }),
         b"*" => Err(Fault::bad("asterisk-form without OPTIONS")),
         _ => absolute(target),
     }
@@ -35,22 +42,41 @@ pub(super) fn split(target: &[u8], method: Method) -> Result<Parts, Fault> {
 fn absolute(target: &[u8]) -> Result<Parts, Fault> {
     let scheme = [&b"http://"[..], b"https://"]
         .into_iter()
-        .find(|scheme| target.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))
+        .find(|scheme| {
+            target
+                .get(..scheme.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        })
         .ok_or(Fault::bad("invalid target form"))?;
     let start = scheme.len();
-    let len = target[start..].iter().position(|&byte| byte == b'/' || byte == b'?').unwrap_or(target.len() - start);
+    let len = target[start..]
+        .iter()
+        .position(|&byte| byte == b'/' || byte == b'?')
+        .unwrap_or(target.len() - start);
     if !is_authority(&target[start..start + len]) {
         return Err(Fault::bad("invalid authority in target"));
     }
-    Ok(path_and_query(target, start + len, Some(Span::new(start, len))))
+    Ok(path_and_query(
+        target,
+        start + len,
+        Some(Span::new(start, len)),
+    ))
 }
 
 fn path_and_query(target: &[u8], start: usize, authority: Option<Span>) -> Parts {
     match memchr::memchr(b'?', &target[start..]) {
-        None => Parts { path: Span::new(start, target.len() - start), query: None, authority },
+        None => Parts {
+            path: Span::new(start, target.len() - start),
+            query: None,
+            authority,
+        },
         Some(len) => {
             let query = start + len + 1;
-            Parts { path: Span::new(start, len), query: Some(Span::new(query, target.len() - query)), authority }
+            Parts {
+                path: Span::new(start, len),
+                query: Some(Span::new(query, target.len() - query)),
+                authority,
+            }
         }
     }
 }
@@ -60,7 +86,9 @@ fn path_and_query(target: &[u8], start: usize, authority: Option<Span>) -> Parts
 /// tells recipients to treat it as an error.
 pub(super) fn is_authority(value: &[u8]) -> bool {
     let (host_is_valid, rest) = if let [b'[', rest @ ..] = value {
-        let Some(end) = memchr::memchr(b']', rest) else { return false };
+        let Some(end) = memchr::memchr(b']', rest) else {
+            return false;
+        };
         (is_ip_literal(&rest[..end]), &rest[end + 1..])
     } else {
         let end = memchr::memchr(b':', value).unwrap_or(value.len());
@@ -70,13 +98,17 @@ pub(super) fn is_authority(value: &[u8]) -> bool {
         && match rest {
             [] => true,
             // An empty port is in the grammar (`port = *DIGIT`), and a number that fits is not.
-            [b':', port @ ..] => port.len() <= 5 && port.iter().all(u8::is_ascii_digit) && port_fits(port),
+            [b':', port @ ..] => {
+                port.len() <= 5 && port.iter().all(u8::is_ascii_digit) && port_fits(port)
+            }
             _ => false,
         }
 }
 
 fn port_fits(port: &[u8]) -> bool {
-    port.iter().fold(0u32, |sum, &digit| sum * 10 + u32::from(digit - b'0')) <= 65_535
+    port.iter()
+        .fold(0u32, |sum, &digit| sum * 10 + u32::from(digit - b'0'))
+        <= 65_535
 }
 
 fn is_ip_literal(text: &[u8]) -> bool {
@@ -89,7 +121,12 @@ fn is_reg_name(name: &[u8]) -> bool {
         rest = match first {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => tail,
             b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' => tail,
-            b'%' if tail.len() >= 2 && tail[0].is_ascii_hexdigit() && tail[1].is_ascii_hexdigit() => &tail[2..],
+            b'%' if tail.len() >= 2
+                && tail[0].is_ascii_hexdigit()
+                && tail[1].is_ascii_hexdigit() =>
+            {
+                &tail[2..]
+            }
             _ => return false,
         };
     }
@@ -103,19 +140,40 @@ mod tests {
     fn parts(target: &str) -> Result<(&str, Option<&str>, Option<&str>), u16> {
         let parts = split(target.as_bytes(), Method::Options).map_err(|fault| fault.status)?;
         let text = |span: Span| std::str::from_utf8(span.of(target.as_bytes())).unwrap();
-        Ok((text(parts.path), parts.query.map(text), parts.authority.map(text)))
+        Ok((
+            text(parts.path),
+            parts.query.map(text),
+            parts.authority.map(text),
+        ))
     }
 
     #[test]
     fn forms() {
-        assert_eq!(parts("/a/b%20c?x=1?2"), Ok(("/a/b%20c", Some("x=1?2"), None)));
+        assert_eq!(
+            parts("/a/b%20c?x=1?2"),
+            Ok(("/a/b%20c", Some("x=1?2"), None))
+        );
         assert_eq!(parts("/?"), Ok(("/", Some(""), None)));
         assert_eq!(parts("/é"), Ok(("/é", None, None)));
         assert_eq!(parts("*"), Ok(("*", None, None)));
-        assert_eq!(parts("HTTP://h:80/a?q"), Ok(("/a", Some("q"), Some("h:80"))));
+        assert_eq!(
+            parts("HTTP://h:80/a?q"),
+            Ok(("/a", Some("q"), Some("h:80")))
+        );
         assert_eq!(parts("https://h"), Ok(("", None, Some("h"))));
         assert_eq!(parts("http://h?q"), Ok(("", Some("q"), Some("h"))));
-        for bad in ["a", "ftp://h/", "http:///a", "http://u@h/", "h:80", "/a#b", "/a\x01", "/a\x7f", "http://h:x/", "http://[::1/"] {
+        for bad in [
+            "a",
+            "ftp://h/",
+            "http:///a",
+            "http://u@h/",
+            "h:80",
+            "/a#b",
+            "/a\x01",
+            "/a\x7f",
+            "http://h:x/",
+            "http://[::1/",
+        ] {
             assert_eq!(parts(bad), Err(400), "{bad}");
         }
         assert_eq!(split(b"/\xff", Method::Get).unwrap_err().status, 400);
@@ -124,10 +182,22 @@ mod tests {
 
     #[test]
     fn authorities() {
-        for good in ["a", "a.b-c_d:1", "a:", "127.0.0.1:65535", "[::1]", "[::1]:8080", "a%20b", "xn--9ca"] {
+        for good in [
+            "a",
+            "a.b-c_d:1",
+            "a:",
+            "127.0.0.1:65535",
+            "[::1]",
+            "[::1]:8080",
+            "a%20b",
+            "xn--9ca",
+        ] {
             assert!(is_authority(good.as_bytes()), "{good}");
         }
-        for bad in ["", ":80", "a b", "a:80:80", "a:65536", "a:-1", "[::1", "[x]", "[::1]x", "a@b", "a/b", "a%2", "é", "a\"b", "a:123456"] {
+        for bad in [
+            "", ":80", "a b", "a:80:80", "a:65536", "a:-1", "[::1", "[x]", "[::1]x", "a@b", "a/b",
+            "a%2", "é", "a\"b", "a:123456",
+        ] {
             assert!(!is_authority(bad.as_bytes()), "{bad}");
         }
     }

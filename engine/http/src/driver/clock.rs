@@ -27,8 +27,12 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn new() -> Clock {
-        let clock =
-            Clock { millis: Cell::new(0), process_millis: Cell::new(process_millis()), second: Cell::new(u64::MAX), date: Cell::new([b' '; DATE_BYTES]) };
+        let clock = Clock {
+            millis: Cell::new(0),
+            process_millis: Cell::new(process_millis()),
+            second: Cell::new(u64::MAX),
+            date: Cell::new([b' '; DATE_BYTES]),
+        };
         clock.update(false);
         clock
     }
@@ -38,12 +42,20 @@ impl Clock {
     pub(super) fn update(&self, listened: bool) -> u64 {
         let now = process_millis();
         let passed = now.saturating_sub(self.process_millis.replace(now));
-        let counted = if listened { passed } else { passed.min(STEP_MILLIS_MAX) };
+        let counted = if listened {
+            passed
+        } else {
+            passed.min(STEP_MILLIS_MAX)
+        };
         self.millis.set(self.millis.get() + counted);
-        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        let wall = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or(Duration::ZERO);
         if wall.as_secs() != self.second.get() {
             self.second.set(wall.as_secs());
-            let text = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(wall.as_secs()));
+            let text = httpdate::fmt_http_date(
+                SystemTime::UNIX_EPOCH + Duration::from_secs(wall.as_secs()),
+            );
             if let Ok(date) = text.as_bytes().try_into() {
                 self.date.set(date);
             }

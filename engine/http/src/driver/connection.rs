@@ -100,7 +100,11 @@ impl Connection {
     ///
     /// # Errors
     /// When the socket cannot be registered for events; it is closed then.
-    pub(super) fn new(socket: std::net::TcpStream, local: Rc<Local>, refused: bool) -> io::Result<Connection> {
+    pub(super) fn new(
+        socket: std::net::TcpStream,
+        local: Rc<Local>,
+        refused: bool,
+    ) -> io::Result<Connection> {
         let peer = socket.peer_addr()?;
         let socket = Arc::new(TcpStream::from_std(socket)?);
         let read_by = local.now_millis() + local.limits.head_millis_max;
@@ -136,8 +140,17 @@ impl Connection {
     fn say_overloaded(&mut self) {
         let mut response = self.local.handler().error(503);
         let seconds = self.local.limits.retry_after_seconds.to_string();
-        response.set_header(b"Retry-After", seconds.as_bytes()).expect("a number is a valid value");
-        self.end_with(response, Exchange { head_only: false, version_minor: 1, keep_alive: false });
+        response
+            .set_header(b"Retry-After", seconds.as_bytes())
+            .expect("a number is a valid value");
+        self.end_with(
+            response,
+            Exchange {
+                head_only: false,
+                version_minor: 1,
+                keep_alive: false,
+            },
+        );
     }
 
     fn drive(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -151,7 +164,9 @@ impl Connection {
                 return self.poll_linger(cx);
             }
             let step = self.work(cx, &mut turn);
-            let Ok(written) = self.flush(cx) else { return Poll::Ready(()) };
+            let Ok(written) = self.flush(cx) else {
+                return Poll::Ready(());
+            };
             match step {
                 Step::Yield => {
                     cx.waker().wake_by_ref();
@@ -167,11 +182,13 @@ impl Connection {
                 }
                 // While a future or a stream is under way its client is watched, so that work for a client
                 // that has gone is dropped.
-                Step::Waiting if self.running.is_some() || self.streaming.is_some() => match self.receive(cx, true) {
-                    Received::Bytes => continue,
-                    Received::Nothing => {}
-                    Received::End | Received::Gone => return Poll::Ready(()),
-                },
+                Step::Waiting if self.running.is_some() || self.streaming.is_some() => {
+                    match self.receive(cx, true) {
+                        Received::Bytes => continue,
+                        Received::Nothing => {}
+                        Received::End | Received::Gone => return Poll::Ready(()),
+                    }
+                }
                 Step::Input if written => match self.receive(cx, false) {
                     Received::Bytes => continue,
                     Received::Nothing => {}
@@ -200,7 +217,8 @@ impl Connection {
         while !self.output.is_empty() {
             let Poll::Ready(written) = write_once(&self.socket, cx, &self.output) else {
                 if self.write_by == NEVER {
-                    self.write_by = self.local.now_millis() + self.local.limits.write_idle_millis_max;
+                    self.write_by =
+                        self.local.now_millis() + self.local.limits.write_idle_millis_max;
                     self.written_bytes = 0;
                 }
                 return Ok(false);
@@ -232,8 +250,12 @@ impl Connection {
             Poll::Ready(Err(_)) => return Received::Gone,
             Poll::Ready(Ok(())) => {}
         }
-        let input = self.input.get_or_insert_with(|| self.local.pool.request(self.peer));
-        let decoder = &mut Rc::get_mut(input).expect("shared requests are replaced when they are").decoder;
+        let input = self
+            .input
+            .get_or_insert_with(|| self.local.pool.request(self.peer));
+        let decoder = &mut Rc::get_mut(input)
+            .expect("shared requests are replaced when they are")
+            .decoder;
         if ahead && decoder.buffered() >= self.local.limits.pipeline_bytes_max {
             return Received::Nothing;
         }
@@ -262,14 +284,17 @@ impl Connection {
         }
         if deadline != self.armed {
             self.armed = deadline;
-            self.local.deadlines.set(self.deadline_key, deadline, cx.waker());
+            self.local
+                .deadlines
+                .set(self.deadline_key, deadline, cx.waker());
         }
     }
 
     /// Whether the client is the one to act, so that `read_by` counts: not while answers are being made, and
     /// not for the next request while it still reads the last answer.
     fn reads_on_time(&self) -> bool {
-        let answering = self.running.is_some() || self.streaming.is_some() || !self.queue.is_empty();
+        let answering =
+            self.running.is_some() || self.streaming.is_some() || !self.queue.is_empty();
         let reading = matches!(self.phase, Phase::Head | Phase::Body);
         !answering && (reading || self.output.is_empty())
     }
@@ -314,7 +339,9 @@ impl Connection {
     /// Throws away what the client still sends until it closes too, within limits of bytes and time.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         const WASTE_BYTES: usize = 16 * 1024;
-        let Some(left) = &mut self.lingering else { return Poll::Ready(()) };
+        let Some(left) = &mut self.lingering else {
+            return Poll::Ready(());
+        };
         let mut waste = self.local.waste.borrow_mut();
         waste.resize(WASTE_BYTES, 0);
         loop {
@@ -328,7 +355,9 @@ impl Connection {
             return Poll::Ready(());
         }
         self.armed = self.read_by;
-        self.local.deadlines.set(self.deadline_key, self.read_by, cx.waker());
+        self.local
+            .deadlines
+            .set(self.deadline_key, self.read_by, cx.waker());
         Poll::Pending
     }
 }

@@ -22,11 +22,17 @@ pub(super) struct Deadlines {
 
 impl Deadlines {
     pub(super) fn new() -> Deadlines {
-        Deadlines { slots: RefCell::new(Slab::new()), earliest: Cell::new(NEVER) }
+        Deadlines {
+            slots: RefCell::new(Slab::new()),
+            earliest: Cell::new(NEVER),
+        }
     }
 
     pub(super) fn add(&self) -> usize {
-        self.slots.borrow_mut().insert(Slot { millis: NEVER, waker: None })
+        self.slots.borrow_mut().insert(Slot {
+            millis: NEVER,
+            waker: None,
+        })
     }
 
     pub(super) fn remove(&self, key: usize) {
@@ -43,7 +49,11 @@ impl Deadlines {
     pub(super) fn set(&self, key: usize, millis: u64, waker: &Waker) {
         let slot = &mut self.slots.borrow_mut()[key];
         slot.millis = millis;
-        if !slot.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+        if !slot
+            .waker
+            .as_ref()
+            .is_some_and(|known| known.will_wake(waker))
+        {
             slot.waker = Some(waker.clone());
         }
         if millis < self.earliest.get() {

@@ -52,6 +52,9 @@ pub(super) struct Streaming {
     by: u64,
 }
 
+/// What a stream gives when it is ready.
+type Chunk = Option<Result<Vec<u8>, BodyError>>;
+
 /// How far the output side has come.
 enum Pumped {
     /// Every answer so far is in the output.
@@ -70,13 +73,19 @@ impl Connection {
                 if self.run(cx) {
                     continue;
                 }
-                return if let Pumped::Full = pumped { Step::OutputFull } else { Step::Waiting };
+                return if let Pumped::Full = pumped {
+                    Step::OutputFull
+                } else {
+                    Step::Waiting
+                };
             }
             match pumped {
                 Pumped::Full => return Step::OutputFull,
                 Pumped::All if self.last => return Step::Done,
                 Pumped::Waiting if self.last || self.streaming.is_some() => return Step::Waiting,
-                Pumped::Waiting if self.queue.len() >= self.local.limits.held_max => return Step::Waiting,
+                Pumped::Waiting if self.queue.len() >= self.local.limits.held_max => {
+                    return Step::Waiting;
+                }
                 Pumped::All | Pumped::Waiting => {}
             }
             if *turn == 0 {
@@ -89,14 +98,24 @@ impl Connection {
     }
 
     /// Takes what a handler answered.
-    pub(super) fn answer(&mut self, answer: Answer, exchange: Exchange, request: Option<Rc<Request>>) {
+    pub(super) fn answer(
+        &mut self,
+        answer: Answer,
+        exchange: Exchange,
+        request: Option<Rc<Request>>,
+    ) {
         let by = self.local.now_millis() + self.local.limits.handler_millis_max;
         let (reply, ticket) = match answer {
             Answer::Now(response) => (Reply::Response(response), None),
             Answer::Precomputed(response) => (Reply::Precomputed(response), None),
             Answer::Held(response, ticket) => (Reply::Response(response), Some(ticket)),
             Answer::Later(future) => {
-                self.running = Some(Running { future, exchange, request, by });
+                self.running = Some(Running {
+                    future,
+                    exchange,
+                    request,
+                    by,
+                });
                 return;
             }
         };
@@ -106,12 +125,19 @@ impl Connection {
         if ticket.is_none() && self.queue.is_empty() && self.takes_output() {
             self.encode(reply, exchange);
         } else {
-            self.queue.push_back(Queued { reply, ticket, exchange, by });
+            self.queue.push_back(Queued {
+                reply,
+                ticket,
+                exchange,
+                by,
+            });
         }
     }
 
     fn has_unread_input(&self) -> bool {
-        self.input.as_ref().is_some_and(|input| input.decoder.buffered() > 0)
+        self.input
+            .as_ref()
+            .is_some_and(|input| input.decoder.buffered() > 0)
     }
 
     fn takes_output(&self) -> bool {
@@ -139,7 +165,11 @@ impl Connection {
                     Rest::Shared(bytes) => self.output.set_tail(Tail::Shared(bytes)),
                     Rest::Stream { stream, chunked } => {
                         let by = self.local.now_millis() + self.local.limits.stream_idle_millis_max;
-                        self.streaming = Some(Streaming { stream, chunked, by });
+                        self.streaming = Some(Streaming {
+                            stream,
+                            chunked,
+                            by,
+                        });
                     }
                 }
                 goes_on
@@ -175,11 +205,15 @@ impl Connection {
                 }
                 continue;
             }
-            let Some(front) = self.queue.front_mut() else { return Pumped::All };
+            let Some(front) = self.queue.front_mut() else {
+                return Pumped::All;
+            };
             if let Some(ticket) = &front.ticket {
                 match ticket.poll(cx) {
                     Poll::Pending => return Pumped::Waiting,
-                    Poll::Ready(Decision::Failed) => front.reply = Reply::Response(self.local.handler().error(500)),
+                    Poll::Ready(Decision::Failed) => {
+                        front.reply = Reply::Response(self.local.handler().error(500))
+                    }
                     Poll::Ready(_) => {}
                 }
             }
@@ -190,8 +224,11 @@ impl Connection {
     }
 
     /// Frames what a stream gave, or ends the connection where it failed.
-    fn take_chunk(&mut self, polled: std::thread::Result<Poll<Option<Result<Vec<u8>, BodyError>>>>) -> Poll<()> {
-        let chunked = self.streaming.as_ref().is_some_and(|streaming| streaming.chunked);
+    fn take_chunk(&mut self, polled: std::thread::Result<Poll<Chunk>>) -> Poll<()> {
+        let chunked = self
+            .streaming
+            .as_ref()
+            .is_some_and(|streaming| streaming.chunked);
         match polled {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(Some(Ok(chunk)))) => {
@@ -230,7 +267,11 @@ impl Connection {
         self.linger = false;
         self.queue.clear();
         self.running = None;
-        if self.streaming.take().is_some_and(|streaming| !streaming.chunked) {
+        if self
+            .streaming
+            .take()
+            .is_some_and(|streaming| !streaming.chunked)
+        {
             // Fails only on a socket that is closed already.
             let _ = SockRef::from(&*self.socket).set_linger(Some(Duration::ZERO));
         }
@@ -238,7 +279,9 @@ impl Connection {
 
     /// Polls the handler's future. True if it has answered.
     fn run(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(running) = &mut self.running else { return false };
+        let Some(running) = &mut self.running else {
+            return false;
+        };
         let answer = match catch_unwind(AssertUnwindSafe(|| running.future.as_mut().poll(cx))) {
             Ok(Poll::Pending) => return false,
             Ok(Poll::Ready(answer)) => answer,
@@ -248,7 +291,13 @@ impl Connection {
                 Answer::Now(handler.error(500))
             }
         };
-        if let Some(Running { future, exchange, request, .. }) = self.running.take() {
+        if let Some(Running {
+            future,
+            exchange,
+            request,
+            ..
+        }) = self.running.take()
+        {
             drop(future);
             self.answer(answer, exchange, request);
         }
@@ -258,17 +307,36 @@ impl Connection {
     /// When what is being waited for here counts as too late.
     pub(super) fn work_by(&self) -> u64 {
         let running = self.running.as_ref().map_or(NEVER, |running| running.by);
-        let streaming = self.streaming.as_ref().map_or(NEVER, |streaming| streaming.by);
-        let held = self.queue.front().filter(|front| front.ticket.is_some()).map_or(NEVER, |front| front.by);
+        let streaming = self
+            .streaming
+            .as_ref()
+            .map_or(NEVER, |streaming| streaming.by);
+        let held = self
+            .queue
+            .front()
+            .filter(|front| front.ticket.is_some())
+            .map_or(NEVER, |front| front.by);
         // A stream that waits for its client is the client's matter, see `write_by`.
-        let streaming = if self.output.is_empty() { streaming } else { NEVER };
+        let streaming = if self.output.is_empty() {
+            streaming
+        } else {
+            NEVER
+        };
         running.min(streaming).min(held)
     }
 
     /// Ends what is too late: with 504 where nothing has been sent yet, else with the connection.
     pub(super) fn end_work(&mut self, now: u64) {
-        if self.running.as_ref().is_some_and(|running| running.by <= now)
-            && let Some(Running { future, exchange, request, .. }) = self.running.take()
+        if self
+            .running
+            .as_ref()
+            .is_some_and(|running| running.by <= now)
+            && let Some(Running {
+                future,
+                exchange,
+                request,
+                ..
+            }) = self.running.take()
         {
             drop(future);
             let response = self.local.handler().error(504);
@@ -289,5 +357,9 @@ impl Connection {
 
 /// The message of a panic, where it has one.
 pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no message)")
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("(no message)")
 }

@@ -14,27 +14,41 @@ use crate::response::Response;
 const DRAIN_MILLIS_MAX: u64 = 50;
 
 /// How faults before the end of a head are answered.
-const UNKNOWN: Exchange = Exchange { head_only: false, version_minor: 1, keep_alive: false };
+const UNKNOWN: Exchange = Exchange {
+    head_only: false,
+    version_minor: 1,
+    keep_alive: false,
+};
 
 impl Connection {
     /// Takes the next request out of the bytes in hand. `None` if there may be more to do at once.
     pub(super) fn next_request(&mut self, turn: &mut u32) -> Option<Step> {
-        let Some(input) = &mut self.input else { return Some(self.wait_for(Wait::Nothing)) };
+        let Some(input) = &mut self.input else {
+            return Some(self.wait_for(Wait::Nothing));
+        };
         let request = Rc::get_mut(input).expect("shared requests are replaced when they are");
         match request.decoder.next(&self.local.limits) {
             Event::Incomplete(wait) => return Some(self.wait_for(wait)),
             Event::Fault(fault) => self.fail(fault.status),
             Event::Head => {
-                let asks = request.decoder.head().expects_continue && !request.decoder.has_body_bytes();
+                let asks =
+                    request.decoder.head().expects_continue && !request.decoder.has_body_bytes();
                 if asks && !self.queue.is_empty() {
                     // The 100 must not overtake answers that are held, so the body waits for them.
                     return Some(Step::Waiting);
                 }
                 let general = self.local.limits.body_bytes_max;
-                let body_bytes_max = self.local.handler().body_bytes_max(request).unwrap_or(general);
+                let body_bytes_max = self
+                    .local
+                    .handler()
+                    .body_bytes_max(request)
+                    .unwrap_or(general);
                 match request.decoder.accept_body(body_bytes_max) {
                     Err(fault) => self.fail(fault.status),
-                    Ok(()) if asks => self.output.buffer(&self.local.pool).extend_from_slice(CONTINUE),
+                    Ok(()) if asks => self
+                        .output
+                        .buffer(&self.local.pool)
+                        .extend_from_slice(CONTINUE),
                     Ok(()) => {}
                 }
             }
@@ -51,7 +65,9 @@ impl Connection {
         self.phase = Phase::Busy;
         self.read_by = NEVER;
         self.local.shared.count_request();
-        let Some(request) = self.input.take() else { return };
+        let Some(request) = self.input.take() else {
+            return;
+        };
         let exchange = request.exchange();
         self.last |= !exchange.keep_alive;
         let handler = self.local.handler();
@@ -68,7 +84,11 @@ impl Connection {
 
     /// Goes to the bytes behind an answered request: in the same buffer, or in another one where the request
     /// is still needed. Returns it in that case.
-    fn leave(&mut self, mut request: Rc<crate::Request>, needed: bool) -> Option<Rc<crate::Request>> {
+    fn leave(
+        &mut self,
+        mut request: Rc<crate::Request>,
+        needed: bool,
+    ) -> Option<Rc<crate::Request>> {
         if !needed && let Some(inner) = Rc::get_mut(&mut request) {
             inner.decoder.advance();
             self.input = Some(request);
@@ -120,7 +140,10 @@ impl Connection {
 
     /// A connection without a request in hand owns no buffer.
     fn release_input(&mut self) {
-        if self.input.as_ref().is_some_and(|input| input.decoder.is_clear())
+        if self
+            .input
+            .as_ref()
+            .is_some_and(|input| input.decoder.is_clear())
             && let Some(input) = self.input.take()
         {
             self.local.pool.give_request(input);
@@ -145,7 +168,10 @@ impl Connection {
     /// Answers a request that cannot be read to its end, behind all answers that are due, and closes then.
     pub(super) fn fail(&mut self, status: u16) {
         let exchange = match self.input.as_ref().filter(|input| input.decoder.has_head()) {
-            Some(request) => Exchange { keep_alive: false, ..request.exchange() },
+            Some(request) => Exchange {
+                keep_alive: false,
+                ..request.exchange()
+            },
             None => UNKNOWN,
         };
         let response = self.local.handler().error(status);

@@ -65,16 +65,26 @@ impl Output {
 
     /// Bytes that wait, the large body included.
     pub(super) fn len(&self) -> usize {
-        self.pending() + self.tail.as_ref().map_or(0, |tail| tail.bytes().len() - self.tail_sent)
+        self.pending()
+            + self
+                .tail
+                .as_ref()
+                .map_or(0, |tail| tail.bytes().len() - self.tail_sent)
     }
 
     /// One write of as much as the socket takes. A client that has gone is an error, not a SIGPIPE.
     pub(super) fn write(&self, socket: &Socket) -> io::Result<usize> {
         let first = &self.buffer[self.sent..];
-        let Some(tail) = &self.tail else { return socket.send_with_flags(first, libc::MSG_NOSIGNAL) };
+        let Some(tail) = &self.tail else {
+            return socket.send_with_flags(first, libc::MSG_NOSIGNAL);
+        };
         let second = &tail.bytes()[self.tail_sent..];
         let slices = [IoSlice::new(first), IoSlice::new(second)];
-        let slices = if first.is_empty() { &slices[1..] } else { &slices[..] };
+        let slices = if first.is_empty() {
+            &slices[1..]
+        } else {
+            &slices[..]
+        };
         socket.send_vectored_with_flags(slices, libc::MSG_NOSIGNAL)
     }
 

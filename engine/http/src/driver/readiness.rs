@@ -15,7 +15,11 @@ use tokio::net::TcpStream;
 use super::output::Output;
 
 /// Reads once into `space`, which is not empty. `Ok(0)` is the end.
-pub(super) fn read_once(socket: &TcpStream, cx: &mut Context<'_>, space: &mut [u8]) -> Poll<io::Result<usize>> {
+pub(super) fn read_once(
+    socket: &TcpStream,
+    cx: &mut Context<'_>,
+    space: &mut [u8],
+) -> Poll<io::Result<usize>> {
     loop {
         ready!(socket.poll_read_ready(cx))?;
         match attempt(socket, Interest::READABLE, || {
@@ -30,7 +34,11 @@ pub(super) fn read_once(socket: &TcpStream, cx: &mut Context<'_>, space: &mut [u
 }
 
 /// Writes once from `output`, which is not empty. Never `Ok(0)`.
-pub(super) fn write_once(socket: &TcpStream, cx: &mut Context<'_>, output: &Output) -> Poll<io::Result<usize>> {
+pub(super) fn write_once(
+    socket: &TcpStream,
+    cx: &mut Context<'_>,
+    output: &Output,
+) -> Poll<io::Result<usize>> {
     loop {
         ready!(socket.poll_write_ready(cx))?;
         match attempt(socket, Interest::WRITABLE, || {
@@ -47,12 +55,20 @@ pub(super) fn write_once(socket: &TcpStream, cx: &mut Context<'_>, output: &Outp
 
 /// Runs `operation`, which tells how many bytes it moved and whether the socket has nothing more to give or
 /// take. tokio forgets the readiness of a socket when it sees "would block", so that is what it is shown.
-fn attempt(socket: &TcpStream, interest: Interest, operation: impl FnOnce() -> io::Result<(usize, bool)>) -> io::Result<usize> {
+fn attempt(
+    socket: &TcpStream,
+    interest: Interest,
+    operation: impl FnOnce() -> io::Result<(usize, bool)>,
+) -> io::Result<usize> {
     let mut moved = None;
     let result = socket.try_io(interest, || {
         let (len, exhausted) = operation()?;
         moved = Some(len);
-        if exhausted { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(len) }
+        if exhausted {
+            Err(io::ErrorKind::WouldBlock.into())
+        } else {
+            Ok(len)
+        }
     });
     match moved {
         Some(len) => Ok(len),

@@ -50,7 +50,9 @@ pub(super) struct Shared {
 
 /// A lock that a panic elsewhere does not take away: what it protects is whole between any two statements.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Shared {
@@ -72,7 +74,8 @@ impl Shared {
     /// Counts one request. Only the worker's own thread writes, so no locked instruction is needed.
     #[inline]
     pub(super) fn count_request(&self) {
-        self.requests.store(self.requests.load(Relaxed) + 1, Relaxed);
+        self.requests
+            .store(self.requests.load(Relaxed) + 1, Relaxed);
     }
 
     pub(super) fn take_inbox(&self) -> Vec<Incoming> {
@@ -89,7 +92,11 @@ impl Shared {
     }
 
     pub(super) fn count_out(&self, was_refused: bool) {
-        let counter = if was_refused { &self.refused } else { &self.connections };
+        let counter = if was_refused {
+            &self.refused
+        } else {
+            &self.connections
+        };
         counter.fetch_sub(1, Relaxed);
     }
 
@@ -130,8 +137,11 @@ impl WorkerHandle {
             if inbox.closed {
                 return Err(socket);
             }
-            let (counter, incoming) =
-                if refused { (&self.0.refused, Incoming::Refused(socket)) } else { (&self.0.connections, Incoming::Served(socket)) };
+            let (counter, incoming) = if refused {
+                (&self.0.refused, Incoming::Refused(socket))
+            } else {
+                (&self.0.connections, Incoming::Served(socket))
+            };
             counter.fetch_add(1, Relaxed);
             inbox.sockets.push(incoming);
         }
@@ -157,7 +167,11 @@ impl WorkerHandle {
     /// How long ago the worker last ticked, in milliseconds. It ticks about every 20 ms while there is
     /// anything to do; one that waits for events counts as just ticked.
     pub fn last_tick_millis(&self) -> u64 {
-        if self.0.calm.load(Relaxed) { 0 } else { process_millis().saturating_sub(self.0.ticked_millis.load(Relaxed)) }
+        if self.0.calm.load(Relaxed) {
+            0
+        } else {
+            process_millis().saturating_sub(self.0.ticked_millis.load(Relaxed))
+        }
     }
 
     /// Whether the worker reacts at the moment, and so should be given connections.
@@ -188,6 +202,9 @@ impl WorkerHandle {
 
 impl std::fmt::Debug for WorkerHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WorkerHandle").field("connections", &self.connections()).field("requests", &self.requests()).finish()
+        f.debug_struct("WorkerHandle")
+            .field("connections", &self.connections())
+            .field("requests", &self.requests())
+            .finish()
     }
 }

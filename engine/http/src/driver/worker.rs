@@ -44,7 +44,11 @@ impl Worker {
     /// `handler` is an `Rc` of the handler, or a [`HandlerSlot`] of which the caller keeps a clone in order to
     /// replace the handler later.
     pub async fn run(self, handler: impl Into<HandlerSlot>) {
-        let local = Rc::new(Local::new(self.limits.clone(), self.shared.clone(), handler.into()));
+        let local = Rc::new(Local::new(
+            self.limits.clone(),
+            self.shared.clone(),
+            handler.into(),
+        ));
         let mut sleep = pin!(tokio::time::sleep(local.tick()));
         let mut end_by = None;
         loop {

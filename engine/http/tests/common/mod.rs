@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use sampan_http::{Accepting, Acceptor, Answer, Handler, Limits, Request, Response, WorkerHandle, Workers};
+use sampan_http::{
+    Accepting, Acceptor, Answer, Handler, Limits, Request, Response, WorkerHandle, Workers,
+};
 
 /// A server on a port of its own with one worker.
 pub struct Server {
@@ -22,21 +24,40 @@ pub struct Server {
 
 impl Server {
     /// Starts it; the handler is made on the worker's thread.
-    pub fn start<H: Handler>(limits: Limits, make: impl FnOnce() -> Rc<H> + Send + 'static) -> Server {
+    pub fn start<H: Handler>(
+        limits: Limits,
+        make: impl FnOnce() -> Rc<H> + Send + 'static,
+    ) -> Server {
+        Server::start_with_notes(limits, make, |note| eprintln!("{note}"))
+    }
+
+    pub fn start_with_notes<H: Handler>(
+        limits: Limits,
+        make: impl FnOnce() -> Rc<H> + Send + 'static,
+        note: impl Fn(&str) + Send + 'static,
+    ) -> Server {
         limits.check().unwrap();
         let limits = Arc::new(limits);
         let (handle, worker) = sampan_http::worker(limits.clone());
         let workers = Workers::new(vec![handle.clone()], &limits);
         let acceptor = Acceptor::bind("127.0.0.1:0".parse().unwrap(), &limits).unwrap();
         let address = acceptor.local_addr().unwrap();
-        let accepting = acceptor.start(workers.clone(), |note| eprintln!("{note}")).unwrap();
+        let accepting = acceptor.start(workers.clone(), note).unwrap();
         let thread = std::thread::spawn(move || run_worker(worker, make()));
-        Server { address, handle, workers, accepting: Some(accepting), thread: Some(thread) }
+        Server {
+            address,
+            handle,
+            workers,
+            accepting: Some(accepting),
+            thread: Some(thread),
+        }
     }
 
     pub fn connect(&self) -> TcpStream {
         let socket = TcpStream::connect(self.address).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
         socket.set_nodelay(true).unwrap();
         socket
     }
@@ -78,7 +99,10 @@ impl Drop for Server {
 }
 
 pub fn run_worker<H: Handler>(worker: sampan_http::Worker, handler: Rc<H>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, worker.run(handler));
 }
 
@@ -94,24 +118,20 @@ impl<F: Fn(&Rc<Request>) -> Answer + 'static> Handler for Function<F> {
 }
 
 /// Answers `METHOD path body` and counts its calls.
-pub fn echo(calls: &Arc<AtomicUsize>) -> impl FnOnce() -> Rc<Function<fn(&Rc<Request>) -> Answer>> + Send + 'static + use<> {
-    CALLS.with_borrow_mut(|_| ());
+pub struct Echo(Arc<AtomicUsize>);
+
+pub fn echo(calls: &Arc<AtomicUsize>) -> impl FnOnce() -> Rc<Echo> + Send + 'static + use<> {
     let calls = calls.clone();
-    move || {
-        CALLS.with_borrow_mut(|slot| *slot = Some(calls));
-        Rc::new(Function(answer_echo as fn(&Rc<Request>) -> Answer))
+    move || Rc::new(Echo(calls))
+}
+
+impl Handler for Echo {
+    fn handle(&self, request: &Rc<Request>) -> Answer {
+        self.0.fetch_add(1, SeqCst);
+        let mut text = format!("{} {} ", request.method_str(), request.path()).into_bytes();
+        text.extend_from_slice(request.body());
+        Answer::Now(with_body(text))
     }
-}
-
-thread_local! {
-    static CALLS: std::cell::RefCell<Option<Arc<AtomicUsize>>> = const { std::cell::RefCell::new(None) };
-}
-
-fn answer_echo(request: &Rc<Request>) -> Answer {
-    CALLS.with_borrow(|calls| calls.as_ref().map(|calls| calls.fetch_add(1, SeqCst)));
-    let mut text = format!("{} {} ", request.method_str(), request.path()).into_bytes();
-    text.extend_from_slice(request.body());
-    Answer::Now(with_body(text))
 }
 
 pub fn with_body(body: impl Into<Vec<u8>>) -> Response {
@@ -141,11 +161,19 @@ pub fn read_response(socket: &mut TcpStream) -> (String, String) {
     let mut head = Vec::new();
     let mut byte = [0u8];
     while !head.ends_with(b"\r\n\r\n") {
-        assert_eq!(socket.read(&mut byte).unwrap(), 1, "ended in a head: {:?}", String::from_utf8_lossy(&head));
+        assert_eq!(
+            socket.read(&mut byte).unwrap(),
+            1,
+            "ended in a head: {:?}",
+            String::from_utf8_lossy(&head)
+        );
         head.push(byte[0]);
     }
     let head = String::from_utf8(head).unwrap();
-    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).map_or(0, |value| value.parse().unwrap());
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("Content-Length: "))
+        .map_or(0, |value| value.parse().unwrap());
     let mut body = vec![0; length];
     socket.read_exact(&mut body).unwrap();
     (head, String::from_utf8_lossy(&body).into_owned())
@@ -153,7 +181,10 @@ pub fn read_response(socket: &mut TcpStream) -> (String, String) {
 
 /// The status of a response text.
 pub fn status(response: &str) -> u16 {
-    response.get(9..12).and_then(|digits| digits.parse().ok()).unwrap_or_else(|| panic!("no response: {response:?}"))
+    response
+        .get(9..12)
+        .and_then(|digits| digits.parse().ok())
+        .unwrap_or_else(|| panic!("no response: {response:?}"))
 }
 
 /// A GET of this path.
@@ -164,7 +195,10 @@ pub fn get(path: &str) -> Vec<u8> {
 /// Resident memory of a process in KiB.
 pub fn rss_kib(process: &str) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
@@ -172,7 +206,10 @@ pub fn rss_kib(process: &str) -> usize {
 pub fn wait_until(what: &str, at_most: Duration, condition: impl Fn() -> bool) {
     let start = std::time::Instant::now();
     while !condition() {
-        assert!(start.elapsed() < at_most, "{what} did not happen within {at_most:?}");
+        assert!(
+            start.elapsed() < at_most,
+            "{what} did not happen within {at_most:?}"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }

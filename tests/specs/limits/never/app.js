@@ -1,7 +1,13 @@
-import { app } from "sampan";
+import { app, time } from "sampan";
 
+let ended = 0;
 app.get("/never", async () => {
   await new Promise(() => {});
   return "too late";
 });
-app.get("/fine", () => "fine");
+app.get("/late", async () => {
+  await time.sleep(0.3);
+  ended += 1;
+  return "late";
+});
+app.get("/ended", () => ({ ended }));

@@ -11,7 +11,7 @@ app.use("/status", async (req, next) => {
 });
 app.use("/see", async (req, next) => {
   const res = await next(req);
-  return { status: res.status, type: res.headers.has("content-type") };
+  return { status: res.status, own: res.headers.get("x-own") };
 });
 app.use("/unknown/*", async (req, next) => {
   const res = await next(req);
@@ -20,4 +20,4 @@ app.use("/unknown/*", async (req, next) => {
 app.get("/stop", () => { throw new Error("never reached"); });
 app.get("/nothing", () => ({ passed: "on" }));
 app.get("/status", () => ({ kept: true }));
-app.get("/see", () => text("seen", 201));
+app.get("/see", () => text("seen", { status: 201, headers: { "x-own": "yes" } }));

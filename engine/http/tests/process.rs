@@ -1,5 +1,5 @@
-//! Memory: idle connections cost little, and clients that go away leave nothing behind. A test binary of its
-//! own, and its tests one after the other, because they look at the memory of the whole process.
+//! What the whole process uses: idle connections cost little, an idle worker sleeps, and clients that go away
+//! leave nothing behind. A test binary of its own, and its tests one after the other, because of that view.
 
 mod common;
 
@@ -16,7 +16,9 @@ use sampan_http::{Answer, Limits, Request};
 
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 struct CountDrop(Arc<AtomicUsize>);
@@ -58,15 +60,22 @@ fn clients_that_go_away_take_their_handlers_with_them() {
             })
             .collect();
         asked += 100;
-        wait_until("starting", Duration::from_secs(10), || started.load(SeqCst) == asked);
+        wait_until("starting", Duration::from_secs(10), || {
+            started.load(SeqCst) == asked
+        });
         drop(sockets);
-        wait_until("dropping", Duration::from_secs(10), || dropped.load(SeqCst) == asked && server.handle.connections() == 0);
+        wait_until("dropping", Duration::from_secs(10), || {
+            dropped.load(SeqCst) == asked && server.handle.connections() == 0
+        });
     };
     (0..20).for_each(|_| round());
     let before = rss_kib("self");
     (0..100).for_each(|_| round());
     let grown = rss_kib("self").saturating_sub(before);
-    assert!(grown < 2 * 1024, "RSS grew by {grown} KiB over 10,000 clients");
+    assert!(
+        grown < 2 * 1024,
+        "RSS grew by {grown} KiB over 10,000 clients"
+    );
 }
 
 /// With the clients in another process (see [`hold_connections`]), so that only the server's side is seen.
@@ -74,7 +83,11 @@ fn clients_that_go_away_take_their_handlers_with_them() {
 fn idle_connections_own_no_buffers() {
     let _alone = alone();
     const CLIENTS: usize = 8_000;
-    let mut limits = Limits { connections_max: CLIENTS + 100, idle_millis_max: 120_000, ..Limits::default() };
+    let mut limits = Limits {
+        connections_max: CLIENTS + 100,
+        idle_millis_max: 120_000,
+        ..Limits::default()
+    };
     if let Some(note) = sampan_http::raise_open_files(&mut limits, 200) {
         eprintln!("{note}");
     }
@@ -82,10 +95,14 @@ fn idle_connections_own_no_buffers() {
     let server = Server::start(limits, echo(&Arc::default()));
     let warm: Vec<TcpStream> = (0..50).map(|_| served(&server)).collect();
     drop(warm);
-    wait_until("closing", Duration::from_secs(10), || server.handle.connections() == 0);
+    wait_until("closing", Duration::from_secs(10), || {
+        server.handle.connections() == 0
+    });
     let before = rss_kib("self");
     let mut child = spawn_clients(&server, clients, true);
-    wait_until("connecting", Duration::from_secs(60), || server.handle.requests() >= 50 + clients as u64);
+    wait_until("connecting", Duration::from_secs(60), || {
+        server.handle.requests() >= 50 + clients as u64
+    });
     std::thread::sleep(Duration::from_millis(100));
     let each = (rss_kib("self") - before) as f64 * 1024.0 / clients as f64;
     assert_eq!(server.handle.connections(), clients);
@@ -93,13 +110,19 @@ fn idle_connections_own_no_buffers() {
     assert!(each < 2_048.0, "{each:.0} bytes each");
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_until("closing", Duration::from_secs(20), || server.handle.connections() == 0);
+    wait_until("closing", Duration::from_secs(20), || {
+        server.handle.connections() == 0
+    });
 }
 
 #[test]
 fn ten_thousand_silent_clients_are_closed_while_others_are_served() {
     let _alone = alone();
-    let mut limits = Limits { connections_max: 10_100, head_millis_max: 3_000, ..Limits::default() };
+    let mut limits = Limits {
+        connections_max: 10_100,
+        head_millis_max: 3_000,
+        ..Limits::default()
+    };
     if let Some(note) = sampan_http::raise_open_files(&mut limits, 200) {
         eprintln!("{note}");
     }
@@ -111,15 +134,66 @@ fn ten_thousand_silent_clients_are_closed_while_others_are_served() {
     let start = std::time::Instant::now();
     // They come, say nothing and are closed; all the time the other one is served at once.
     while most < clients / 2 || server.handle.connections() > 1 {
-        assert!(start.elapsed() < Duration::from_secs(60), "{most} came, {} are left", server.handle.connections());
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "{most} came, {} are left",
+            server.handle.connections()
+        );
         let asked = std::time::Instant::now();
         other.write_all(&get("/other")).unwrap();
         assert_eq!(read_response(&mut other).1, "GET /other ");
-        assert!(asked.elapsed() < Duration::from_millis(1_000), "served after {:?}", asked.elapsed());
+        assert!(
+            asked.elapsed() < Duration::from_millis(1_000),
+            "served after {:?}",
+            asked.elapsed()
+        );
         most = most.max(server.handle.connections());
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(child.wait().unwrap().success(), "the clients were not closed silently");
+    assert!(
+        child.wait().unwrap().success(),
+        "the clients were not closed silently"
+    );
+}
+
+/// Ticks end where nothing happens: an idle process sleeps, and still counts as alive.
+#[test]
+fn an_idle_worker_sleeps() {
+    let _alone = alone();
+    let server = Server::start(Limits::default(), echo(&Arc::default()));
+    let mut socket = served(&server);
+    std::thread::sleep(Duration::from_millis(300));
+    let before = context_switches();
+    std::thread::sleep(Duration::from_millis(1_000));
+    let switches = context_switches() - before;
+    // A tick each 20 ms would be 50.
+    assert!(switches < 25, "{switches} context switches in a second");
+    assert!(server.handle.is_responsive());
+    // The clock does not stand still meanwhile.
+    let date = |head: &str| {
+        head.lines()
+            .find_map(|line| line.strip_prefix("Date: ").map(str::to_owned))
+            .unwrap()
+    };
+    socket.write_all(&get("/")).unwrap();
+    let first = date(&read_response(&mut socket).0);
+    std::thread::sleep(Duration::from_millis(1_100));
+    socket.write_all(&get("/")).unwrap();
+    assert_ne!(date(&read_response(&mut socket).0), first);
+}
+
+/// How often the threads of this process went to sleep so far.
+fn context_switches() -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let statuses =
+        tasks.filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("status")).ok());
+    let counts = statuses.filter_map(|status| {
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("voluntary_ctxt_switches:"))?;
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    });
+    counts.sum()
 }
 
 /// A connection on which one request has been served.
@@ -134,7 +208,10 @@ fn served(server: &Server) -> TcpStream {
 fn spawn_clients(server: &Server, clients: usize, ask: bool) -> std::process::Child {
     std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "hold_connections", "--nocapture"])
-        .env("HOLD_CONNECTIONS", format!("{} {clients} {ask}", server.address))
+        .env(
+            "HOLD_CONNECTIONS",
+            format!("{} {clients} {ask}", server.address),
+        )
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap()
@@ -144,10 +221,16 @@ fn spawn_clients(server: &Server, clients: usize, ask: bool) -> std::process::Ch
 /// closes them, which must happen without a byte. As an ordinary test it has nothing to do.
 #[test]
 fn hold_connections() {
-    let Ok(order) = std::env::var("HOLD_CONNECTIONS") else { return };
+    let Ok(order) = std::env::var("HOLD_CONNECTIONS") else {
+        return;
+    };
     let words: Vec<&str> = order.split(' ').collect();
     let (clients, ask) = (words[1].parse::<usize>().unwrap(), words[2] == "true");
-    let mut limits = Limits { connections_max: clients, refused_max: 0, ..Limits::default() };
+    let mut limits = Limits {
+        connections_max: clients,
+        refused_max: 0,
+        ..Limits::default()
+    };
     sampan_http::raise_open_files(&mut limits, 0);
     let sockets: Vec<TcpStream> = (0..clients)
         .map(|_| {

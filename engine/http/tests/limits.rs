@@ -1,0 +1,335 @@
+//! Time and size limits: who is slow is ended at the limit, and only they.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use common::*;
+use sampan_http::{Answer, Body, BodyError, BodyStream, Handler, Limits, Request, Response};
+
+/// Limits of time that tests can wait for.
+fn short() -> Limits {
+    Limits {
+        head_millis_max: 300,
+        body_idle_millis_max: 300,
+        write_idle_millis_max: 300,
+        idle_millis_max: 300,
+        stream_idle_millis_max: 300,
+        linger_millis_max: 300,
+        ..Limits::default()
+    }
+}
+
+/// Runs `slow` while other clients are served, and checks that it ended after about 300 ms.
+fn ends_in_time(
+    server: &Server,
+    what: &str,
+    slow: impl FnOnce(&mut TcpStream) -> String + Send,
+) -> String {
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| {
+            let mut socket = server.connect();
+            let start = Instant::now();
+            let answer = slow(&mut socket);
+            (answer, start.elapsed())
+        });
+        let mut other = server.connect();
+        while !slow.is_finished() {
+            let start = Instant::now();
+            other.write_all(&get("/other")).unwrap();
+            read_response(&mut other);
+            assert!(
+                start.elapsed() < Duration::from_millis(250),
+                "{what} stalled another client"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let (answer, elapsed) = slow.join().unwrap();
+        assert!(
+            (Duration::from_millis(280)..Duration::from_millis(1500)).contains(&elapsed),
+            "{what} ended after {elapsed:?}"
+        );
+        answer
+    })
+}
+
+/// Sends a byte every 20 ms until the other side has had enough.
+fn drip(socket: &mut TcpStream, bytes: &[u8]) {
+    socket
+        .set_read_timeout(Some(Duration::from_millis(20)))
+        .unwrap();
+    for byte in bytes {
+        if socket.write_all(&[*byte]).is_err()
+            || !matches!(socket.peek(&mut [0]), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock)
+        {
+            break;
+        }
+    }
+    socket
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
+}
+
+#[test]
+fn silent_and_slow_senders() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let server = Server::start(short(), echo(&calls));
+    assert_eq!(ends_in_time(&server, "silence", read_to_end), "");
+    let idle = ends_in_time(&server, "keep-alive", |socket| {
+        socket.write_all(&get("/")).unwrap();
+        read_to_end(socket)
+    });
+    assert!(
+        idle.ends_with("GET / "),
+        "closed silently after the answer: {idle}"
+    );
+    let head = ends_in_time(&server, "half a head", |socket| {
+        socket.write_all(b"GET / HTTP/1.1\r\nHost").unwrap();
+        read_to_end(socket)
+    });
+    assert_eq!(status(&head), 408);
+    let head = ends_in_time(&server, "a dripping head", |socket| {
+        drip(socket, &get(&format!("/{}", "a".repeat(200))));
+        read_to_end(socket)
+    });
+    assert_eq!(status(&head), 408);
+    let body = ends_in_time(&server, "half a body", |socket| {
+        socket
+            .write_all(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhel")
+            .unwrap();
+        read_to_end(socket)
+    });
+    assert_eq!(status(&body), 408);
+    let body = ends_in_time(&server, "a dripping body", |socket| {
+        socket
+            .write_all(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 500\r\n\r\n")
+            .unwrap();
+        drip(socket, &[b'x'; 500]);
+        read_to_end(socket)
+    });
+    assert_eq!(status(&body), 408);
+    wait_until("closing", Duration::from_secs(1), || {
+        server.handle.connections() == 0
+    });
+}
+
+#[test]
+fn a_body_that_comes_slowly_but_comes() {
+    let server = Server::start(
+        Limits {
+            progress_bytes_min: 64,
+            ..short()
+        },
+        echo(&Arc::default()),
+    );
+    let mut socket = server.connect();
+    socket
+        .write_all(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n")
+        .unwrap();
+    for _ in 0..10 {
+        std::thread::sleep(Duration::from_millis(80));
+        socket.write_all(&[b'x'; 100]).unwrap();
+    }
+    assert_eq!(read_response(&mut socket).1.len(), "POST / ".len() + 1000);
+}
+
+/// 40 MB to whoever asks; counts the calls.
+struct Large {
+    calls: Arc<AtomicUsize>,
+    body: Arc<[u8]>,
+}
+
+fn large(calls: &Arc<AtomicUsize>) -> impl FnOnce() -> Rc<Large> + Send + 'static + use<> {
+    let calls = calls.clone();
+    move || {
+        Rc::new(Large {
+            calls,
+            body: vec![b'x'; 40_000_000].into(),
+        })
+    }
+}
+
+impl Handler for Large {
+    fn handle(&self, request: &Rc<Request>) -> Answer {
+        let mut response = Response::new(200);
+        match request.path() {
+            "/other" => return Answer::Now(response),
+            "/piece" => *response.body_mut() = vec![b'p'; 10_000],
+            _ => response.set_body(Body::Shared(self.body.clone())),
+        }
+        self.calls.fetch_add(1, SeqCst);
+        Answer::Now(response)
+    }
+}
+
+/// A connection that has asked for something small: when it has been answered, the server is ready.
+fn warm(server: &Server) -> TcpStream {
+    let mut socket = server.connect();
+    socket.write_all(&get("/other")).unwrap();
+    socket
+}
+
+#[test]
+fn a_client_that_does_not_read() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let server = Server::start(short(), large(&calls));
+    read_response(&mut warm(&server));
+    let got = ends_in_time(&server, "not reading", |socket| {
+        socket.write_all(&get("/large")).unwrap();
+        std::thread::sleep(Duration::from_millis(290));
+        wait_until("giving up", Duration::from_secs(2), || {
+            server.handle.connections() == 1
+        });
+        String::new()
+    });
+    assert_eq!(got, "");
+    // One that reads slowly, but reads, gets everything.
+    let mut socket = server.connect();
+    socket.write_all(&get("/large")).unwrap();
+    let (mut total, mut part) = (0, vec![0; 1_000_000]);
+    while total < 40_000_000 {
+        total += socket.read(&mut part).unwrap();
+        if total < 20_000_000 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[test]
+fn output_that_waits_stops_the_requests_behind_it() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let server = Server::start(
+        Limits {
+            out_bytes_max: 50_000,
+            write_idle_millis_max: 20_000,
+            ..Limits::default()
+        },
+        large(&calls),
+    );
+    let mut socket = warm(&server);
+    read_response(&mut socket);
+    const REQUESTS: usize = 5_000;
+    let mut writer = socket.try_clone().unwrap();
+    let sender =
+        std::thread::spawn(move || writer.write_all(&get("/piece").repeat(REQUESTS)).unwrap());
+    std::thread::sleep(Duration::from_millis(300));
+    let handled = calls.load(SeqCst);
+    // What fits into the two socket buffers is handled, the rest is not.
+    assert!(
+        handled < REQUESTS / 2,
+        "{handled} of {REQUESTS} were handled for a client that reads nothing"
+    );
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(calls.load(SeqCst), handled);
+    for _ in 0..REQUESTS {
+        assert_eq!(read_response(&mut socket).1.len(), 10_000);
+    }
+    sender.join().unwrap();
+}
+
+#[test]
+fn reading_ahead_of_a_late_answer_is_limited() {
+    let server = Server::start(
+        Limits {
+            pipeline_bytes_max: 10_000,
+            ..Limits::default()
+        },
+        || {
+            Rc::new(Function(|_: &Rc<Request>| {
+                Answer::Later(Box::pin(async {
+                    tokio::time::sleep(Duration::from_millis(400)).await;
+                    Answer::Now(with_body("late"))
+                }))
+            }))
+        },
+    );
+    let mut socket = server.connect();
+    socket.write_all(&get("/")).unwrap();
+    socket.set_nonblocking(true).unwrap();
+    let mut sent = 0;
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(300) {
+        match socket.write(&[b'x'; 65_536]) {
+            Ok(len) => sent += len,
+            Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+    // The socket buffers of the system take a few megabytes; a server that read on would take gigabytes.
+    assert!(
+        sent < 20_000_000,
+        "{sent} bytes were taken while a request was being answered"
+    );
+    socket.set_nonblocking(false).unwrap();
+    assert_eq!(read_response(&mut socket).1, "late");
+}
+
+/// Gives one piece and then nothing.
+struct Stuck(bool);
+
+impl BodyStream for Stuck {
+    fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>> {
+        if std::mem::replace(&mut self.0, true) {
+            Poll::Pending
+        } else {
+            Poll::Ready(Some(Ok(b"piece".to_vec())))
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_stops() {
+    let server = Server::start(short(), || {
+        Rc::new(Function(|request: &Rc<Request>| {
+            let mut response = Response::new(200);
+            if request.path() != "/other" {
+                response.set_body(Body::Stream(Box::new(Stuck(false))));
+            }
+            Answer::Now(response)
+        }))
+    });
+    let cut = ends_in_time(&server, "a stream", |socket| {
+        socket.write_all(&get("/")).unwrap();
+        read_to_end(socket)
+    });
+    assert!(cut.ends_with("\r\n\r\n5\r\npiece\r\n"), "{cut}");
+    // A client that goes away ends it at once.
+    let mut socket = server.connect();
+    socket.write_all(&get("/")).unwrap();
+    socket.read_exact(&mut [0; 10]).unwrap();
+    drop(socket);
+    wait_until("closing", Duration::from_millis(200), || {
+        server.handle.connections() == 0
+    });
+}
+
+#[test]
+fn an_error_answer_can_be_read_by_a_client_that_sends_on() {
+    let server = Server::start(short(), echo(&Arc::default()));
+    for _ in 0..20 {
+        let mut socket = server.connect();
+        socket
+            .write_all(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 50000000\r\n\r\n")
+            .unwrap();
+        for _ in 0..8 {
+            let _ = socket.write_all(&[b'x'; 100_000]);
+        }
+        assert_eq!(status(&read_to_end(&mut socket)), 413);
+    }
+    // It is not drained for ever.
+    let mut socket = server.connect();
+    socket.write_all(b"bad\r\n\r\n").unwrap();
+    let start = Instant::now();
+    while socket.write_all(b"more").is_ok() {
+        assert!(
+            start.elapsed() < Duration::from_secs(3),
+            "drained for too long"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,416 @@
+//! The `sampan` command as its users meet it: exit statuses, messages, signals, the examples.
+
+mod support;
+
+use sampan_app::{Config, Level, Logger, Server};
+use sampan_testkit::Client;
+use std::io;
+use std::net::TcpListener;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use support::{Process, Scratch};
+
+fn sampan(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+    command.args(args);
+    command
+}
+
+/// Runs the command to its end: exit status, standard output, standard error.
+fn run(args: &[&str]) -> (i32, String, String) {
+    let output = sampan(args).output().expect("the command starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (
+        output.status.code().expect("no signal"),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+/// Expects that the command fails with one line.
+fn fails(args: &[&str], status: i32, parts: &[&str]) {
+    let (code, _, errors) = run(args);
+    assert_eq!(code, status, "{args:?}: {errors}");
+    for part in parts {
+        assert!(
+            errors.contains(part),
+            "{args:?}: {errors:?} does not contain {part:?}"
+        );
+    }
+    if status == 1 {
+        assert!(
+            errors.starts_with("sampan: ") && errors.trim_end().lines().count() == 1,
+            "one line: {errors:?}"
+        );
+    }
+}
+
+fn get(client: &mut Client, path: &str) -> io::Result<sampan_testkit::Answer> {
+    client.send(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes())?;
+    client.read(false)
+}
+
+const HELLO: &str = "local app = require 'sampan'\napp.get('/', function() return 'hello' end)\n";
+
+#[test]
+fn help_and_version() {
+    let (code, out, _) = run(&["--help"]);
+    assert!(
+        code == 0 && out.contains("Usage: sampan") && out.contains("run"),
+        "{out}"
+    );
+    let (code, out, _) = run(&["run", "--help"]);
+    assert!(code == 0, "{out}");
+    for word in [
+        "--listen",
+        "--workers",
+        "--config",
+        "DIR|FILE",
+        "127.0.0.1:8080",
+    ] {
+        assert!(out.contains(word), "{out} does not contain {word}");
+    }
+    let (code, out, _) = run(&["--version"]);
+    assert_eq!(
+        (code, out.as_str()),
+        (0, concat!("sampan ", env!("CARGO_PKG_VERSION"), "\n"))
+    );
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_exits_2() {
+    fails(&[], 2, &["Usage"]);
+    fails(&["serve"], 2, &["serve"]);
+    fails(&["run", "--lisen", "x"], 2, &["--lisen", "--listen"]);
+    fails(&["run", "--workers", "many"], 2, &["--workers", "many"]);
+    fails(&["run", "a", "b"], 2, &["'b'"]);
+}
+
+#[test]
+fn a_project_that_is_not_there_exits_1() {
+    let scratch = Scratch::new("missing", &[("notes.txt", "")]);
+    fails(
+        &["run", &scratch.file("none")],
+        1,
+        &["none does not exist: name the project's folder or the file to run"],
+    );
+    fails(
+        &["run", &scratch.path().display().to_string()],
+        1,
+        &["has no app.lua and no app.js: name the file to run"],
+    );
+    fails(
+        &["run", &scratch.file("notes.txt")],
+        1,
+        &["must end in .lua, .js or .mjs"],
+    );
+    let both = Scratch::new("both", &[("app.lua", HELLO), ("app.js", "")]);
+    fails(
+        &["run", &both.path().display().to_string()],
+        1,
+        &["has app.lua and app.js: name the one to run"],
+    );
+}
+
+#[test]
+fn a_faulty_configuration_exits_1_and_names_the_place() {
+    let scratch = Scratch::new(
+        "config",
+        &[
+            ("app.lua", HELLO),
+            ("sampan.toml", "[server]\nworkers = 1\nlisen = \"x\"\n"),
+        ],
+    );
+    let app = scratch.file("app.lua");
+    fails(
+        &["run", &app],
+        1,
+        &["sampan.toml:3: unknown field `lisen`", "listen"],
+    );
+    fails(
+        &["run", &app, "--config", &scratch.file("none.toml")],
+        1,
+        &["cannot read", "none.toml"],
+    );
+    std::fs::write(
+        scratch.file("sampan.toml"),
+        "[limits]\nheaders_max = 1000\n",
+    )
+    .expect("written");
+    fails(
+        &["run", &app],
+        1,
+        &["sampan.toml: limits.headers_max is 1000; it must be 1 to 256"],
+    );
+    std::fs::write(scratch.file("sampan.toml"), "").expect("written");
+    fails(
+        &["run", &app, "--listen", "8080"],
+        1,
+        &["--listen: \"8080\" is no address to listen on"],
+    );
+    fails(
+        &["run", &app, "--workers", "0"],
+        1,
+        &["--workers: 0 workers; it must be 1 to"],
+    );
+}
+
+#[test]
+fn an_address_that_cannot_be_had_exits_1() {
+    let scratch = Scratch::new("port", &[("app.lua", HELLO)]);
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("bound").to_string();
+    let port = format!(
+        "port {} is in use: ",
+        address.rsplit(':').next().unwrap_or_default()
+    );
+    fails(
+        &["run", &scratch.file("app.lua"), "--listen", &address],
+        1,
+        &[&port, "--listen"],
+    );
+    fails(
+        &["run", &scratch.file("app.lua"), "--listen", "192.0.2.1:80"],
+        1,
+        &["192.0.2.1:80", "--listen"],
+    );
+}
+
+#[test]
+fn a_project_that_does_not_load_exits_1_once_with_file_and_line() {
+    let scratch = Scratch::new(
+        "syntax",
+        &[
+            (
+                "app.lua",
+                "local app = require 'sampan'\napp.get('/', function( return 1 end)\n",
+            ),
+            (
+                "app.js",
+                "import { app } from \"sampan\";\n\napp.get('/', () => ;\n",
+            ),
+        ],
+    );
+    for (file, place) in [("app.lua", "app.lua:2"), ("app.js", "app.js:3")] {
+        let (code, _, errors) = run(&[
+            "run",
+            &scratch.file(file),
+            "--listen",
+            "127.0.0.1:0",
+            "--workers",
+            "4",
+        ]);
+        assert_eq!(code, 1, "{errors}");
+        assert!(errors.starts_with(&format!("sampan: {place}")), "{errors}");
+        assert_eq!(
+            errors.matches("sampan: ").count(),
+            1,
+            "told once, not by each worker: {errors}"
+        );
+    }
+}
+
+#[test]
+fn the_examples_serve_what_they_show() {
+    for (file, runtime) in [("app.lua", "lua"), ("app.js", "js")] {
+        let example = format!("{}/../../examples/hello/{file}", env!("CARGO_MANIFEST_DIR"));
+        let process = Process::start(&mut sampan(&[
+            "run",
+            &example,
+            "--listen",
+            "127.0.0.1:0",
+            "--workers",
+            "1",
+        ]));
+        let mut client = process.client();
+        let mut ask = |request: &str| {
+            client.send(request.as_bytes()).expect("sent");
+            let answer = client.read(false).expect("an answer");
+            assert_eq!(answer.status, 200, "{request}: {}", answer.text());
+            serde_json::from_slice::<serde_json::Value>(&answer.body).expect("JSON")
+        };
+        let health = ask("GET /health HTTP/1.1\r\nHost: h\r\n\r\n");
+        assert_eq!(
+            (&health["status"], &health["runtime"]),
+            (&"ok".into(), &runtime.into())
+        );
+        assert_eq!(health["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(
+            ask("GET /greet/Ann HTTP/1.1\r\nHost: h\r\n\r\n")["greeting"],
+            "Hello, Ann"
+        );
+        assert_eq!(
+            ask("GET /version HTTP/1.1\r\nHost: h\r\n\r\n")["version"],
+            "1.0"
+        );
+        let post = |path: &str, body: &str| {
+            format!(
+                "POST {path} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            )
+        };
+        assert_eq!(
+            ask(&post("/greet/Ann", "{\"greeting\":\"Hi\"}"))["greeting"],
+            "Hi, Ann"
+        );
+        assert_eq!(ask(&post("/greet/Ann", ""))["greeting"], "Hello, Ann");
+        let echoed = "{\"a\":[],\"b\":{},\"c\":null}";
+        assert_eq!(ask(&post("/echo", echoed)).to_string(), echoed);
+        process.signal("TERM");
+        assert_eq!(process.end().0, Some(0));
+    }
+}
+
+#[test]
+fn sigterm_lets_requests_in_flight_end() {
+    let app = "local app = require 'sampan'\napp.get('/', function() app.time.sleep(0.4) return 'late' end)\n";
+    let scratch = Scratch::new("term", &[("app.lua", app)]);
+    for signal in ["TERM", "INT"] {
+        let process = Process::start(&mut sampan(&[
+            "run",
+            &scratch.file("app.lua"),
+            "--listen",
+            "127.0.0.1:0",
+            "--workers",
+            "2",
+        ]));
+        let (mut busy, mut idle) = (process.client(), process.client());
+        busy.send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            .expect("sent");
+        std::thread::sleep(Duration::from_millis(100));
+        process.signal(signal);
+        assert!(idle.is_closed(), "idle connections are closed");
+        let answer = busy.read(false).expect("the request in flight is answered");
+        assert_eq!((answer.status, answer.text().as_str()), (200, "late"));
+        assert!(
+            Client::connect(process.address).is_err(),
+            "nobody listens any more"
+        );
+        let (status, errors) = process.end();
+        assert_eq!(status, Some(0), "{errors}");
+        assert!(errors.contains("shutting down"), "{errors}");
+    }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let app = "local app = require 'sampan'\napp.get('/', function() app.time.sleep(60) end)\n";
+    let scratch = Scratch::new("twice", &[("app.lua", app)]);
+    let process = Process::start(&mut sampan(&[
+        "run",
+        &scratch.file("app.lua"),
+        "--listen",
+        "127.0.0.1:0",
+        "--workers",
+        "1",
+    ]));
+    let mut client = process.client();
+    client
+        .send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        .expect("sent");
+    std::thread::sleep(Duration::from_millis(100));
+    process.signal("TERM");
+    std::thread::sleep(Duration::from_millis(100));
+    let begun = Instant::now();
+    process.signal("TERM");
+    assert_eq!(process.end().0, Some(128 + 15));
+    assert!(begun.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn a_shutdown_is_bounded() {
+    let files = [
+        (
+            "app.lua",
+            "local app = require 'sampan'\napp.get('/', function() app.time.sleep(60) end)\n",
+        ),
+        ("sampan.toml", "[limits]\nshutdown_millis_max = 300\n"),
+    ];
+    let scratch = Scratch::new("bounded", &files);
+    let process = Process::start(&mut sampan(&[
+        "run",
+        &scratch.file("app.lua"),
+        "--listen",
+        "127.0.0.1:0",
+        "--workers",
+        "1",
+    ]));
+    let mut client = process.client();
+    client
+        .send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        .expect("sent");
+    std::thread::sleep(Duration::from_millis(100));
+    let begun = Instant::now();
+    process.signal("TERM");
+    assert_eq!(process.end().0, Some(0));
+    assert!(
+        (Duration::from_millis(250)..Duration::from_secs(3)).contains(&begun.elapsed()),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[test]
+fn connections_are_shared_among_the_workers() {
+    let toml = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 2\n";
+    let scratch = Scratch::new("shared", &[("app.lua", HELLO)]);
+    let mut config = Config::from_text(scratch.path(), toml).expect("valid");
+    config.logger = Logger::captured(Level::Info);
+    let running = Server::start(config).expect("it starts");
+    let mut clients: Vec<Client> = (0..8)
+        .map(|_| Client::connect(running.address()).expect("someone listens"))
+        .collect();
+    for client in &mut clients {
+        assert_eq!(get(client, "/").expect("an answer").text(), "hello");
+    }
+    let requests = running.requests();
+    assert!(
+        requests.iter().all(|count| (3..=5).contains(count)),
+        "{requests:?}"
+    );
+    assert!(running.shutdown());
+}
+
+#[test]
+fn clients_that_go_away_leave_nothing_behind() {
+    /// How much the server may grow over 10,000 of them, in KiB: far less than a kibibyte each.
+    const GROWTH_KIB_MAX: u64 = 4 * 1024;
+    let apps = [
+        (
+            "app.lua",
+            "local app = require 'sampan'\napp.get('/', function() app.time.sleep(60) end)\n",
+        ),
+        (
+            "app.js",
+            "import { app, time } from 'sampan';\napp.get('/', async () => { await time.sleep(60); });\n",
+        ),
+    ];
+    let scratch = Scratch::new("leaving", &apps);
+    for (app, _) in apps {
+        let process = Process::start(&mut sampan(&[
+            "run",
+            &scratch.file(app),
+            "--listen",
+            "127.0.0.1:0",
+            "--workers",
+            "1",
+        ]));
+        let leave = |times: usize| {
+            for _ in 0..times {
+                process
+                    .client()
+                    .send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+                    .expect("sent");
+            }
+            std::thread::sleep(Duration::from_millis(300));
+        };
+        leave(3_000);
+        let before = process.memory_kib();
+        leave(10_000);
+        let after = process.memory_kib();
+        assert!(
+            after < before + GROWTH_KIB_MAX,
+            "{app}: {before} KiB before, {after} KiB after"
+        );
+    }
+}

@@ -1,0 +1,190 @@
+//! Workers that are deaf to their stop (DESIGN: the last resort). No script that we know of can be that, so these tests give
+//! theirs a capability of their own that blocks its thread.
+
+mod support;
+
+use sampan_app::host::{Args, Context, Error, Function, Kind, Module, Param, Type, Value};
+use sampan_app::{Config, Event, Level, Logger, Running, Server};
+use sampan_testkit::Client;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use support::{Process, Scratch};
+
+/// Blocks the worker, as a native function would that never returns.
+static DEAF: Module = Module {
+    name: "deaf",
+    doc: "Blocks its thread.",
+    functions: &[Function {
+        name: "block",
+        params: &[Param {
+            name: "seconds",
+            ty: Type::Number,
+            optional: false,
+            doc: "How long.",
+        }],
+        returns: Type::Nothing,
+        doc: "Blocks the thread.",
+        kind: Kind::Sync(block),
+    }],
+};
+
+static MODULES: &[&Module] = &[&DEAF];
+
+fn block(_: &Context, args: Args) -> Result<Value, Error> {
+    std::thread::sleep(Duration::from_secs_f64(args.number(0).unwrap_or(0.0)));
+    Ok(Value::Null)
+}
+
+const APPS: [(&str, &str); 2] = [
+    (
+        "app.lua",
+        "local app = require 'sampan'\n\napp.get('/deaf/:s', function(req) app.deaf.block(tonumber(req.params.s)) end)\napp.get('/', function() return 'fine' end)\n",
+    ),
+    (
+        "app.js",
+        "import { app, deaf } from 'sampan';\n\napp.get('/deaf/:s', (req) => deaf.block(Number(req.params.s)));\napp.get('/', () => 'fine');\n",
+    ),
+];
+
+/// How the child that gives up is told which project to serve.
+const CHILD: &str = "SAMPAN_TEST_DEAF_CHILD";
+
+fn config(app: &Path, workers: usize) -> Config {
+    let mut config = Config::from_text(
+        app,
+        "[limits]\nscript_millis_max = 100\n[server]\nlisten = \"127.0.0.1:0\"\n",
+    )
+    .expect("valid");
+    config.workers = workers;
+    config.modules = MODULES;
+    config
+}
+
+fn start(app: &Path, workers: usize) -> (Running, Logger) {
+    let logger = Logger::captured(Level::Info);
+    let mut config = config(app, workers);
+    config.logger = logger.clone();
+    (Server::start(config).expect("it starts"), logger)
+}
+
+fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn send(client: &mut Client, path: &str) {
+    client
+        .send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").as_bytes())
+        .expect("sent");
+}
+
+#[test]
+fn a_deaf_worker_is_replaced_and_the_process_lives() {
+    let scratch = Scratch::new("deaf", &APPS);
+    for (app, place) in [("app.lua", "app.lua:3"), ("app.js", "app.js:3")] {
+        let (running, logger) = start(&scratch.path().join(app), 2);
+        let mut stuck = Client::connect(running.address()).expect("someone listens");
+        let begun = Instant::now();
+        send(&mut stuck, "/deaf/4");
+        assert!(
+            stuck.read(false).is_err(),
+            "its client sees the connection close"
+        );
+        let after = begun.elapsed();
+        assert!(
+            (Duration::from_millis(1_000)..Duration::from_millis(2_500)).contains(&after),
+            "{after:?}"
+        );
+        wait_for("the place is filled", || {
+            logger.lines().contains("a fresh worker serves in place")
+        });
+        let lines = logger.lines();
+        assert!(
+            lines.contains(&format!("GET /deaf/:s ({place})")) && lines.contains("1 of 3"),
+            "{lines}"
+        );
+        for _ in 0..8 {
+            let mut client = Client::connect(running.address()).expect("someone listens");
+            send(&mut client, "/");
+            assert_eq!(client.read(false).expect("an answer").text(), "fine");
+        }
+        assert!(
+            running.shutdown(),
+            "the abandoned thread does not hold up the end"
+        );
+    }
+}
+
+#[test]
+fn a_stop_that_comes_late_is_no_reason_to_abandon() {
+    let scratch = Scratch::new("late", &APPS);
+    let (running, logger) = start(&scratch.path().join("app.lua"), 1);
+    let mut client = Client::connect(running.address()).expect("someone listens");
+    send(&mut client, "/deaf/0.6");
+    assert_eq!(
+        client.read(false).expect("an answer").status,
+        503,
+        "stopped when it returned"
+    );
+    send(&mut client, "/");
+    assert_eq!(
+        client.read(false).expect("an answer").text(),
+        "fine",
+        "on the same connection"
+    );
+    assert!(!logger.lines().contains("abandoned"));
+    assert!(running.shutdown());
+}
+
+#[test]
+fn after_three_the_server_gives_up() {
+    let scratch = Scratch::new("three", &APPS);
+    let (running, logger) = start(&scratch.path().join("app.lua"), 1);
+    for count in 1..=3 {
+        wait_for("a worker takes the request", || {
+            let mut stuck = Client::connect(running.address()).expect("someone listens");
+            send(&mut stuck, "/deaf/30");
+            let _ = stuck.read(false);
+            logger.lines().contains(&format!("({count} of 3"))
+        });
+        if count < 3 {
+            let filled = |lines: &str| lines.matches("a fresh worker serves").count() == count;
+            wait_for("the place is filled", || filled(&logger.lines()));
+        }
+    }
+    assert_eq!(running.wait(), Event::GiveUp);
+}
+
+#[test]
+fn a_server_that_gave_up_exits_70() {
+    let scratch = Scratch::new("exit", &APPS);
+    let this = std::env::current_exe().expect("a test has an executable");
+    let mut command = Command::new(this);
+    command
+        .args(["--exact", "child", "--ignored", "--nocapture"])
+        .env(CHILD, scratch.file("app.lua"));
+    let process = Process::start(&mut command);
+    let deadline = Instant::now() + Duration::from_secs(12);
+    while let Ok(mut stuck) = Client::connect(process.address) {
+        assert!(Instant::now() < deadline, "it goes on");
+        let request = b"GET /deaf/60 HTTP/1.1\r\nHost: h\r\n\r\n";
+        let _ = stuck.send(request).map(|()| stuck.read(false));
+    }
+    let (status, errors) = process.end();
+    assert_eq!(status, Some(70), "{errors}");
+    assert!(errors.contains("giving up"), "{errors}");
+}
+
+/// Not a test: the process that `a_server_that_gave_up_exits_70` starts.
+#[test]
+#[ignore = "started by another test"]
+fn child() {
+    if let Some(app) = std::env::var_os(CHILD) {
+        let outcome = sampan_app::run(config(Path::new(&app), 1)).expect("it starts");
+        std::process::exit(outcome.exit_status().into());
+    }
+}

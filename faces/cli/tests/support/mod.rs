@@ -1,0 +1,129 @@
+//! What the tests of the command share: scratch folders, and the command as a running process.
+
+#![allow(dead_code)] // Each test file uses its own part.
+
+use sampan_testkit::Client;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A folder of a test's own, removed at its end.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A folder with these files.
+    pub(crate) fn new(name: &str, files: &[(&str, &str)]) -> Self {
+        let folder = std::env::temp_dir().join(format!("sampan-cli-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        for (file, text) in files {
+            fs::write(folder.join(file), text).expect("a file");
+        }
+        Self(folder)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server in a process of its own; killed at the end, should it still run.
+pub(crate) struct Process {
+    child: Child,
+    errors: BufReader<ChildStderr>,
+    pub(crate) address: SocketAddr,
+}
+
+impl Process {
+    /// Starts a command that serves, and waits for the line that tells where.
+    #[allow(clippy::zombie_processes)] // Where this panics the test ends, and its children with it.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child = command
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the command starts");
+        let mut errors = BufReader::new(child.stderr.take().expect("piped"));
+        let mut seen = String::new();
+        loop {
+            let mut line = String::new();
+            let length = errors.read_line(&mut line).expect("UTF-8");
+            seen.push_str(&line);
+            assert!(length > 0, "the server did not start:\n{seen}");
+            if let Some((_, rest)) = line.split_once("listening on http://") {
+                let address = rest
+                    .split(' ')
+                    .next()
+                    .unwrap_or_default()
+                    .parse()
+                    .expect("an address");
+                return Self {
+                    child,
+                    errors,
+                    address,
+                };
+            }
+        }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::connect(self.address).expect("someone listens")
+    }
+
+    /// The memory that it has in use (RSS), in KiB.
+    pub(crate) fn memory_kib(&self) -> u64 {
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a process");
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .expect("a line");
+        line.trim()
+            .trim_end_matches(" kB")
+            .parse()
+            .expect("a number")
+    }
+
+    /// Sends a signal by its name.
+    pub(crate) fn signal(&self, name: &str) {
+        let status = Command::new("kill")
+            .args([&format!("-{name}"), &self.child.id().to_string()])
+            .status();
+        assert!(status.expect("kill exists").success());
+    }
+
+    /// Waits for the end: its exit status, and what it had to say.
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        let deadline = Instant::now() + Duration::from_secs(15);
+        let status = loop {
+            match self.child.try_wait().expect("a child") {
+                Some(status) => break status.code(),
+                None if Instant::now() > deadline => panic!("the server does not end"),
+                None => std::thread::sleep(Duration::from_millis(2)),
+            }
+        };
+        let mut text = String::new();
+        self.errors.read_to_string(&mut text).expect("UTF-8");
+        (status, text)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

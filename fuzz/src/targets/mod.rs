@@ -1,0 +1,6 @@
+//! The targets, one file each.
+
+pub(crate) mod host_json;
+pub(crate) mod http_chunked;
+pub(crate) mod http_codec;
+pub(crate) mod http_response_encode;

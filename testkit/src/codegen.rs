@@ -1,0 +1,265 @@
+//! What is made of the tables of functions: the reference page and the type declarations of both languages.
+
+use sampan_app::host::{Function, Kind, Module, Param, Type, names::camel_case};
+use std::fmt::Write;
+
+const TS_HEAD: &str = include_str!("declarations/head.d.ts");
+const LUA_HEAD: &str = include_str!("declarations/head.lua");
+
+/// The generated files: their paths in the repository and their texts.
+pub fn files() -> [(&'static str, String); 3] {
+    let modules = sampan_app::MODULES;
+    [
+        ("docs/reference.md", reference(modules)),
+        ("types/sampan.d.ts", typescript(modules)),
+        ("types/sampan.lua", lua(modules)),
+    ]
+}
+
+/// Those of [`files`] that differ from what lies below `root`.
+pub fn stale(root: &std::path::Path) -> Vec<&'static str> {
+    let differs = |(path, text): &(&str, String)| {
+        std::fs::read_to_string(root.join(path)).ok().as_deref() != Some(text)
+    };
+    files()
+        .iter()
+        .filter(|file| differs(file))
+        .map(|(path, _)| *path)
+        .collect()
+}
+
+fn names(params: &[Param], optional: impl Fn(&str) -> String) -> String {
+    let names: Vec<String> = params
+        .iter()
+        .map(|p| {
+            if p.optional {
+                optional(p.name)
+            } else {
+                p.name.to_owned()
+            }
+        })
+        .collect();
+    names.join(", ")
+}
+
+/// The parameters with the function that a bracket is given last.
+fn all_names(function: &Function, optional: impl Fn(&str) -> String) -> String {
+    let mut names = names(function.params, optional);
+    if matches!(function.kind, Kind::Bracket { .. }) {
+        names.push_str(if names.is_empty() { "fn" } else { ", fn" });
+    }
+    names
+}
+
+fn reference(modules: &[&Module]) -> String {
+    let mut out = "# Reference\n\nThe functions that scripts can call. Made by `cargo xtask codegen` from the tables in `capabilities/`; do not \
+                   edit.\nThe [guide](guide.md) explains routes, requests and answers.\n"
+        .to_owned();
+    for module in modules {
+        let _ = write!(out, "\n## {}\n\n{}\n", module.name, module.doc);
+        for function in module.functions {
+            let params = all_names(function, |name| format!("[{name}]"));
+            let awaited = if matches!(function.kind, Kind::Async(_)) {
+                "await "
+            } else {
+                ""
+            };
+            let (module, name) = (module.name, function.name);
+            let _ = write!(
+                out,
+                "\n### {module}.{name}\n\n```lua\napp.{module}.{name}({params})\n```\n"
+            );
+            let _ = write!(
+                out,
+                "```js\n{awaited}{module}.{}({params})\n```\n\n{}\n",
+                camel_case(name),
+                function.doc
+            );
+            if !function.params.is_empty() {
+                out.push('\n');
+            }
+            for param in function.params {
+                let optional = if param.optional { ", optional" } else { "" };
+                let _ = writeln!(
+                    out,
+                    "- `{}` ({}{optional}): {}",
+                    param.name,
+                    type_word(param.ty),
+                    param.doc
+                );
+            }
+            if function.returns != Type::Nothing {
+                let _ = write!(out, "\nReturns {}.\n", type_word(function.returns));
+            }
+        }
+    }
+    out
+}
+
+fn type_word(ty: Type) -> &'static str {
+    match ty {
+        Type::Nothing => "nothing",
+        Type::Bool => "a boolean",
+        Type::Int => "an integer",
+        Type::Number => "a number",
+        Type::Text => "a string",
+        Type::Bytes => "a string or bytes",
+        Type::List => "a list",
+        Type::Map => "a table or object",
+        Type::Any => "any value",
+    }
+}
+
+fn typescript(modules: &[&Module]) -> String {
+    let properties: String = modules
+        .iter()
+        .filter(|module| module.name != "json")
+        .map(|module| format!("    {0}: typeof {0};\n", module.name))
+        .collect();
+    let mut out = TS_HEAD.replace("@PROPERTIES@", &properties);
+    for module in modules {
+        let _ = writeln!(
+            out,
+            "  /** {} */\n  export namespace {} {{",
+            module.doc, module.name
+        );
+        for function in module.functions {
+            let params: Vec<String> = function
+                .params
+                .iter()
+                .map(|p| {
+                    format!(
+                        "{}{}: {}",
+                        camel_case(p.name),
+                        if p.optional { "?" } else { "" },
+                        ts_type(p.ty)
+                    )
+                })
+                .collect();
+            let result = ts_type(function.returns);
+            let (params, result) = match function.kind {
+                Kind::Sync(_) => (params.join(", "), result.to_owned()),
+                Kind::Async(_) => (params.join(", "), format!("Promise<{result}>")),
+                Kind::Bracket { .. } => {
+                    let call = "fn: (value: any) => T".to_owned();
+                    (
+                        params
+                            .into_iter()
+                            .chain([call])
+                            .collect::<Vec<_>>()
+                            .join(", "),
+                        "T".to_owned(),
+                    )
+                }
+            };
+            let generic = if matches!(function.kind, Kind::Bracket { .. }) {
+                "<T>"
+            } else {
+                ""
+            };
+            let _ = writeln!(out, "    /** {} */", function.doc);
+            let _ = writeln!(
+                out,
+                "    function {}{generic}({params}): {result};",
+                camel_case(function.name)
+            );
+        }
+        out.push_str("  }\n\n");
+    }
+    out.truncate(out.trim_end().len());
+    out.push_str("\n}\n");
+    out
+}
+
+fn ts_type(ty: Type) -> &'static str {
+    match ty {
+        Type::Nothing => "void",
+        Type::Bool => "boolean",
+        Type::Int | Type::Number => "number",
+        Type::Text => "string",
+        Type::Bytes => "string | Uint8Array | ArrayBuffer",
+        Type::List => "any[]",
+        Type::Map => "Record<string, any>",
+        Type::Any => "any",
+    }
+}
+
+fn lua(modules: &[&Module]) -> String {
+    let mut out = LUA_HEAD.to_owned();
+    for module in modules {
+        let _ = writeln!(out, "--- {}", module.doc);
+        if module.name == "json" {
+            out.push_str("--- Called, it makes a JSON answer.\n");
+            out.push_str("---@class sampan.Json\n---@overload fun(body: any, options?: sampan.Options): sampan.Response\n");
+            out.push_str("---@field array fun(list?: table): table marks a table as a list, so that it is `[]` if it is empty\n");
+            out.push_str("---@field object fun(map?: table): table marks a table as an object\n");
+        }
+        let _ = writeln!(out, "app.{} = {{}}\n", module.name);
+        for function in module.functions {
+            let _ = writeln!(out, "--- {}", function.doc);
+            for param in function.params {
+                let mark = if param.optional { "?" } else { "" };
+                let _ = writeln!(
+                    out,
+                    "---@param {}{mark} {} {}",
+                    param.name,
+                    lua_type(param.ty),
+                    param.doc
+                );
+            }
+            if function.returns != Type::Nothing {
+                let _ = writeln!(out, "---@return {}", lua_type(function.returns));
+            }
+            let params = all_names(function, str::to_owned);
+            let _ = writeln!(
+                out,
+                "function app.{}.{}({params}) end\n",
+                module.name, function.name
+            );
+        }
+    }
+    out.push_str("return app\n");
+    out
+}
+
+fn lua_type(ty: Type) -> &'static str {
+    match ty {
+        Type::Nothing => "nil",
+        Type::Bool => "boolean",
+        Type::Int => "integer",
+        Type::Number => "number",
+        Type::Text | Type::Bytes => "string",
+        Type::List | Type::Map => "table",
+        Type::Any => "any",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generated_files_are_fresh() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let stale = stale(&root);
+        assert!(
+            stale.is_empty(),
+            "{stale:?} do not say what the tables say; run `cargo xtask codegen`"
+        );
+    }
+
+    #[test]
+    fn a_row_is_declared_in_all_three() {
+        for (path, text) in files() {
+            assert!(text.contains("sleep(seconds"), "{path}");
+            assert!(
+                text.contains(if path.ends_with(".d.ts") {
+                    "nowMs("
+                } else {
+                    "now_ms("
+                }),
+                "{path}"
+            );
+        }
+    }
+}

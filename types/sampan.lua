@@ -1,0 +1,146 @@
+---@meta sampan
+-- What `require "sampan"` gives. Made by `cargo xtask codegen`; do not edit.
+
+---@class sampan.Request
+---@field method string the method
+---@field path string the path as sent, without the query
+---@field url string the whole URL
+---@field params table<string, string> the parameters of the route, decoded
+---@field query table<string, string|string[]> the query, decoded; a key given twice is a list
+---@field headers table<string, string> the field lines, looked up whatever the case
+---@field cookies table<string, string> the cookies
+---@field ip string the client's address
+---@field body string the bytes of the body
+---@field state table a table of this request's own
+local request = {}
+
+--- The body as JSON; malformed JSON is an error that answers 400.
+---@return any
+function request:json() end
+--- The body as text.
+---@return string
+function request:text() end
+--- The body as `application/x-www-form-urlencoded`; a key given twice is a list.
+---@return table<string, string|string[]>
+function request:form() end
+--- The bytes of the body.
+---@return string
+function request:bytes() end
+
+---@class sampan.Response
+---@field status integer
+---@field headers table<string, string|number|string[]>
+---@field body any
+
+---@alias sampan.Options integer|{ status?: integer, headers?: table<string, string|number|string[]> }
+---@alias sampan.Handler fun(req: sampan.Request): any
+---@alias sampan.Middleware fun(req: sampan.Request, next: fun(req?: sampan.Request): sampan.Response): any
+---@alias sampan.Verb fun(pattern: string, handler: sampan.Handler|any)|fun(pattern: string, options: { body_bytes_max?: integer }, handler: sampan.Handler|any)
+
+---@class sampan.Group
+---@field get sampan.Verb
+---@field post sampan.Verb
+---@field put sampan.Verb
+---@field patch sampan.Verb
+---@field delete sampan.Verb
+---@field options sampan.Verb
+---@field all sampan.Verb a route for every method
+---@field use fun(middleware: sampan.Middleware)|fun(pattern: string, middleware: sampan.Middleware) wraps every path, or those of a pattern
+---@field group fun(prefix: string, declare: fun(group: sampan.Group)) patterns in the group begin with the prefix
+
+---@class sampan.App: sampan.Group
+---@field runtime string "lua"
+---@field version string the version of Sampan
+---@field null lightuserdata JSON's null
+local app = {}
+
+--- Answers what no route answers.
+---@param handler sampan.Handler
+function app.not_found(handler) end
+--- Answers when a handler failed.
+---@param handler fun(req: sampan.Request, err: { message: string, status: integer, file?: string, line?: integer, stack?: string, value: any }): any
+function app.on_error(handler) end
+---@param body string
+---@param options? sampan.Options
+---@return sampan.Response
+function app.html(body, options) end
+---@param body string
+---@param options? sampan.Options
+---@return sampan.Response
+function app.text(body, options) end
+--- 302 unless a status is given.
+---@param location string
+---@param status? integer
+---@return sampan.Response
+function app.redirect(location, status) end
+--- A body that is produced while it is sent.
+---@param produce fun(write: fun(chunk: string))
+---@param options? sampan.Options
+---@return sampan.Response
+function app.stream(produce, options) end
+
+--- The clock, and waiting.
+app.time = {}
+
+--- The time in seconds since 1970-01-01 00:00 UTC, with fractions of a second.
+---@return number
+function app.time.now() end
+
+--- The time in whole milliseconds since 1970-01-01 00:00 UTC.
+---@return integer
+function app.time.now_ms() end
+
+--- Waits without blocking other requests. A negative, too long or NaN duration is an error.
+---@param seconds number How long: fractions count; from 0 to 86400 (one day).
+function app.time.sleep(seconds) end
+
+--- Lines on standard error: time, level, message, fields.
+app.log = {}
+
+--- Writes a line of level DEBUG; left out unless `level = "debug"` is set under `[log]`.
+---@param message? any What happened: text as it is, anything else as JSON.
+---@param fields? table Named values, written as `key=value` after the message.
+function app.log.debug(message, fields) end
+
+--- Writes a line of level INFO.
+---@param message? any What happened: text as it is, anything else as JSON.
+---@param fields? table Named values, written as `key=value` after the message.
+function app.log.info(message, fields) end
+
+--- Writes a line of level WARN.
+---@param message? any What happened: text as it is, anything else as JSON.
+---@param fields? table Named values, written as `key=value` after the message.
+function app.log.warn(message, fields) end
+
+--- Writes a line of level ERROR.
+---@param message? any What happened: text as it is, anything else as JSON.
+---@param fields? table Named values, written as `key=value` after the message.
+function app.log.error(message, fields) end
+
+--- Environment variables.
+app.env = {}
+
+--- The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced.
+---@param name string The variable's name.
+---@return string
+function app.env.get(name) end
+
+--- JSON text from values and values from JSON text.
+--- Called, it makes a JSON answer.
+---@class sampan.Json
+---@overload fun(body: any, options?: sampan.Options): sampan.Response
+---@field array fun(list?: table): table marks a table as a list, so that it is `[]` if it is empty
+---@field object fun(map?: table): table marks a table as an object
+app.json = {}
+
+--- The JSON text of a value. NaN, infinity, bytes that are not UTF-8, cycles and nesting beyond `json_depth_max` are errors.
+---@param value? any What to write.
+---@return string
+function app.json.encode(value) end
+
+--- The value of a JSON text. Text that is not JSON is an error that names the line and column.
+---@param text string The JSON text.
+---@return any
+function app.json.decode(text) end
+
+return app
