@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The handler of one worker: the project as it is now.
 pub(crate) struct Dispatch {
@@ -297,8 +297,13 @@ struct WaitLog<'a> {
 
 impl Drop for WaitLog<'_> {
     fn drop(&mut self) {
+        /// The HTTP engine counts with a coarse clock, which may run ahead of this one by so much.
+        const CLOCK_MILLIS_MAX: u64 = 100;
         let waited = self.since.elapsed();
-        if !self.is_over && waited >= self.exchange.loaded.control.handler_time_max {
+        if !self.is_over
+            && waited + Duration::from_millis(CLOCK_MILLIS_MAX)
+                >= self.exchange.loaded.control.handler_time_max
+        {
             let message = format!(
                 "no answer after {} ms: given up (handler_millis_max)",
                 waited.as_millis()

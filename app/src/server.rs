@@ -7,7 +7,7 @@ use sampan_host::Error;
 use sampan_http::{Accepting, Acceptor, Limits, WorkerHandle, Workers};
 use sampan_log::Level;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -51,6 +51,8 @@ struct Shared {
     events: Sender<Event>,
     next_id: AtomicU64,
     abandoned: AtomicUsize,
+    /// Set when the end begins, so that no worker starts behind its back.
+    is_ending: AtomicBool,
 }
 
 /// A worker that serves.
@@ -85,6 +87,7 @@ impl Server {
             events,
             next_id: AtomicU64::new(0),
             abandoned: AtomicUsize::new(0),
+            is_ending: AtomicBool::new(false),
         });
         let script_time_max = Duration::from_millis(shared.config.script.script_millis_max);
         shared
@@ -153,6 +156,7 @@ impl Running {
     /// Stops accepting, lets what is in flight end within `shutdown_millis_max`, and ends all threads. False if some had to
     /// be left behind.
     pub fn shutdown(self) -> bool {
+        self.shared.is_ending.store(true, Ordering::SeqCst);
         self.accepting.stop();
         let crew = std::mem::take(&mut *self.shared.crew());
         for member in &crew {
@@ -253,14 +257,17 @@ impl Shared {
         let (id, starting) = self.start_worker(place)?;
         let member =
             ready(id, starting).map_err(|error| load_fault(self.config.project.entry(), &error))?;
+        let mut crew = self.crew();
+        if self.is_ending.load(Ordering::SeqCst) {
+            member.handle.shutdown();
+            return Ok(());
+        }
         if let Some(workers) = &*lock(&self.workers) {
             workers.replace(place, member.handle.clone());
         }
-        self.config.logger.text(
-            Level::Warn,
-            format!("a fresh worker serves in place {place}"),
-        );
-        self.crew().push(member);
+        let message = format!("a fresh worker serves in place {place}");
+        self.config.logger.text(Level::Warn, message);
+        crew.push(member);
         Ok(())
     }
 

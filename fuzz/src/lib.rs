@@ -27,10 +27,26 @@ pub struct Target {
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
-    Target { name: "http_codec", run: targets::http_codec::run, words: mutate::HTTP_WORDS },
-    Target { name: "http_chunked", run: targets::http_chunked::run, words: mutate::CHUNK_WORDS },
-    Target { name: "http_response_encode", run: targets::http_response_encode::run, words: mutate::HTTP_WORDS },
-    Target { name: "host_json", run: targets::host_json::run, words: mutate::JSON_WORDS },
+    Target {
+        name: "http_codec",
+        run: targets::http_codec::run,
+        words: mutate::HTTP_WORDS,
+    },
+    Target {
+        name: "http_chunked",
+        run: targets::http_chunked::run,
+        words: mutate::CHUNK_WORDS,
+    },
+    Target {
+        name: "http_response_encode",
+        run: targets::http_response_encode::run,
+        words: mutate::HTTP_WORDS,
+    },
+    Target {
+        name: "host_json",
+        run: targets::host_json::run,
+        words: mutate::JSON_WORDS,
+    },
 ];
 
 /// Inputs longer than this find nothing that shorter ones do not.
@@ -52,11 +68,16 @@ pub struct Report {
 /// # Errors
 /// When the folder `fuzz/corpus/<name>` cannot be read.
 pub fn corpus(name: &str) -> io::Result<Vec<(String, Vec<u8>)>> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("corpus")
+        .join(name);
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        files.push((entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path())?));
+        files.push((
+            entry.file_name().to_string_lossy().into_owned(),
+            fs::read(entry.path())?,
+        ));
     }
     files.sort();
     Ok(files)
@@ -67,8 +88,15 @@ pub fn corpus(name: &str) -> io::Result<Vec<(String, Vec<u8>)>> {
 /// # Errors
 /// When the corpus cannot be read or an input that failed cannot be written.
 pub fn replay_and_mutate(target: &Target, seed: u64, budget: Duration) -> io::Result<Report> {
-    let seeds: Vec<Vec<u8>> = corpus(target.name)?.into_iter().map(|(_, bytes)| bytes).collect();
-    let mut report = Report { replayed: 0, mutated: 0, failure: None };
+    let seeds: Vec<Vec<u8>> = corpus(target.name)?
+        .into_iter()
+        .map(|(_, bytes)| bytes)
+        .collect();
+    let mut report = Report {
+        replayed: 0,
+        mutated: 0,
+        failure: None,
+    };
     for bytes in &seeds {
         report.replayed += 1;
         if let Err(said) = holds(target, bytes) {
@@ -93,13 +121,18 @@ pub fn replay_and_mutate(target: &Target, seed: u64, budget: Duration) -> io::Re
 fn holds(target: &Target, bytes: &[u8]) -> Result<(), String> {
     panic::catch_unwind(|| (target.run)(bytes)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+        text.or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_default()
     })
 }
 
 /// Writes an input that failed to the folder for temporary files, named by its content.
 fn keep(target: &Target, bytes: &[u8]) -> io::Result<PathBuf> {
-    let path = std::env::temp_dir().join(format!("sampan-fuzz-{}-{:016x}", target.name, mutate::hash(bytes)));
+    let path = std::env::temp_dir().join(format!(
+        "sampan-fuzz-{}-{:016x}",
+        target.name,
+        mutate::hash(bytes)
+    ));
     fs::write(&path, bytes)?;
     Ok(path)
 }
@@ -112,8 +145,17 @@ mod tests {
     fn every_target_holds() {
         for target in TARGETS {
             let report = replay_and_mutate(target, 1, Duration::from_millis(300)).unwrap();
-            assert!(report.failure.is_none(), "{}: {:?}", target.name, report.failure);
-            assert!(report.replayed > 0 && report.mutated > 0, "{}: {report:?}", target.name);
+            assert!(
+                report.failure.is_none(),
+                "{}: {:?}",
+                target.name,
+                report.failure
+            );
+            assert!(
+                report.replayed > 0 && report.mutated > 0,
+                "{}: {report:?}",
+                target.name
+            );
         }
     }
 
@@ -122,9 +164,16 @@ mod tests {
     fn a_fault_is_found_and_kept() {
         fn faulty(bytes: &[u8]) {
             let text = String::from_utf8_lossy(bytes);
-            assert!(!(text.contains("Transfer-Encoding") && text.matches("Host").count() > 2), "planted");
+            assert!(
+                !(text.contains("Transfer-Encoding") && text.matches("Host").count() > 2),
+                "planted"
+            );
         }
-        let target = Target { name: "http_codec", run: faulty, words: mutate::HTTP_WORDS };
+        let target = Target {
+            name: "http_codec",
+            run: faulty,
+            words: mutate::HTTP_WORDS,
+        };
         let report = replay_and_mutate(&target, 7, Duration::from_secs(20)).unwrap();
         let (path, said) = report.failure.expect("the planted fault");
         assert_eq!(said, "planted");

@@ -23,11 +23,19 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let outcome = if options.differential { run_differential(&options) } else { run_targets(&options) };
+    let outcome = if options.differential {
+        run_differential(&options)
+    } else {
+        run_targets(&options)
+    };
     match outcome {
         Ok((passed, failed)) => {
             println!("{passed} passed, {failed} failed");
-            if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            if failed == 0 {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            }
         }
         Err(error) => {
             eprintln!("{error}");
@@ -37,7 +45,12 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let mut options = Options { differential: false, seconds: 10, seed: 1, target: None };
+    let mut options = Options {
+        differential: false,
+        seconds: 10,
+        seed: 1,
+        target: None,
+    };
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or(format!("{word} needs a value"));
         let number = |text: String| text.parse().map_err(|_| format!("{text} is not a number"));
@@ -61,9 +74,17 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
 /// How many targets passed and failed.
 fn run_targets(options: &Options) -> std::io::Result<(usize, usize)> {
     let (mut passed, mut failed) = (0, 0);
-    for target in TARGETS.iter().filter(|target| options.target.as_ref().is_none_or(|name| name == target.name)) {
+    for target in TARGETS.iter().filter(|target| {
+        options
+            .target
+            .as_ref()
+            .is_none_or(|name| name == target.name)
+    }) {
         let report = replay_and_mutate(target, options.seed, Duration::from_secs(options.seconds))?;
-        let counts = format!("{}: {} from the corpus, {} mutated", target.name, report.replayed, report.mutated);
+        let counts = format!(
+            "{}: {} from the corpus, {} mutated",
+            target.name, report.replayed, report.mutated
+        );
         match report.failure {
             None => {
                 passed += 1;

@@ -1,29 +1,165 @@
 //! Mutations: a seeded generator and the ways in which it changes inputs.
 
 /// What HTTP messages are made of, right and almost right.
-pub const HTTP_WORDS: &[&[u8]] = &[
-    b"\r\n", b"\n", b"\r", b"\r\n\r\n", b"\0", b"\t", b" ", b":", b"\x7f", b"\x80", b"\xc3\xa9", b",", b";", b"0", b"5", b"a", b"+", b"-",
-    b"GET ", b"HEAD ", b"POST ", b"PUT ", b"OPTIONS ", b"CONNECT ", b"PRI ", b"/", b"*", b"?", b"#", b"%", b"http://h/", b"h:80", b"@", b"[::1]",
-    b" HTTP/1.1\r\n", b" HTTP/1.0\r\n", b" HTTP/2.0\r\n", b"HTTP/1.1", b"Host: h\r\n", b"Host: other\r\n", b"Host:\r\n", b"host", b"GET / HTTP/1.1\r\nHost: h\r\n\r\n",
-    b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello", b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-    b"Content-Length: 5\r\n", b"Content-Length: 0\r\n", b"Content-Length: +5\r\n", b"Content-Length: 5, 5\r\n", b"Content-Length : 5\r\n", b"Content-Length:\r\n 5\r\n",
-    b"Content-Length: 18446744073709551616\r\n", b"content-length", b"Transfer-Encoding: chunked\r\n", b"Transfer-Encoding: chunked, identity\r\n",
-    b"Transfer-Encoding: identity\r\n", b"Transfer-Encoding: gzip, chunked\r\n", b"Transfer-Encoding:\x0bchunked\r\n", b"Transfer-Encoding : chunked\r\n", b"transfer-encoding",
-    b"chunked", b"Connection: close\r\n", b"Connection: keep-alive\r\n", b"Connection: Upgrade\r\nUpgrade: x\r\n", b"Expect: 100-continue\r\n", b"Expect: x\r\n",
-    b"X: y\r\n", b" folded\r\n", b"X-Empty:\r\n", b"Trailer: X\r\n", b"5\r\nhello\r\n", b"0\r\n\r\n", b"5;ext=\"v\"\r\nhello\r\n", b"0\r\nX: y\r\n\r\n", b"5\nhello\n",
-    b"0\n\n", b"ffffffffffffffff\r\n", b"000000000000000005\r\nhello\r\n",
+pub(crate) const HTTP_WORDS: &[&[u8]] = &[
+    b"\r\n",
+    b"\n",
+    b"\r",
+    b"\r\n\r\n",
+    b"\0",
+    b"\t",
+    b" ",
+    b":",
+    b"\x7f",
+    b"\x80",
+    b"\xc3\xa9",
+    b",",
+    b";",
+    b"0",
+    b"5",
+    b"a",
+    b"+",
+    b"-",
+    b"GET ",
+    b"HEAD ",
+    b"POST ",
+    b"PUT ",
+    b"OPTIONS ",
+    b"CONNECT ",
+    b"PRI ",
+    b"/",
+    b"*",
+    b"?",
+    b"#",
+    b"%",
+    b"http://h/",
+    b"h:80",
+    b"@",
+    b"[::1]",
+    b" HTTP/1.1\r\n",
+    b" HTTP/1.0\r\n",
+    b" HTTP/2.0\r\n",
+    b"HTTP/1.1",
+    b"Host: h\r\n",
+    b"Host: other\r\n",
+    b"Host:\r\n",
+    b"host",
+    b"GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello",
+    b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    b"Content-Length: 5\r\n",
+    b"Content-Length: 0\r\n",
+    b"Content-Length: +5\r\n",
+    b"Content-Length: 5, 5\r\n",
+    b"Content-Length : 5\r\n",
+    b"Content-Length:\r\n 5\r\n",
+    b"Content-Length: 18446744073709551616\r\n",
+    b"content-length",
+    b"Transfer-Encoding: chunked\r\n",
+    b"Transfer-Encoding: chunked, identity\r\n",
+    b"Transfer-Encoding: identity\r\n",
+    b"Transfer-Encoding: gzip, chunked\r\n",
+    b"Transfer-Encoding:\x0bchunked\r\n",
+    b"Transfer-Encoding : chunked\r\n",
+    b"transfer-encoding",
+    b"chunked",
+    b"Connection: close\r\n",
+    b"Connection: keep-alive\r\n",
+    b"Connection: Upgrade\r\nUpgrade: x\r\n",
+    b"Expect: 100-continue\r\n",
+    b"Expect: x\r\n",
+    b"X: y\r\n",
+    b" folded\r\n",
+    b"X-Empty:\r\n",
+    b"Trailer: X\r\n",
+    b"5\r\nhello\r\n",
+    b"0\r\n\r\n",
+    b"5;ext=\"v\"\r\nhello\r\n",
+    b"0\r\nX: y\r\n\r\n",
+    b"5\nhello\n",
+    b"0\n\n",
+    b"ffffffffffffffff\r\n",
+    b"000000000000000005\r\nhello\r\n",
 ];
 
 /// What the chunked coding is made of.
-pub const CHUNK_WORDS: &[&[u8]] = &[
-    b"\r\n", b"\n", b"\r", b"0", b"1", b"5", b"a", b"F", b"f", b"10", b";", b";a=b", b";a=\"b;c\"", b" ", b"\t", b"0\r\n\r\n", b"5\r\nhello\r\n", b"1\r\nx\r\n", b"A: b\r\n",
-    b"0\r\nA: b\r\n\r\n", b":", b"\0", b"\x7f", b"ffffffffffffffff", b"0000000000000001\r\nx\r\n", b"00000000000000001\r\nx\r\n", b"+5", b"0x5", b"-1", b"40\r\n", b"41\r\n",
+pub(crate) const CHUNK_WORDS: &[&[u8]] = &[
+    b"Content-Length: 5\r\n",
+    b"Transfer-Encoding",
+    b"a=",
+    b"=",
+    b"\\",
+    b"\"",
+    b";a",
+    b"\r\n",
+    b"\n",
+    b"\r",
+    b"0",
+    b"1",
+    b"5",
+    b"a",
+    b"F",
+    b"f",
+    b"10",
+    b";",
+    b";a=b",
+    b";a=\"b;c\"",
+    b" ",
+    b"\t",
+    b"0\r\n\r\n",
+    b"5\r\nhello\r\n",
+    b"1\r\nx\r\n",
+    b"A: b\r\n",
+    b"0\r\nA: b\r\n\r\n",
+    b":",
+    b"\0",
+    b"\x7f",
+    b"ffffffffffffffff",
+    b"0000000000000001\r\nx\r\n",
+    b"00000000000000001\r\nx\r\n",
+    b"+5",
+    b"0x5",
+    b"-1",
+    b"40\r\n",
+    b"41\r\n",
 ];
 
 /// What JSON texts are made of.
-pub const JSON_WORDS: &[&[u8]] = &[
-    b"{", b"}", b"[", b"]", b",", b":", b"\"", b"\\", b"null", b"true", b"false", b"0", b"-0", b"1", b"-", b".", b"e", b"E+", b"1e400", b"1.5", b"9223372036854775807",
-    b"9223372036854775808", b"-9223372036854775809", b"\\u0000", b"\\ud83d\\ude00", b"\\ud83d", b"\\n", b"\xf0\x9f\x98\x80", b"\xff", b"\x00", b" ", b"\n", b"{\"a\":1}", b"[1,2]",
+pub(crate) const JSON_WORDS: &[&[u8]] = &[
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"\"",
+    b"\\",
+    b"null",
+    b"true",
+    b"false",
+    b"0",
+    b"-0",
+    b"1",
+    b"-",
+    b".",
+    b"e",
+    b"E+",
+    b"1e400",
+    b"1.5",
+    b"9223372036854775807",
+    b"9223372036854775808",
+    b"-9223372036854775809",
+    b"\\u0000",
+    b"\\ud83d\\ude00",
+    b"\\ud83d",
+    b"\\n",
+    b"\xf0\x9f\x98\x80",
+    b"\xff",
+    b"\x00",
+    b" ",
+    b"\n",
+    b"{\"a\":1}",
+    b"[1,2]",
 ];
 
 /// Makes inputs from others; the same seed gives the same ones.
@@ -50,7 +186,11 @@ impl Mutator {
 
     /// The next input: one of `seeds` with a few changes, at most `bytes_max` long.
     pub fn next(&mut self, seeds: &[Vec<u8>], bytes_max: usize) -> Vec<u8> {
-        let mut bytes = if seeds.is_empty() { Vec::new() } else { seeds[self.below(seeds.len())].clone() };
+        let mut bytes = if seeds.is_empty() {
+            Vec::new()
+        } else {
+            seeds[self.below(seeds.len())].clone()
+        };
         let changes = 1 + self.below(4);
         for _ in 0..changes {
             self.change(&mut bytes, seeds);
@@ -77,7 +217,11 @@ impl Mutator {
             7 if !seeds.is_empty() => {
                 // The tail of another input, or all of it behind this one.
                 let other = &seeds[self.below(seeds.len())];
-                let from = if self.below(2) == 0 { 0 } else { self.below(other.len() + 1) };
+                let from = if self.below(2) == 0 {
+                    0
+                } else {
+                    self.below(other.len() + 1)
+                };
                 bytes.truncate(if from == 0 { bytes.len() } else { at });
                 bytes.extend_from_slice(&other[from..]);
             }
@@ -95,8 +239,10 @@ fn insert(bytes: &mut Vec<u8>, at: usize, piece: &[u8]) {
 }
 
 /// A number that names these bytes (FNV-1a).
-pub fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 #[cfg(test)]
@@ -108,7 +254,9 @@ mod tests {
         let seeds = vec![b"GET / HTTP/1.1\r\n\r\n".to_vec(), b"abc".to_vec()];
         let run = |seed| {
             let mut mutator = Mutator::new(seed, HTTP_WORDS);
-            (0..200).map(|_| mutator.next(&seeds, 100)).collect::<Vec<_>>()
+            (0..200)
+                .map(|_| mutator.next(&seeds, 100))
+                .collect::<Vec<_>>()
         };
         assert_eq!(run(1), run(1));
         assert_ne!(run(1), run(2));

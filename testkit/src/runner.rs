@@ -267,7 +267,11 @@ impl Run {
                 let answer = exchange(&mut connect(address)?, &request)?;
                 check::answer(&expected, &answer)?;
             }
-            check_time(&request, begun)
+            // Who waits for the answer checks the time of all of them together.
+            if request.background {
+                check_time(&request, begun)?;
+            }
+            Ok(())
         })
     }
 

@@ -37,6 +37,8 @@ enum Command {
     Test(test::Options),
     /// Run the house rules alone: crate arrows, twin specs, module docs, unsafe code, pins, ...
     Tidy,
+    /// Write docs/reference.md and types/ from the tables of functions
+    Codegen,
     /// Measure Sampan beside its peers
     Bench {
         #[command(subcommand)]
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Test(options) => test::run(options),
         Command::Tidy => tidy::run(),
+        Command::Codegen => codegen(),
         Command::Bench {
             what: Bench::Hello(options),
         } => bench::hello(options),
@@ -75,6 +78,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs the generator, which lies where the tables can be reached.
+fn codegen() -> Result<bool, Error> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["run", "--quiet", "--package", "sampan-testkit", "--bin", "codegen"];
+    let status = std::process::Command::new(cargo).args(arguments).status()?;
+    Ok(status.success())
 }
 
 #[cfg(test)]

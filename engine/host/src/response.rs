@@ -9,7 +9,8 @@ pub trait ResponseSink {
     fn status(&mut self, status: u16) -> Result<(), Error>;
 
     /// Adds a field line. A name that is no token, or a value with CR, LF, NUL or another control byte, is an error in the
-    /// script, and so is a field that frames the message (`Content-Length`, `Transfer-Encoding`, `Connection`).
+    /// script. Fields that frame the message (`Content-Length`, `Transfer-Encoding`, `Connection`) are the server's: it takes
+    /// from them what it can honour and drops the rest.
     fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), Error>;
 
     /// The content type that is sent unless the script set one.

@@ -28,11 +28,17 @@ pub(crate) struct Answerer<'a> {
 impl Answerer<'_> {
     /// Writes the answer that `value` means. A fault is described as an error; what is in the sink counts for nothing then.
     #[inline]
-    pub(crate) fn write(&self, cx: Cx<'_>, value: Raw, sink: &mut dyn ResponseSink) -> Result<(), Error> {
-        self.try_write(cx, value, sink).map_err(|fault| match fault {
-            Fault::Thrown => error::take(cx),
-            Fault::Error(error) => error,
-        })
+    pub(crate) fn write(
+        &self,
+        cx: Cx<'_>,
+        value: Raw,
+        sink: &mut dyn ResponseSink,
+    ) -> Result<(), Error> {
+        self.try_write(cx, value, sink)
+            .map_err(|fault| match fault {
+                Fault::Thrown => error::take(cx),
+                Fault::Error(error) => error,
+            })
     }
 
     #[inline]
@@ -42,7 +48,9 @@ impl Answerer<'_> {
                 sink.status(if self.status == 200 { 204 } else { self.status })?;
                 return Ok(());
             }
-            qjs::JS_TAG_OBJECT if self.is_response(cx, value) => return self.response(cx, value, sink),
+            qjs::JS_TAG_OBJECT if self.is_response(cx, value) => {
+                return self.response(cx, value, sink);
+            }
             _ if is_string(value) => {
                 sink.default_type(TEXT_TYPE);
                 write_string(cx, value, sink.body())?;
@@ -72,22 +80,37 @@ impl Answerer<'_> {
             return false;
         }
         // SAFETY: looks for an own property without reading it; the object is no proxy, so no script runs.
-        unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), value, cx.core().atoms.web_status) > 0 }
+        unsafe {
+            qjs::JS_GetOwnProperty(
+                cx.raw(),
+                std::ptr::null_mut(),
+                value,
+                cx.core().atoms.web_status,
+            ) > 0
+        }
     }
 
-    fn response(&self, cx: Cx<'_>, response: Raw, sink: &mut dyn ResponseSink) -> Result<(), Fault> {
+    fn response(
+        &self,
+        cx: Cx<'_>,
+        response: Raw,
+        sink: &mut dyn ResponseSink,
+    ) -> Result<(), Fault> {
         let atoms = &cx.core().atoms;
         let status = cx.get_atom(response, atoms.web_status)?;
-        let status = error::whole_number(status.raw()).filter(|status| (200..=599).contains(status));
+        let status =
+            error::whole_number(status.raw()).filter(|status| (200..=599).contains(status));
         let status = status.ok_or_else(|| Error::script("Response.error() is no answer"))?;
         sink.status(status as u16)?;
         let headers = cx.get_atom(response, atoms.web_headers)?;
         let list = cx.get_atom(headers.raw(), atoms.web_list)?;
         write_headers(cx, list.raw(), sink)?;
         let used = cx.get_atom(response, atoms.web_used)?;
-        // SAFETY: looks at a live value.
-        if tag(used.raw()) == qjs::JS_TAG_BOOL && unsafe { qjs::JS_VALUE_GET_BOOL(used.raw()) } {
-            return Err(Error::script("the body of this response has been read, so it cannot be sent").into());
+        if sys::is_true(used.raw()) {
+            return Err(Error::script(
+                "the body of this response has been read, so it cannot be sent",
+            )
+            .into());
         }
         let body = cx.get_atom(response, atoms.web_body)?;
         self.body(cx, body.raw(), sink)
@@ -97,7 +120,9 @@ impl Answerer<'_> {
         if is_string(body) {
             return Ok(write_string(cx, body, sink.body())?);
         }
-        if with_bytes_of(cx, body, |bytes| sink.body().extend_from_slice(bytes)).is_some() || !is_object(body) {
+        if with_bytes_of(cx, body, |bytes| sink.body().extend_from_slice(bytes)).is_some()
+            || !is_object(body)
+        {
             return Ok(());
         }
         let source = cx.get_atom(body, cx.core().atoms.web_source)?;
@@ -105,7 +130,12 @@ impl Answerer<'_> {
             return self.body(cx, source.raw(), sink);
         }
         let tasks: Rc<Tasks> = cx.core().tasks();
-        sink.stream(Box::new(Stream::new(self.core.clone(), tasks, self.handler, cx.dup(body))));
+        sink.stream(Box::new(Stream::new(
+            self.core.clone(),
+            tasks,
+            self.handler,
+            cx.dup(body),
+        )));
         Ok(())
     }
 }
@@ -141,9 +171,17 @@ fn write_headers(cx: Cx<'_>, list: Raw, sink: &mut dyn ResponseSink) -> Result<(
             if text.is_ascii() {
                 return Some(text.to_vec());
             }
-            std::str::from_utf8(text).ok()?.chars().map(|c| u8::try_from(c).ok()).collect()
+            std::str::from_utf8(text)
+                .ok()?
+                .chars()
+                .map(|c| u8::try_from(c).ok())
+                .collect()
         })?;
-        let bytes = bytes.ok_or_else(|| Error::script(format!("the value of header {name} has a character above U+00FF")))?;
+        let bytes = bytes.ok_or_else(|| {
+            Error::script(format!(
+                "the value of header {name} has a character above U+00FF"
+            ))
+        })?;
         sink.header(name.as_bytes(), &bytes)?;
     }
     Ok(())

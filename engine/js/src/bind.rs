@@ -27,7 +27,10 @@ impl Row {
 
     /// The same error, with the name as JavaScript spells it and in front.
     fn named(&self, error: &Error) -> Error {
-        let (name, snake) = (self.name(), format!("{}.{}", self.module.name, self.function.name));
+        let (name, snake) = (
+            self.name(),
+            format!("{}.{}", self.module.name, self.function.name),
+        );
         let text = match error.message().strip_prefix(&snake) {
             Some(rest) => format!("{name}{rest}"),
             None => format!("{name}: {}", error.message()),
@@ -57,7 +60,13 @@ fn c_name(name: &str) -> Result<CString, Thrown> {
     CString::new(name).map_err(|_| Thrown)
 }
 
-unsafe extern "C" fn call(ctx: *mut qjs::JSContext, _: Raw, argc: c_int, argv: *mut Raw, index: c_int) -> Raw {
+unsafe extern "C" fn call(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    index: c_int,
+) -> Raw {
     native(ctx, |cx| {
         // SAFETY: QuickJS passes `argc` values.
         let args = unsafe { arguments(argc, argv) };
@@ -70,11 +79,16 @@ unsafe extern "C" fn call(ctx: *mut qjs::JSContext, _: Raw, argc: c_int, argv: *
             Kind::Async(body) => {
                 let args = checked(cx, &row, args)?;
                 if cx.core().is_loading() {
-                    return Err(Error::script(format!("{}: cannot wait here (at module top level)", row.name())).into());
+                    return Err(Error::script(format!(
+                        "{}: cannot wait here (at module top level)",
+                        row.name()
+                    ))
+                    .into());
                 }
                 let future = body(&cx.core().context_of_capabilities, args);
                 let result = row.function.returns;
-                let future = Box::pin(async move { future.await.map(|value| renamed(value, result)) });
+                let future =
+                    Box::pin(async move { future.await.map(|value| renamed(value, result)) });
                 cx.core().tasks().promise(cx, future, None)
             }
             Kind::Bracket { .. } => bracket(cx, &row, args),
@@ -89,7 +103,12 @@ fn checked(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Fault> {
         match value::from_js(cx, *raw) {
             Ok(value) => values.push(value),
             Err(Fault::Error(error)) => {
-                let text = format!("{}: argument {}: {}", row.name(), index + 1, error.message());
+                let text = format!(
+                    "{}: argument {}: {}",
+                    row.name(),
+                    index + 1,
+                    error.message()
+                );
                 return Err(Error::script(text).into());
             }
             Err(thrown) => return Err(thrown),
@@ -109,9 +128,12 @@ fn returned(cx: Cx<'_>, row: &Row, value: Value) -> Result<Val, Fault> {
 /// A result that is a record has its fields spelled as JavaScript spells them: `lastId`.
 fn renamed(value: Value, returns: Type) -> Value {
     match (returns, value) {
-        (Type::Map, Value::Map(members)) => {
-            Value::Map(members.into_iter().map(|(key, member)| (camel_case(&key), member)).collect())
-        }
+        (Type::Map, Value::Map(members)) => Value::Map(
+            members
+                .into_iter()
+                .map(|(key, member)| (camel_case(&key), member))
+                .collect(),
+        ),
         (_, value) => value,
     }
 }
@@ -121,13 +143,22 @@ fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault> {
     let Kind::Bracket { enter, leave } = row.function.kind else {
         return Err(Error::script("not a bracket").into());
     };
-    let Some((function, rest)) = args.split_last().filter(|(last, _)| cx.is_function(**last)) else {
-        return Err(Error::script(format!("{}: the last argument must be a function", row.name())).into());
+    let Some((function, rest)) = args.split_last().filter(|(last, _)| cx.is_function(**last))
+    else {
+        return Err(Error::script(format!(
+            "{}: the last argument must be a function",
+            row.name()
+        ))
+        .into());
     };
     let token = enter(&cx.core().context_of_capabilities, checked(cx, row, rest)?)?;
     let tasks = cx.core().tasks();
     let shown = value::to_js(cx, token.clone());
-    let number = cx.core().open_bracket(Bracket { leave, token, owner: Rc::downgrade(&tasks) });
+    let number = cx.core().open_bracket(Bracket {
+        leave,
+        token,
+        owner: Rc::downgrade(&tasks),
+    });
     let result = shown.and_then(|shown| cx.call(*function, UNDEFINED, &[shown.raw()]));
     match result {
         Ok(promise) if is_promise(promise.raw()) => leave_later(cx, number, &promise),
@@ -153,11 +184,15 @@ fn leave_later(cx: Cx<'_>, number: u64, promise: &Val) -> Result<Val, Fault> {
     let closer = |magic: c_int| {
         let mut data = [sys::number(number as f64)];
         // SAFETY: the datum is copied.
-        cx.check(unsafe { qjs::JS_NewCFunctionData(cx.raw(), Some(close), 1, magic, 1, data.as_mut_ptr()) })
+        cx.check(unsafe {
+            qjs::JS_NewCFunctionData(cx.raw(), Some(close), 1, magic, 1, data.as_mut_ptr())
+        })
     };
     let (fulfilled, rejected) = (closer(1)?, closer(0)?);
     // SAFETY: all three are alive.
-    Ok(cx.check(unsafe { qjs::JS_PromiseThen(cx.raw(), promise.raw(), fulfilled.raw(), rejected.raw()) })?)
+    Ok(cx.check(unsafe {
+        qjs::JS_PromiseThen(cx.raw(), promise.raw(), fulfilled.raw(), rejected.raw())
+    })?)
 }
 
 unsafe extern "C" fn close(
@@ -172,7 +207,9 @@ unsafe extern "C" fn close(
         // SAFETY: the function was made with one datum, and QuickJS passes `argc` values.
         let (number, args) = unsafe { (error::whole_number(*data), arguments(argc, argv)) };
         let passed = cx.dup(args.first().copied().unwrap_or(UNDEFINED));
-        let closed = number.map_or(Ok(()), |number| cx.core().close_bracket(number as u64, is_ok != 0));
+        let closed = number.map_or(Ok(()), |number| {
+            cx.core().close_bracket(number as u64, is_ok != 0)
+        });
         if is_ok != 0 {
             closed?;
             return Ok(passed);

@@ -10,12 +10,24 @@ use sampan_host::{Error, request::form_pairs};
 use std::ffi::{CStr, c_int};
 
 /// `json()`: a promise of the parsed body.
-pub(crate) unsafe extern "C" fn json(ctx: *mut qjs::JSContext, this: Raw, _: c_int, _: *mut Raw, _: c_int) -> Raw {
-    native(ctx, |cx| consume(cx, this, c"json", |cx, bytes| parse::json(cx, bytes)))
+pub(crate) unsafe extern "C" fn json(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| consume(cx, this, c"json", parse::json))
 }
 
 /// `text()`: a promise of the body as text; what is not UTF-8 is replaced, a byte order mark dropped.
-pub(crate) unsafe extern "C" fn text(ctx: *mut qjs::JSContext, this: Raw, _: c_int, _: *mut Raw, _: c_int) -> Raw {
+pub(crate) unsafe extern "C" fn text(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+) -> Raw {
     native(ctx, |cx| {
         consume(cx, this, c"text", |cx, bytes| {
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -25,33 +37,60 @@ pub(crate) unsafe extern "C" fn text(ctx: *mut qjs::JSContext, this: Raw, _: c_i
 }
 
 /// `bytes()`: a promise of a `Uint8Array`.
-pub(crate) unsafe extern "C" fn bytes(ctx: *mut qjs::JSContext, this: Raw, _: c_int, _: *mut Raw, _: c_int) -> Raw {
-    native(ctx, |cx| consume(cx, this, c"bytes", |cx, bytes| Ok(cx.bytes(bytes)?)))
+pub(crate) unsafe extern "C" fn bytes(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        consume(cx, this, c"bytes", |cx, bytes| Ok(cx.bytes(bytes)?))
+    })
 }
 
 /// `form()`: a promise of an object of the fields, from `application/x-www-form-urlencoded` or `multipart/form-data`.
-pub(crate) unsafe extern "C" fn form(ctx: *mut qjs::JSContext, this: Raw, _: c_int, _: *mut Raw, _: c_int) -> Raw {
+pub(crate) unsafe extern "C" fn form(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+) -> Raw {
     native(ctx, |cx| {
         let data = data(cx, this)?;
         let content_type = data.view()?.header("content-type").unwrap_or_default();
         let is_urlencoded = starts_with(content_type, b"application/x-www-form-urlencoded");
         if is_urlencoded && !data.is_streamed.get() {
-            return consume(cx, this, c"form", |cx, bytes| Ok(pairs_object(cx, form_pairs(bytes))?));
+            return consume(cx, this, c"form", |cx, bytes| {
+                Ok(pairs_object(cx, form_pairs(bytes))?)
+            });
         }
         if is_urlencoded || starts_with(content_type, b"multipart/form-data") {
             let form = cx.core().tables()?.form.raw();
             return Ok(cx.call(form, UNDEFINED, &[this])?);
         }
-        settled(cx, Err(Error::new(sampan_host::ErrorKind::BadRequest, "the body is not a form").into()))
+        settled(
+            cx,
+            Err(Error::new(sampan_host::ErrorKind::BadRequest, "the body is not a form").into()),
+        )
     })
 }
 
 fn starts_with(value: &[u8], prefix: &[u8]) -> bool {
-    value.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    value
+        .get(..prefix.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 /// `clone()`: the Web surface's, which keeps the body from now on.
-pub(crate) unsafe extern "C" fn clone(ctx: *mut qjs::JSContext, this: Raw, _: c_int, _: *mut Raw, _: c_int) -> Raw {
+pub(crate) unsafe extern "C" fn clone(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+) -> Raw {
     native(ctx, |cx| {
         data(cx, this)?.is_streamed.set(true);
         inherited(cx, this, c"clone")
@@ -59,7 +98,13 @@ pub(crate) unsafe extern "C" fn clone(ctx: *mut qjs::JSContext, this: Raw, _: c_
 }
 
 /// The content for the Web surface, handed out once: bytes, or `null` if there are none.
-pub(crate) unsafe extern "C" fn take(ctx: *mut qjs::JSContext, this: Raw, _: c_int, _: *mut Raw, _: c_int) -> Raw {
+pub(crate) unsafe extern "C" fn take(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+) -> Raw {
     native(ctx, |cx| {
         let data = data(cx, this)?;
         let bytes = data.view()?.body();
@@ -85,12 +130,23 @@ pub(crate) fn stream(cx: Cx<'_>, this: Raw) -> Result<Val, Fault> {
     // SAFETY: the descriptor's values are owned and released below; the atom too.
     unsafe {
         // Touching the member loads the file that defines it, if it is the first.
-        drop(cx.get_atom(prototype, atom).map_err(|Thrown| drop(cx.exception())));
-        let mut descriptor =
-            qjs::JSPropertyDescriptor { flags: 0, value: UNDEFINED, getter: UNDEFINED, setter: UNDEFINED };
+        drop(
+            cx.get_atom(prototype, atom)
+                .map_err(|Thrown| drop(cx.exception())),
+        );
+        let mut descriptor = qjs::JSPropertyDescriptor {
+            flags: 0,
+            value: UNDEFINED,
+            getter: UNDEFINED,
+            setter: UNDEFINED,
+        };
         let found = own_or_inherited(cx, &mut descriptor, prototype, atom);
         qjs::JS_FreeAtom(cx.raw(), atom);
-        let (_value, getter, _setter) = (cx.own(descriptor.value), cx.own(descriptor.getter), cx.own(descriptor.setter));
+        let (_value, getter, _setter) = (
+            cx.own(descriptor.value),
+            cx.own(descriptor.getter),
+            cx.own(descriptor.setter),
+        );
         found?;
         Ok(cx.call(getter.raw(), this, &[])?)
     }
@@ -144,7 +200,11 @@ fn consume(
     }
     let view = data.view()?;
     let bytes = view.body();
-    let result = if !bytes.is_empty() && data.is_taken.replace(true) { Err(already_read()) } else { read(cx, bytes) };
+    let result = if !bytes.is_empty() && data.is_taken.replace(true) {
+        Err(already_read())
+    } else {
+        read(cx, bytes)
+    };
     settled(cx, result)
 }
 

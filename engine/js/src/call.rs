@@ -17,15 +17,32 @@ enum Outcome {
 }
 
 /// Calls a handler, with the middleware around it.
-pub(crate) fn start(core: &Rc<Core>, call: Call<'_>, status: u16, sink: &mut dyn ResponseSink) -> Step {
-    let handler = call.handler.unwrap_or_else(|| call.middleware.first().copied().unwrap_or_default());
-    let answerer = Answerer { core, handler, status };
+pub(crate) fn start(
+    core: &Rc<Core>,
+    call: Call<'_>,
+    status: u16,
+    sink: &mut dyn ResponseSink,
+) -> Step {
+    let handler = call
+        .handler
+        .unwrap_or_else(|| call.middleware.first().copied().unwrap_or_default());
+    let answerer = Answerer {
+        core,
+        handler,
+        status,
+    };
     let Ran { value, tasks } = core.enter(handler, None, |cx| run(cx, &call, &answerer, sink));
     let step = match value {
         Ok(Outcome::Answered) => Step::Done,
         Ok(Outcome::Failed(error)) | Err(error) => return fail(core, error, tasks),
         Ok(Outcome::Waits(promise)) => {
-            let waiting = Waiting::new(core.clone(), tasks.unwrap_or_default(), promise, handler, status);
+            let waiting = Waiting::new(
+                core.clone(),
+                tasks.unwrap_or_default(),
+                promise,
+                handler,
+                status,
+            );
             return Step::Waiting(Box::new(waiting));
         }
     };
@@ -46,7 +63,12 @@ fn fail(core: &Rc<Core>, error: Error, tasks: Option<Rc<crate::tasks::Tasks>>) -
 }
 
 #[inline]
-fn run(cx: Cx<'_>, call: &Call<'_>, answerer: &Answerer<'_>, sink: &mut dyn ResponseSink) -> Outcome {
+fn run(
+    cx: Cx<'_>,
+    call: &Call<'_>,
+    answerer: &Answerer<'_>,
+    sink: &mut dyn ResponseSink,
+) -> Outcome {
     let core = answerer.core;
     let returned = match invoke(cx, core, call) {
         Ok(returned) => returned,
@@ -63,7 +85,12 @@ fn run(cx: Cx<'_>, call: &Call<'_>, answerer: &Answerer<'_>, sink: &mut dyn Resp
 }
 
 /// Looks at the promise of a handler.
-fn settled(cx: Cx<'_>, answerer: &Answerer<'_>, promise: Val, sink: &mut dyn ResponseSink) -> Outcome {
+fn settled(
+    cx: Cx<'_>,
+    answerer: &Answerer<'_>,
+    promise: Val,
+    sink: &mut dyn ResponseSink,
+) -> Outcome {
     match promise_result(cx, promise.raw()) {
         None => Outcome::Waits(promise),
         Some(Ok(value)) => finish(cx, answerer, value.raw(), sink),
@@ -88,7 +115,11 @@ pub(crate) fn promise_result(cx: Cx<'_>, promise: Raw) -> Option<Result<Val, Val
             return None;
         }
         let result = cx.own(qjs::JS_PromiseResult(cx.raw(), promise));
-        Some(if state == qjs::JSPromiseStateEnum_JS_PROMISE_FULFILLED { Ok(result) } else { Err(result) })
+        Some(if state == qjs::JSPromiseStateEnum_JS_PROMISE_FULFILLED {
+            Ok(result)
+        } else {
+            Err(result)
+        })
     }
 }
 
@@ -109,6 +140,10 @@ pub(crate) fn rejected(cx: Cx<'_>, reason: Val) -> Error {
 
 #[inline]
 fn invoke(cx: Cx<'_>, core: &Core, call: &Call<'_>) -> Result<Val, Fault> {
+    if call.error.is_none() && core.failure.borrow().is_some() {
+        // Nobody asked for what an earlier request threw.
+        core.failure.take();
+    }
     let request = request::new(cx, call.request.clone())?;
     let handler = match call.handler {
         Some(id) => core.handler(cx, id)?,
@@ -123,7 +158,13 @@ fn invoke(cx: Cx<'_>, core: &Core, call: &Call<'_>) -> Result<Val, Fault> {
     invoke_chain(cx, core, call, &request, &handler)
 }
 
-fn invoke_chain(cx: Cx<'_>, core: &Core, call: &Call<'_>, request: &Val, handler: &Val) -> Result<Val, Fault> {
+fn invoke_chain(
+    cx: Cx<'_>,
+    core: &Core,
+    call: &Call<'_>,
+    request: &Val,
+    handler: &Val,
+) -> Result<Val, Fault> {
     let tables = core.tables()?;
     let mut chain = Vec::with_capacity(call.middleware.len());
     for id in call.middleware {
@@ -132,23 +173,40 @@ fn invoke_chain(cx: Cx<'_>, core: &Core, call: &Call<'_>, request: &Val, handler
     let chain = cx.array(chain)?;
     if call.handler.is_none() {
         let status = cx.own(number(f64::from(call.fallback)));
-        return Ok(cx.call(tables.run_empty.raw(), UNDEFINED, &[request.raw(), chain.raw(), status.raw()])?);
+        return Ok(cx.call(
+            tables.run_empty.raw(),
+            UNDEFINED,
+            &[request.raw(), chain.raw(), status.raw()],
+        )?);
     }
     let thrown = match call.error {
         Some(error) => original(cx, core, error)?,
         None => cx.undefined(),
     };
-    let status = cx.own(number(f64::from(core.default_status(call.handler, call.error))));
-    let args = [request.raw(), chain.raw(), handler.raw(), status.raw(), thrown.raw()];
+    let status = cx.own(number(f64::from(
+        core.default_status(call.handler, call.error),
+    )));
+    let args = [
+        request.raw(),
+        chain.raw(),
+        handler.raw(),
+        status.raw(),
+        thrown.raw(),
+    ];
     Ok(cx.call(tables.run_handler.raw(), UNDEFINED, &args)?)
 }
 
 /// What was thrown when the request failed, or an equal error if that is gone.
 fn original(cx: Cx<'_>, core: &Core, error: &Error) -> Result<Val, Thrown> {
-    if let Some((thrown, known)) = core.failure.borrow_mut().take() {
-        if known.kind() == error.kind() && known.message() == error.message() && known.stack() == error.stack() {
-            return Ok(thrown);
-        }
+    let same = |known: &Error| {
+        known.kind() == error.kind()
+            && known.message() == error.message()
+            && known.stack() == error.stack()
+    };
+    if let Some((thrown, known)) = core.failure.take()
+        && same(&known)
+    {
+        return Ok(thrown);
     }
     error::to_exception(cx, error)
 }

@@ -3,15 +3,20 @@
 //! These are the native functions that `prelude.js` is written around.
 
 use crate::error::{place_of, whole_number};
-use crate::sys::{Cx, Fault, Native, Raw, Val, arguments, is_nothing, native};
 use crate::json;
+use crate::sys::{Cx, Fault, Native, Raw, Val, arguments, is_nothing, native};
 use rquickjs::qjs;
 use sampan_host::{Error, HandlerId, MiddlewareDef, Place, Program, RouteDef};
 use std::ffi::{CStr, c_int};
 
 /// The functions by the name that the prelude gives them.
-pub(crate) const FUNCTIONS: &[(&CStr, Native)] =
-    &[(c"route", route), (c"use", middleware), (c"notFound", not_found), (c"onError", on_error), (c"stringify", stringify)];
+pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
+    (c"route", route),
+    (c"use", middleware),
+    (c"notFound", not_found),
+    (c"onError", on_error),
+    (c"stringify", stringify),
+];
 
 fn argument(args: &[Raw], index: usize) -> Raw {
     args.get(index).copied().unwrap_or(crate::sys::UNDEFINED)
@@ -21,7 +26,12 @@ fn argument(args: &[Raw], index: usize) -> Raw {
 fn declare(cx: Cx<'_>, change: impl FnOnce(&mut Program)) -> Result<Val, Fault> {
     match cx.core().declared.borrow_mut().as_mut() {
         Some(program) => change(program),
-        None => return Err(Error::script("routes and middleware are declared while the project loads, not in a handler").into()),
+        None => {
+            return Err(Error::script(
+                "routes and middleware are declared while the project loads, not in a handler",
+            )
+            .into());
+        }
     }
     Ok(cx.undefined())
 }
@@ -37,11 +47,21 @@ fn place(cx: Cx<'_>, stack: Raw) -> Result<Option<Place>, Fault> {
 }
 
 /// `route(method | null, pattern, handler, bodyBytesMax | undefined, stack)`
-unsafe extern "C" fn route(ctx: *mut qjs::JSContext, _: Raw, argc: c_int, argv: *mut Raw, _: c_int) -> Raw {
+unsafe extern "C" fn route(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
     native(ctx, |cx| {
         // SAFETY: QuickJS passes `argc` values.
         let args = unsafe { arguments(argc, argv) };
-        let method = if is_nothing(argument(args, 0)) { None } else { Some(cx.text(argument(args, 0))?) };
+        let method = if is_nothing(argument(args, 0)) {
+            None
+        } else {
+            Some(cx.text(argument(args, 0))?)
+        };
         let pattern = cx.text(argument(args, 1))?;
         let handler = argument(args, 2);
         let route = RouteDef {
@@ -57,18 +77,36 @@ unsafe extern "C" fn route(ctx: *mut qjs::JSContext, _: Raw, argc: c_int, argv: 
 }
 
 /// `use(pattern, function, stack)`
-unsafe extern "C" fn middleware(ctx: *mut qjs::JSContext, _: Raw, argc: c_int, argv: *mut Raw, _: c_int) -> Raw {
+unsafe extern "C" fn middleware(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
     native(ctx, |cx| {
         // SAFETY: QuickJS passes `argc` values.
         let args = unsafe { arguments(argc, argv) };
         let (pattern, place) = (cx.text(argument(args, 0))?, place(cx, argument(args, 2))?);
         let handler = keep(cx, argument(args, 1));
-        declare(cx, |program| program.middleware.push(MiddlewareDef { pattern, handler, place }))
+        declare(cx, |program| {
+            program.middleware.push(MiddlewareDef {
+                pattern,
+                handler,
+                place,
+            })
+        })
     })
 }
 
 /// `notFound(function)`
-unsafe extern "C" fn not_found(ctx: *mut qjs::JSContext, _: Raw, argc: c_int, argv: *mut Raw, _: c_int) -> Raw {
+unsafe extern "C" fn not_found(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
     native(ctx, |cx| {
         // SAFETY: QuickJS passes `argc` values.
         let handler = keep(cx, argument(unsafe { arguments(argc, argv) }, 0));
@@ -77,7 +115,13 @@ unsafe extern "C" fn not_found(ctx: *mut qjs::JSContext, _: Raw, argc: c_int, ar
 }
 
 /// `onError(function)`
-unsafe extern "C" fn on_error(ctx: *mut qjs::JSContext, _: Raw, argc: c_int, argv: *mut Raw, _: c_int) -> Raw {
+unsafe extern "C" fn on_error(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
     native(ctx, |cx| {
         // SAFETY: QuickJS passes `argc` values.
         let handler = keep(cx, argument(unsafe { arguments(argc, argv) }, 0));
@@ -86,13 +130,22 @@ unsafe extern "C" fn on_error(ctx: *mut qjs::JSContext, _: Raw, argc: c_int, arg
 }
 
 /// `stringify(value)`: the JSON of a value, as an answer has it.
-unsafe extern "C" fn stringify(ctx: *mut qjs::JSContext, _: Raw, argc: c_int, argv: *mut Raw, _: c_int) -> Raw {
+unsafe extern "C" fn stringify(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
     native(ctx, |cx| {
         // SAFETY: QuickJS passes `argc` values.
         let value = argument(unsafe { arguments(argc, argv) }, 0);
         let mut out = Vec::new();
         if !json::write(cx, &mut out, value)? {
-            return Err(Error::script("a value that has no JSON (undefined, a function or a symbol)").into());
+            return Err(Error::script(
+                "a value that has no JSON (undefined, a function or a symbol)",
+            )
+            .into());
         }
         Ok(cx.string_from(&out)?)
     })

@@ -1,6 +1,8 @@
 //! Exceptions become [`sampan_host::Error`]s with file, line and stack, and those become exceptions.
 
-use crate::sys::{Cx, Fault, Raw, Thrown, Val, is_nothing, is_object, is_string, number, tag};
+use crate::sys::{
+    Cx, Fault, Raw, Thrown, Val, float_of, int_of, is_nothing, is_object, is_string, number, tag,
+};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, Place};
 use std::ffi::{CStr, c_int};
@@ -20,7 +22,11 @@ pub(crate) fn to_exception(cx: Cx<'_>, error: &Error) -> Result<Val, Thrown> {
         hidden(cx, made.raw(), c"status", cx.own(number(f64::from(status))))?;
     }
     if let Some(code) = kind_code(error.kind()) {
-        cx.define_atom(made.raw(), cx.core().atoms.kind, cx.own(number(f64::from(code))))?;
+        cx.define_atom(
+            made.raw(),
+            cx.core().atoms.kind,
+            cx.own(number(f64::from(code))),
+        )?;
     }
     Ok(made)
 }
@@ -42,11 +48,13 @@ pub(crate) fn throw_range(cx: Cx<'_>, text: &str) -> Fault {
     Fault::Thrown
 }
 
-fn hidden(cx: Cx<'_>, object: Raw, name: &CStr, value: Val) -> Result<(), Thrown> {
+/// Defines a property that is writable but not listed.
+pub(crate) fn hidden(cx: Cx<'_>, object: Raw, name: &CStr, value: Val) -> Result<(), Thrown> {
     let flags = (qjs::JS_PROP_WRITABLE | qjs::JS_PROP_CONFIGURABLE) as c_int;
     // SAFETY: the object is alive, the name terminated, the value's reference is taken.
-    let done =
-        unsafe { qjs::JS_DefinePropertyValueStr(cx.raw(), object, name.as_ptr(), value.into_raw(), flags) };
+    let done = unsafe {
+        qjs::JS_DefinePropertyValueStr(cx.raw(), object, name.as_ptr(), value.into_raw(), flags)
+    };
     if done < 0 { Err(Thrown) } else { Ok(()) }
 }
 
@@ -62,7 +70,7 @@ fn kind_code(kind: ErrorKind) -> Option<u8> {
     }
 }
 
-fn kind_of_code(code: i32) -> Option<ErrorKind> {
+fn kind_of_code(code: i64) -> Option<ErrorKind> {
     match code {
         1 => Some(ErrorKind::BadRequest),
         2 => Some(ErrorKind::Stopped),
@@ -83,13 +91,25 @@ pub(crate) fn take(cx: Cx<'_>) -> Error {
 pub(crate) fn describe(cx: Cx<'_>, thrown: Raw) -> Error {
     if !is_object(thrown) {
         let text = plain_text(cx, thrown);
-        return Error::script(if is_string(thrown) { text } else { format!("uncaught {text}") });
+        return Error::script(if is_string(thrown) {
+            text
+        } else {
+            format!("uncaught {text}")
+        });
     }
     // SAFETY: looks at a live value.
     let is_error = unsafe { qjs::JS_IsError(thrown) };
-    let name = if is_error { text_property(cx, thrown, c"name").unwrap_or_default() } else { String::new() };
+    let name = if is_error {
+        text_property(cx, thrown, c"name").unwrap_or_default()
+    } else {
+        String::new()
+    };
     let message = text_property(cx, thrown, c"message");
-    let stack = if is_error { text_property(cx, thrown, c"stack") } else { None };
+    let stack = if is_error {
+        text_property(cx, thrown, c"stack")
+    } else {
+        None
+    };
     let kind = kind_of(cx, thrown, &name, message.as_deref());
     let message = match message {
         Some(message) if name.is_empty() || name == "Error" || kind != ErrorKind::Script => message,
@@ -110,13 +130,10 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: Raw) -> Error {
 }
 
 fn kind_of(cx: Cx<'_>, thrown: Raw, name: &str, message: Option<&str>) -> ErrorKind {
-    if let Ok(code) = cx.get_atom(thrown, cx.core().atoms.kind) {
-        if tag(code.raw()) == qjs::JS_TAG_INT {
-            // SAFETY: the tag says that it is an integer.
-            if let Some(kind) = kind_of_code(unsafe { qjs::JS_VALUE_GET_INT(code.raw()) }) {
-                return kind;
-            }
-        }
+    if let Ok(code) = cx.get_atom(thrown, cx.core().atoms.kind)
+        && let Some(kind) = whole_number(code.raw()).and_then(kind_of_code)
+    {
+        return kind;
     }
     if name == "InternalError" && message == Some("out of memory") {
         return ErrorKind::Memory;
@@ -135,12 +152,11 @@ fn kind_of(cx: Cx<'_>, thrown: Raw, name: &str, message: Option<&str>) -> ErrorK
 /// The value of a whole number.
 pub(crate) fn whole_number(value: Raw) -> Option<i64> {
     match tag(value) {
-        // SAFETY: the tag says what it is.
-        qjs::JS_TAG_INT => Some(i64::from(unsafe { qjs::JS_VALUE_GET_INT(value) })),
+        qjs::JS_TAG_INT => Some(i64::from(int_of(value))),
         qjs::JS_TAG_FLOAT64 => {
-            // SAFETY: the tag says what it is.
-            let number = unsafe { qjs::JS_VALUE_GET_FLOAT64(value) };
-            (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_991.0).then_some(number as i64)
+            let number = float_of(value);
+            (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_991.0)
+                .then_some(number as i64)
         }
         _ => None,
     }
@@ -148,7 +164,11 @@ pub(crate) fn whole_number(value: Raw) -> Option<i64> {
 
 fn text_property(cx: Cx<'_>, object: Raw, name: &CStr) -> Option<String> {
     let text = cx.get(object, name).and_then(|value| {
-        if is_nothing(value.raw()) || is_object(value.raw()) { Ok(None) } else { cx.text(value.raw()).map(Some) }
+        if is_nothing(value.raw()) || is_object(value.raw()) {
+            Ok(None)
+        } else {
+            cx.text(value.raw()).map(Some)
+        }
     });
     text.unwrap_or_else(|Thrown| {
         drop(cx.exception());
@@ -190,7 +210,11 @@ fn cause_of(cx: Cx<'_>, error: Raw, depth: usize) -> String {
     }
     let message = text_property(cx, cause.raw(), c"message").unwrap_or_default();
     let stack = text_property(cx, cause.raw(), c"stack").unwrap_or_default();
-    format!("\ncaused by {message}\n{}{}", clean_stack(&stack), cause_of(cx, cause.raw(), depth + 1))
+    format!(
+        "\ncaused by {message}\n{}{}",
+        clean_stack(&stack),
+        cause_of(cx, cause.raw(), depth + 1)
+    )
 }
 
 /// The error with the calls of `stack` and the place of the innermost that is the script's.
@@ -202,8 +226,11 @@ pub(crate) fn with_stack(error: Error, stack: &str, cause: String) -> Error {
 }
 
 fn clean_stack(stack: &str) -> String {
-    let lines: Vec<&str> =
-        stack.lines().map(str::trim).filter(|line| !line.is_empty() && !line.contains(OWN_FILES)).collect();
+    let lines: Vec<&str> = stack
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.contains(OWN_FILES))
+        .collect();
     lines.join("\n")
 }
 
@@ -219,7 +246,10 @@ pub(crate) fn place_of(line: &str) -> Option<Place> {
     if file.starts_with(OWN_FILES) {
         return None;
     }
-    Some(Place { file: file.to_owned(), line: number.parse().ok()? })
+    Some(Place {
+        file: file.to_owned(),
+        line: number.parse().ok()?,
+    })
 }
 
 #[cfg(test)]
@@ -229,9 +259,15 @@ mod tests {
     #[test]
     fn places_are_read_from_stacks() {
         let place = |line| place_of(line).map(|place| place.to_string());
-        assert_eq!(place("    at handler (routes/users.js:12:7)").as_deref(), Some("routes/users.js:12"));
+        assert_eq!(
+            place("    at handler (routes/users.js:12:7)").as_deref(),
+            Some("routes/users.js:12")
+        );
         assert_eq!(place("    at app.js:3:1").as_deref(), Some("app.js:3"));
-        assert_eq!(place("    at <anonymous> (a (b).js:3:1)").as_deref(), Some("a (b).js:3"));
+        assert_eq!(
+            place("    at <anonymous> (a (b).js:3:1)").as_deref(),
+            Some("a (b).js:3")
+        );
         assert_eq!(place("    at run (sampan:prelude:3:1)"), None);
         assert_eq!(place("    at map (native)"), None);
     }

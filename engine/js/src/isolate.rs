@@ -4,12 +4,15 @@ use crate::json::Keys;
 use crate::limits::{self, SCRIPT_STACK_BYTES_MAX, Stopper};
 use crate::memory::{Counted, Memory};
 use crate::request::{Names, Pool};
+use crate::shapes::Shapes;
 use crate::sys::{Cx, Raw, Val, address};
 use crate::tasks::{Bracket, Tasks};
 use crate::{error, request};
 use rquickjs::qjs;
 use sampan_host::json::Tape;
-use sampan_host::{Context, Error, ErrorKind, HandlerId, LocalFuture, Program, ScriptLimits, Setup, Sources, Watch};
+use sampan_host::{
+    Context, Error, ErrorKind, HandlerId, LocalFuture, Program, ScriptLimits, Setup, Sources, Watch,
+};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -105,6 +108,7 @@ pub(crate) struct Core {
     pub(crate) atoms: Atoms,
     pub(crate) classes: Classes,
     pub(crate) keys: Keys,
+    pub(crate) shapes: Shapes,
     /// Names of route parameters.
     pub(crate) names: Names,
     /// Reused from one JSON text to the next.
@@ -169,8 +173,9 @@ impl Core {
     /// A fresh runtime with everything but the project in it.
     pub(crate) fn new(setup: &Setup) -> Result<Rc<Self>, Error> {
         let no_memory = |_| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate");
-        let memory = Memory::new(setup.limits.memory_bytes_max);
-        let runtime = rquickjs::Runtime::new_with_alloc(Counted(memory.clone())).map_err(no_memory)?;
+        let memory = Memory::new(setup.limits.memory_bytes_max, setup.watch.clone());
+        let runtime =
+            rquickjs::Runtime::new_with_alloc(Counted(memory.clone())).map_err(no_memory)?;
         runtime.set_max_stack_size(SCRIPT_STACK_BYTES_MAX);
         let context = rquickjs::Context::full(&runtime).map_err(no_memory)?;
         let ctx = context.as_raw().as_ptr();
@@ -182,6 +187,7 @@ impl Core {
             atoms: Atoms::new(cx),
             classes: classes(cx)?,
             keys: Keys::new(),
+            shapes: Shapes::new(),
             names: Names::default(),
             tape: RefCell::default(),
             object_prototype: object_prototype(cx)?,
@@ -246,7 +252,9 @@ impl Core {
     /// The tables; they are there once the isolate is set up.
     #[inline]
     pub(crate) fn tables(&self) -> Result<&Tables, Error> {
-        self.tables.get().ok_or_else(|| Error::new(ErrorKind::Internal, "the isolate is not set up"))
+        self.tables
+            .get()
+            .ok_or_else(|| Error::new(ErrorKind::Internal, "the isolate is not set up"))
     }
 
     /// Whether the script that runs must stop.
@@ -262,7 +270,10 @@ impl Core {
 
     /// The tasks of the request whose script runs.
     pub(crate) fn tasks(&self) -> Rc<Tasks> {
-        self.current.borrow_mut().get_or_insert_with(Rc::default).clone()
+        self.current
+            .borrow_mut()
+            .get_or_insert_with(Rc::default)
+            .clone()
     }
 
     /// Runs `body` as a part of one request, then all jobs that it caused.
@@ -290,9 +301,15 @@ impl Core {
         self.is_entered.set(false);
         let tasks = self.current.borrow_mut().take();
         if stopped || self.memory.is_exhausted() {
-            return Ran { value: Err(self.stopped(cx)), tasks };
+            return Ran {
+                value: Err(self.stopped(cx)),
+                tasks,
+            };
         }
-        Ran { value: Ok(value), tasks }
+        Ran {
+            value: Ok(value),
+            tasks,
+        }
     }
 
     /// Something below a running script is dropped or asked for: a part of that run, with other tasks.
@@ -300,7 +317,10 @@ impl Core {
     fn enter_again<R>(&self, tasks: Option<Rc<Tasks>>, body: impl FnOnce(Cx<'_>) -> R) -> Ran<R> {
         let outer = self.current.replace(tasks);
         let value = Ok(body(self.cx()));
-        Ran { value, tasks: self.current.replace(outer) }
+        Ran {
+            value,
+            tasks: self.current.replace(outer),
+        }
     }
 
     /// The stack is counted from here, and cyclic garbage is looked for before memory runs out.
@@ -364,7 +384,9 @@ impl Core {
 
     /// Remembers where an interrupted run was.
     pub(crate) fn note_interrupt(&self, error: &Error) {
-        self.stopped_at.borrow_mut().get_or_insert_with(|| error.clone());
+        self.stopped_at
+            .borrow_mut()
+            .get_or_insert_with(|| error.clone());
     }
 
     #[cold]
@@ -373,13 +395,21 @@ impl Core {
         self.rejections.borrow_mut().clear();
         let error = if self.memory.is_exhausted() {
             let bytes = self.limits.memory_bytes_max;
-            Error::new(ErrorKind::Memory, format!("out of memory: memory_bytes_max is {bytes}"))
+            Error::new(
+                ErrorKind::Memory,
+                format!("out of memory: memory_bytes_max is {bytes}"),
+            )
         } else {
             let millis = self.limits.script_millis_max;
-            Error::new(ErrorKind::Stopped, format!("the script ran longer than script_millis_max ({millis} ms)"))
+            Error::new(
+                ErrorKind::Stopped,
+                format!("the script ran longer than script_millis_max ({millis} ms)"),
+            )
         };
         match self.stopped_at.borrow_mut().take() {
-            Some(at) => error.at(at.place().cloned()).with_stack(at.stack().unwrap_or_default()),
+            Some(at) => error
+                .at(at.place().cloned())
+                .with_stack(at.stack().unwrap_or_default()),
             None => error,
         }
     }
@@ -456,6 +486,7 @@ impl Drop for Core {
         drop(self.current.take());
         self.waiters.take();
         self.keys.clear(cx);
+        self.shapes.clear();
         self.names.clear(cx);
         self.atoms.release(cx);
     }
@@ -472,7 +503,9 @@ unsafe extern "C" fn track_rejection(
     // SAFETY: the core outlives the runtime; QuickJS passes a live context.
     let (core, cx) = unsafe { (&*opaque.cast::<Core>(), Cx::from_raw(ctx)) };
     // A panic must not cross C; what could panic here is a borrow, and then there is nothing to note.
-    let noted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| core.rejection(cx, promise, reason, is_handled)));
+    let noted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        core.rejection(cx, promise, reason, is_handled)
+    }));
     drop(noted);
 }
 
@@ -488,7 +521,9 @@ fn classes(cx: Cx<'_>) -> Result<Classes, Error> {
 }
 
 fn object_prototype(cx: Cx<'_>) -> Result<*mut c_void, Error> {
-    let object = cx.object().map_err(|_| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate"))?;
+    let object = cx
+        .object()
+        .map_err(|_| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate"))?;
     // SAFETY: the object is alive; its prototype lives as long as the context.
     let prototype = unsafe { cx.own(qjs::JS_GetPrototype(cx.raw(), object.raw())) };
     Ok(address(prototype.raw()))

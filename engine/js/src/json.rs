@@ -3,16 +3,38 @@
 //! Differences that are meant: a BigInt is written with its digits (an integer of a database row that a number cannot hold),
 //! and nesting has a limit. Everything else, from the order of keys to the escapes, is the standard's.
 
-use crate::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, class_id, is_string, tag};
+use crate::shapes::Hash;
+use crate::sys::{
+    Cx, Fault, Raw, Thrown, UNDEFINED, Val, class_id, float_of, int_of, is_string, is_true, tag,
+};
 use crate::value::{Names, is_ordinary};
 use rquickjs::qjs;
-use sampan_host::{Error, json as host_json};
+use sampan_host::{Error, ErrorKind, json as host_json};
 use std::cell::RefCell;
 
 /// Writes a value. False, with nothing written, for what has no JSON: `undefined`, functions and symbols.
 pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: Raw) -> Result<bool, Fault> {
     let depth = cx.core().limits.json_depth_max;
-    Writer { cx, out, depth_left: depth }.value(value, Key::None)
+    Writer {
+        cx,
+        out,
+        depth_left: depth,
+        is_standard: false,
+    }
+    .value(value, Key::None)
+}
+
+/// The text that `JSON.stringify(value)` returns, or `undefined`. `None` where that is an error by the standard but not
+/// to us, or the other way round: then the engine's own function must decide.
+pub(crate) fn standard(cx: Cx<'_>, value: Raw) -> Result<Option<Val>, Fault> {
+    let mut out = Vec::new();
+    let mut writer = Writer { cx, out: &mut out, depth_left: cx.core().limits.json_depth_max, is_standard: true };
+    match writer.value(value, Key::None) {
+        Ok(true) => Ok(Some(cx.string_from(&out)?)),
+        Ok(false) => Ok(Some(cx.undefined())),
+        Err(Fault::Error(error)) if error.kind() != ErrorKind::Stopped => Ok(None),
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Under which name a value stands; `toJSON` is told.
@@ -27,21 +49,21 @@ struct Writer<'a, 'out> {
     cx: Cx<'a>,
     out: &'out mut Vec<u8>,
     depth_left: usize,
+    /// Whether a BigInt is an error.
+    is_standard: bool,
 }
 
 impl Writer<'_, '_> {
     fn value(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
         match tag(value) {
-            // SAFETY (this and the next two): the tag says what it is.
-            qjs::JS_TAG_INT => host_json::write_i64(self.out, i64::from(unsafe { qjs::JS_VALUE_GET_INT(value) })),
-            // SAFETY: see above.
-            qjs::JS_TAG_FLOAT64 => self.float(unsafe { qjs::JS_VALUE_GET_FLOAT64(value) }, value)?,
-            // SAFETY: see above.
+            qjs::JS_TAG_INT => host_json::write_i64(self.out, i64::from(int_of(value))),
+            qjs::JS_TAG_FLOAT64 => self.float(float_of(value), value)?,
             qjs::JS_TAG_BOOL => {
-                self.out.extend_from_slice(if unsafe { qjs::JS_VALUE_GET_BOOL(value) } { b"true" } else { b"false" });
+                self.out
+                    .extend_from_slice(if is_true(value) { b"true" } else { b"false" })
             }
             qjs::JS_TAG_NULL => self.out.extend_from_slice(b"null"),
-            qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => self.text_of(value)?,
+            qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => return self.big_int(value, key),
             qjs::JS_TAG_OBJECT => return self.object(value, key),
             _ if is_string(value) => self.string(value)?,
             _ => return Ok(false),
@@ -63,9 +85,25 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
+    /// A BigInt may have a `toJSON`, which scripts put there because the standard has no JSON for it.
+    #[cold]
+    fn big_int(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
+        if self.is_standard {
+            return Err(Error::script("JSON: a BigInt").into());
+        }
+        let to_json = self.cx.get_atom(value, self.cx.core().atoms.to_json)?;
+        if self.cx.is_function(to_json.raw()) {
+            return self.converted(value, &to_json, key);
+        }
+        self.text_of(value)?;
+        Ok(true)
+    }
+
     fn text_of(&mut self, value: Raw) -> Result<(), Fault> {
         let out = &mut *self.out;
-        Ok(self.cx.with_bytes(value, |bytes| out.extend_from_slice(bytes))?)
+        Ok(self
+            .cx
+            .with_bytes(value, |bytes| out.extend_from_slice(bytes))?)
     }
 
     #[inline]
@@ -98,7 +136,9 @@ impl Writer<'_, '_> {
     fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
         let Some(left) = self.depth_left.checked_sub(1) else {
             let depth = self.cx.core().limits.json_depth_max;
-            return Err(Error::script(format!("JSON: nested more than {depth} deep, or a cycle")).into());
+            return Err(
+                Error::script(format!("JSON: nested more than {depth} deep, or a cycle")).into(),
+            );
         };
         self.depth_left = left;
         write(self)?;
@@ -108,10 +148,9 @@ impl Writer<'_, '_> {
 
     fn converted(&mut self, value: Raw, to_json: &Val, key: Key) -> Result<bool, Fault> {
         let cx = self.cx;
-        // SAFETY: the atom is alive.
         let name = match key {
             Key::None => cx.string("")?,
-            Key::Name(atom) => cx.check(unsafe { qjs::JS_AtomToString(cx.raw(), atom) })?,
+            Key::Name(atom) => cx.name(atom)?,
             Key::Index(index) => cx.string(&index.to_string())?,
         };
         let plain = cx.call(to_json.raw(), value, &[name.raw()])?;
@@ -160,7 +199,9 @@ impl Writer<'_, '_> {
         let names = Names::of(cx, value)?;
         self.out.push(b'{');
         let mut first = true;
+        let mut hash = Hash::PLAIN;
         for name in names.iter() {
+            hash.add(name);
             let member = cx.get_atom(value, name)?;
             let before = self.out.len();
             if !first {
@@ -174,6 +215,9 @@ impl Writer<'_, '_> {
             }
         }
         self.out.push(b'}');
+        if !cx.core().shapes.knows(hash) {
+            cx.core().shapes.keep(cx, hash, cx.object()?, names.iter())?;
+        }
         Ok(())
     }
 
@@ -181,7 +225,8 @@ impl Writer<'_, '_> {
     fn unusual(&mut self, value: Raw) -> Result<bool, Fault> {
         let cx = self.cx;
         // SAFETY: the value is alive.
-        let text = cx.check(unsafe { qjs::JS_JSONStringify(cx.raw(), value, UNDEFINED, UNDEFINED) })?;
+        let text =
+            cx.check(unsafe { qjs::JS_JSONStringify(cx.raw(), value, UNDEFINED, UNDEFINED) })?;
         if !is_string(text.raw()) {
             return Ok(false);
         }
@@ -191,7 +236,7 @@ impl Writer<'_, '_> {
 }
 
 fn stopped() -> Fault {
-    Error::new(sampan_host::ErrorKind::Stopped, "the script ran too long").into()
+    Error::new(ErrorKind::Stopped, "the script ran too long").into()
 }
 
 /// Writes a string in quotes. `bytes` are UTF-8 but for surrogates without a partner, which are escaped
@@ -223,7 +268,10 @@ fn write_with_surrogates(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Member names as they are written, `"name":`, by their atom. Scripts write the same few names again and again.
-pub(crate) struct Keys(RefCell<Vec<Option<(qjs::JSAtom, Box<[u8]>)>>>);
+pub(crate) struct Keys(RefCell<Vec<Option<Written>>>);
+
+/// A name and how it is written.
+type Written = (qjs::JSAtom, Box<[u8]>);
 
 impl Keys {
     /// How many names are remembered; a power of two.
@@ -238,27 +286,34 @@ impl Keys {
     #[inline]
     fn write(&self, cx: Cx<'_>, out: &mut Vec<u8>, name: qjs::JSAtom) -> Result<(), Thrown> {
         let index = name as usize & (Self::SLOTS - 1);
-        if let Some((known, text)) = &self.0.borrow()[index] {
-            if *known == name {
-                out.extend_from_slice(text);
-                return Ok(());
-            }
+        if let Some((known, text)) = &self.0.borrow()[index]
+            && *known == name
+        {
+            out.extend_from_slice(text);
+            return Ok(());
         }
         self.write_new(cx, out, name, index)
     }
 
     #[cold]
-    fn write_new(&self, cx: Cx<'_>, out: &mut Vec<u8>, name: qjs::JSAtom, index: usize) -> Result<(), Thrown> {
+    fn write_new(
+        &self,
+        cx: Cx<'_>,
+        out: &mut Vec<u8>,
+        name: qjs::JSAtom,
+        index: usize,
+    ) -> Result<(), Thrown> {
         let start = out.len();
-        // SAFETY: the atom is alive.
-        let text = cx.check(unsafe { qjs::JS_AtomToString(cx.raw(), name) })?;
+        let text = cx.name(name)?;
         cx.with_bytes(text.raw(), |bytes| write_text(out, bytes))?;
         out.push(b':');
         if out.len() - start <= Self::BYTES_MAX {
             // SAFETY: a remembered atom is kept alive, so that its number means no other name; the forgotten one is released.
             unsafe {
                 qjs::JS_DupAtom(cx.raw(), name);
-                if let Some((old, _)) = self.0.borrow_mut()[index].replace((name, out[start..].into())) {
+                if let Some((old, _)) =
+                    self.0.borrow_mut()[index].replace((name, out[start..].into()))
+                {
                     qjs::JS_FreeAtom(cx.raw(), old);
                 }
             }

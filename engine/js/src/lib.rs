@@ -22,6 +22,7 @@ mod memory;
 mod modules;
 mod parse;
 mod request;
+mod shapes;
 mod stream;
 mod suspend;
 mod sys;
@@ -51,7 +52,9 @@ impl Js {
 
 impl std::fmt::Debug for Js {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Js").field("program", &self.program).finish_non_exhaustive()
+        f.debug_struct("Js")
+            .field("program", &self.program)
+            .finish_non_exhaustive()
     }
 }
 

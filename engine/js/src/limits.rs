@@ -38,6 +38,9 @@ pub(crate) const BUILTIN_LENGTH_MAX: i64 = 2_000_000;
 /// How much work a search for a text in a text may be: the length of one times that of the other, in characters.
 pub(crate) const SEARCH_STEPS_MAX: i64 = 2_000_000_000;
 
+/// How many digits a text may have that becomes a BigInt: the work grows with their square.
+pub(crate) const DIGITS_MAX: i64 = 50_000;
+
 /// How deeply values may nest on their way to and from capabilities.
 pub(crate) const VALUE_DEPTH_MAX: usize = 128;
 
@@ -88,7 +91,10 @@ thread_local! {
 fn counters_of(watch: &Arc<Watch>) -> Arc<Counters> {
     COUNTERS.with_borrow_mut(|known| {
         known.retain(|(other, _)| other.strong_count() > 0);
-        if let Some((_, counters)) = known.iter().find(|(other, _)| other.as_ptr() == Arc::as_ptr(watch)) {
+        if let Some((_, counters)) = known
+            .iter()
+            .find(|(other, _)| other.as_ptr() == Arc::as_ptr(watch))
+        {
             return counters.clone();
         }
         let counters = Arc::new(Counters::default());
@@ -134,7 +140,9 @@ impl Stopper {
 
 impl Drop for Stopper {
     fn drop(&mut self) {
-        self.shared.lock().retain(|Address(counter)| Some(*counter) != self.place);
+        self.shared
+            .lock()
+            .retain(|Address(counter)| Some(*counter) != self.place);
     }
 }
 
@@ -146,7 +154,12 @@ impl Drop for Stopper {
 unsafe fn find_counter(ctx: *mut qjs::JSContext) -> Option<*const AtomicI32> {
     /// More words than a context has.
     const WORDS_MAX: usize = 512;
-    unsafe extern "C" fn nothing(_: *mut qjs::JSContext, _: qjs::JSValue, _: c_int, _: *mut qjs::JSValue) -> qjs::JSValue {
+    unsafe extern "C" fn nothing(
+        _: *mut qjs::JSContext,
+        _: qjs::JSValue,
+        _: c_int,
+        _: *mut qjs::JSValue,
+    ) -> qjs::JSValue {
         qjs::JS_UNDEFINED
     }
     // SAFETY: the reads end at the member that holds the marker, which lies inside the context; the opaque pointer is
@@ -159,7 +172,11 @@ unsafe fn find_counter(ctx: *mut qjs::JSContext) -> Option<*const AtomicI32> {
         let length = (0..WORDS_MAX).find(|&index| words.add(index).read() == marker);
         qjs::JS_SetContextOpaque(ctx, before);
         let halves = length? * 2;
-        let snapshot = || -> Vec<i32> { (0..halves).map(|index| words.cast::<i32>().add(index).read()).collect() };
+        let snapshot = || -> Vec<i32> {
+            (0..halves)
+                .map(|index| words.cast::<i32>().add(index).read())
+                .collect()
+        };
         let function = qjs::JS_NewCFunction2(
             ctx,
             Some(nothing),
@@ -168,7 +185,12 @@ unsafe fn find_counter(ctx: *mut qjs::JSContext) -> Option<*const AtomicI32> {
             qjs::JSCFunctionEnum_JS_CFUNC_generic,
             0,
         );
-        let call = || qjs::JS_FreeValue(ctx, qjs::JS_Call(ctx, function, qjs::JS_UNDEFINED, 0, std::ptr::null_mut()));
+        let call = || {
+            qjs::JS_FreeValue(
+                ctx,
+                qjs::JS_Call(ctx, function, qjs::JS_UNDEFINED, 0, std::ptr::null_mut()),
+            )
+        };
         // A new counter is zero: the first poll sets it.
         call();
         let first = snapshot();
@@ -199,7 +221,9 @@ mod tests {
         // SAFETY: it lies in the context.
         let counter = unsafe { &*counter };
         let before = counter.load(Ordering::Relaxed);
-        context.with(|ctx| ctx.eval::<(), _>("(() => {})(); (() => {})();")).expect("it runs");
+        context
+            .with(|ctx| ctx.eval::<(), _>("(() => {})(); (() => {})();"))
+            .expect("it runs");
         assert!((1..=10).contains(&(before - counter.load(Ordering::Relaxed))));
     }
 }

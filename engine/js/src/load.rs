@@ -23,9 +23,14 @@ pub(crate) fn load(setup: &Setup) -> Result<(Rc<Core>, Program), Error> {
     let core = Core::new(setup)?;
     furnish(&core)?;
     let source = core.sources.read(&setup.entry);
-    let source = source.ok_or_else(|| Error::new(ErrorKind::Load, format!("there is no file {}", setup.entry)))?;
-    let ran = core.enter(HandlerId::MAX, None, |cx| run_entry(cx, &setup.entry, source));
-    let entry = ran.value.map_err(|error| modules::as_load_error(&error))??;
+    let source = source
+        .ok_or_else(|| Error::new(ErrorKind::Load, format!("there is no file {}", setup.entry)))?;
+    let ran = core.enter(HandlerId::MAX, None, |cx| {
+        run_entry(cx, &setup.entry, source)
+    });
+    let entry = ran
+        .value
+        .map_err(|error| modules::as_load_error(&error))??;
     let fetch = finish_entry(&core, &entry, &setup.entry)?;
     let mut program = core.declared.borrow_mut().take().unwrap_or_default();
     program.fetch = fetch;
@@ -47,10 +52,26 @@ fn furnish(core: &Rc<Core>) -> Result<(), Error> {
     modules::install(cx);
     guard::install(cx).map_err(|Thrown| modules::load_error(cx))?;
     hooks::install(cx).map_err(|Thrown| modules::load_error(cx))?;
-    core.with_context(web::install).map_err(|_| modules::load_error(cx))?;
+    core.with_context(web::install)
+        .map_err(|_| modules::load_error(cx))?;
     let tables = tables(cx).map_err(|fault| described(cx, fault))?;
     request::install(cx, &tables.request_prototype).map_err(|Thrown| modules::load_error(cx))?;
-    core.tables.set(tables).map_err(|_| Error::new(ErrorKind::Internal, "the isolate is set up twice"))
+    keep_shapes(cx).map_err(|Thrown| modules::load_error(cx))?;
+    core.tables
+        .set(tables)
+        .map_err(|_| Error::new(ErrorKind::Internal, "the isolate is set up twice"))
+}
+
+/// Keeps the shapes of objects that every request makes.
+fn keep_shapes(cx: Cx<'_>) -> Result<(), Thrown> {
+    let shapes = &cx.core().shapes;
+    shapes.keep_own(cx.object()?);
+    shapes.keep_own(cx.bare_object()?);
+    // SAFETY: the class has its prototype; an object without data is no request.
+    shapes.keep_own(cx.check(unsafe { qjs::JS_NewObjectClass(cx.raw(), cx.core().classes.request) })?);
+    let (promise, resolve, reject) = cx.promise()?;
+    [promise, resolve, reject].into_iter().for_each(|value| shapes.keep_own(value));
+    Ok(())
 }
 
 /// What the Web surface leaves for the engine, and the prelude makes of it.
@@ -66,6 +87,7 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Fault> {
     }
     let web = web?;
     let prelude = prelude(cx, &web)?;
+    cx.core().shapes.keep_own(cx.get(prelude.raw(), c"kept")?);
     Ok(Tables {
         run_handler: cx.get(prelude.raw(), c"runHandler")?,
         run_empty: cx.get(prelude.raw(), c"runEmpty")?,
@@ -80,10 +102,11 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Fault> {
 }
 
 fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Fault> {
-    const SOURCE: &CStr = match CStr::from_bytes_with_nul(concat!(include_str!("prelude.js"), "\0").as_bytes()) {
-        Ok(source) => source,
-        Err(_) => panic!("the prelude has a NUL"),
-    };
+    const SOURCE: &CStr =
+        match CStr::from_bytes_with_nul(concat!(include_str!("prelude.js"), "\0").as_bytes()) {
+            Ok(source) => source,
+            Err(_) => panic!("the prelude has a NUL"),
+        };
     let native = cx.object()?;
     for (name, function) in declare::FUNCTIONS {
         cx.define(native.raw(), name, cx.function(name, 0, 0, *function)?)?;
@@ -94,12 +117,17 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Fault> {
     let symbols = cx.object()?;
     for (name, description) in SYMBOLS {
         // SAFETY: the description is terminated.
-        let symbol = cx.check(unsafe { qjs::JS_NewSymbol(cx.raw(), description.as_ptr(), true) })?;
+        let symbol =
+            cx.check(unsafe { qjs::JS_NewSymbol(cx.raw(), description.as_ptr(), true) })?;
         cx.define(symbols.raw(), name, symbol)?;
     }
     cx.define(native.raw(), c"symbols", symbols)?;
     cx.define(native.raw(), c"modules", bind::bind(cx)?)?;
-    cx.define(native.raw(), c"version", cx.string(env!("CARGO_PKG_VERSION"))?)?;
+    cx.define(
+        native.raw(),
+        c"version",
+        cx.string(env!("CARGO_PKG_VERSION"))?,
+    )?;
     let function = cx.eval(SOURCE, c"sampan:prelude.js")?;
     Ok(cx.call(function.raw(), UNDEFINED, &[native.raw()])?)
 }
@@ -116,7 +144,10 @@ fn run_entry(cx: Cx<'_>, name: &str, source: Vec<u8>) -> Result<Entry, Error> {
         // SAFETY: the function takes the module's reference.
         let promise = cx.check(unsafe { qjs::JS_EvalFunction(cx.raw(), module.into_raw()) })?;
         cx.core().handled(cx, promise.raw());
-        Ok(Entry { promise, definition })
+        Ok(Entry {
+            promise,
+            definition,
+        })
     };
     run().map_err(|fault| described(cx, fault))
 }
@@ -128,7 +159,9 @@ fn finish_entry(core: &Rc<Core>, entry: &Entry, name: &str) -> Result<Option<Han
             Some(Ok(_)) => default_fetch(cx, entry).map_err(|fault| described(cx, fault)),
             Some(Err(reason)) => Err(modules::as_load_error(&error::describe(cx, reason.raw()))),
             None => {
-                let text = format!("{name}: cannot wait here: the module awaits something at its top level");
+                let text = format!(
+                    "{name}: cannot wait here: the module awaits something at its top level"
+                );
                 Err(Error::new(ErrorKind::Load, text))
             }
         }

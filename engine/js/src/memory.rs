@@ -5,36 +5,44 @@
 //! be made and destructors run; but the script that needed it is stopped.
 
 use rquickjs::allocator::Allocator;
+use sampan_host::Watch;
 use std::alloc::Layout;
 use std::cell::Cell;
 use std::ptr::null_mut;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// What errors and destructors may use beyond the limit, in bytes.
 const RESERVE_BYTES: usize = 1024 * 1024;
 
-/// Blocks up to this size, in bytes, may come from the reserve. An arena of QuickJS has 16 KiB.
+/// Blocks up to this size, in bytes, may come from the reserve. An arena of QuickJS has 4 KiB.
 const SMALL_BYTES_MAX: usize = 20 * 1024;
 
 /// Before each block stands its size.
 const HEADER_BYTES: usize = 16;
 
 /// How much memory an isolate uses and may use.
-#[derive(Debug)]
 pub(crate) struct Memory {
     used: Cell<usize>,
     limit: usize,
     is_exhausted: Cell<bool>,
     /// The poll counter of the context, to stop a script at once.
     counter: Cell<Option<*const AtomicI32>>,
+    watch: Arc<Watch>,
 }
 
 impl Memory {
     /// Memory of at most `limit` bytes.
-    pub(crate) fn new(limit: usize) -> Rc<Self> {
+    pub(crate) fn new(limit: usize, watch: Arc<Watch>) -> Rc<Self> {
         let (used, is_exhausted, counter) = (Cell::new(0), Cell::new(false), Cell::new(None));
-        Rc::new(Self { used, limit, is_exhausted, counter })
+        Rc::new(Self {
+            used,
+            limit,
+            is_exhausted,
+            counter,
+            watch,
+        })
     }
 
     /// The bytes in use.
@@ -65,8 +73,14 @@ impl Memory {
     #[inline]
     fn grow(&self, old: usize, new: usize) -> bool {
         let used = self.used.get() - old + new;
-        if used > self.limit && new > old && !self.allows(used, new) {
-            return false;
+        if new > old {
+            if used > self.limit && !self.allows(used, new) {
+                return false;
+            }
+            // Built-ins that fill a buffer without polling end here when the script must stop.
+            if new > SMALL_BYTES_MAX && self.watch.must_stop() {
+                return false;
+            }
         }
         self.used.set(used);
         true
@@ -87,13 +101,16 @@ impl Memory {
 }
 
 /// What QuickJS allocates with.
-#[derive(Debug)]
 pub(crate) struct Counted(pub(crate) Rc<Memory>);
 
 impl Counted {
     fn take(&self, size: usize, allocate: unsafe fn(Layout) -> *mut u8) -> *mut u8 {
-        let Some(total) = size.checked_add(HEADER_BYTES) else { return null_mut() };
-        let Ok(layout) = Layout::from_size_align(total, HEADER_BYTES) else { return null_mut() };
+        let Some(total) = size.checked_add(HEADER_BYTES) else {
+            return null_mut();
+        };
+        let Ok(layout) = Layout::from_size_align(total, HEADER_BYTES) else {
+            return null_mut();
+        };
         if !self.0.grow(0, total) {
             return null_mut();
         }
@@ -117,7 +134,9 @@ unsafe impl Allocator for Counted {
     }
 
     fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
-        count.checked_mul(size).map_or(null_mut(), |size| self.take(size, std::alloc::alloc_zeroed))
+        count
+            .checked_mul(size)
+            .map_or(null_mut(), |size| self.take(size, std::alloc::alloc_zeroed))
     }
 
     unsafe fn dealloc(&mut self, ptr: *mut u8) {
@@ -126,7 +145,10 @@ unsafe impl Allocator for Counted {
             let block = ptr.sub(HEADER_BYTES);
             let total = block.cast::<usize>().read();
             self.0.grow(total, 0);
-            std::alloc::dealloc(block, Layout::from_size_align_unchecked(total, HEADER_BYTES));
+            std::alloc::dealloc(
+                block,
+                Layout::from_size_align_unchecked(total, HEADER_BYTES),
+            );
         }
     }
 
@@ -134,7 +156,9 @@ unsafe impl Allocator for Counted {
         if ptr.is_null() {
             return self.alloc(new_size);
         }
-        let Some(total) = new_size.checked_add(HEADER_BYTES) else { return null_mut() };
+        let Some(total) = new_size.checked_add(HEADER_BYTES) else {
+            return null_mut();
+        };
         if Layout::from_size_align(total, HEADER_BYTES).is_err() {
             return null_mut();
         }
@@ -145,7 +169,11 @@ unsafe impl Allocator for Counted {
             if !self.0.grow(old, total) {
                 return null_mut();
             }
-            let moved = std::alloc::realloc(block, Layout::from_size_align_unchecked(old, HEADER_BYTES), total);
+            let moved = std::alloc::realloc(
+                block,
+                Layout::from_size_align_unchecked(old, HEADER_BYTES),
+                total,
+            );
             if moved.is_null() {
                 self.0.grow(total, old);
                 return moved;
@@ -167,7 +195,7 @@ mod tests {
 
     #[test]
     fn blocks_are_counted_and_limited() {
-        let memory = Memory::new(100_000);
+        let memory = Memory::new(100_000, Arc::default());
         let mut counted = Counted(memory.clone());
         // SAFETY: blocks are used as they were asked for and released once.
         unsafe {

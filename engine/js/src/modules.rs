@@ -24,7 +24,10 @@ pub(crate) fn install(cx: Cx<'_>) {
 }
 
 /// Runs a callback that returns a pointer: a fault is thrown, a panic too.
-fn guarded<T>(ctx: *mut qjs::JSContext, body: impl FnOnce(Cx<'_>) -> Result<*mut T, Fault>) -> *mut T {
+fn guarded<T>(
+    ctx: *mut qjs::JSContext,
+    body: impl FnOnce(Cx<'_>) -> Result<*mut T, Fault>,
+) -> *mut T {
     // SAFETY: QuickJS passes a live context.
     let cx = unsafe { Cx::from_raw(ctx) };
     let fault = match catch_unwind(AssertUnwindSafe(|| body(cx))) {
@@ -56,7 +59,12 @@ unsafe extern "C" fn normalize(
         let found = resolve(&base, &name).map_err(|why| missing(core, &base, &name, &why))?;
         // Looked for here, where it is known who imports it.
         if found != "sampan" && core.sources.read(&found).is_none() {
-            return Err(missing(core, &base, &name, &format!("there is no file {found}")));
+            return Err(missing(
+                core,
+                &base,
+                &name,
+                &format!("there is no file {found}"),
+            ));
         }
         let found = CString::new(found).map_err(|_| Error::script("a module's name has a NUL"))?;
         // SAFETY: the text is terminated; the copy belongs to QuickJS.
@@ -95,7 +103,11 @@ fn resolve(base: &str, name: &str) -> Result<String, String> {
 fn missing(core: &Core, base: &str, name: &str, why: &str) -> Fault {
     let place = import_place(core, base, name);
     let at = place.map_or_else(|| base.to_owned(), |place| place.to_string());
-    Error::new(ErrorKind::Load, format!("{at}: cannot import \"{name}\": {why}")).into()
+    Error::new(
+        ErrorKind::Load,
+        format!("{at}: cannot import \"{name}\": {why}"),
+    )
+    .into()
 }
 
 /// QuickJS does not say where an import stands, so the line that names the module is looked for.
@@ -103,17 +115,25 @@ fn import_place(core: &Core, base: &str, name: &str) -> Option<Place> {
     let source = core.sources.read(base)?;
     let source = String::from_utf8_lossy(&source);
     let names = [format!("\"{name}\""), format!("'{name}'")];
-    let index = source.lines().position(|line| names.iter().any(|name| line.contains(name.as_str())))?;
-    Some(Place { file: base.to_owned(), line: index as u32 + 1 })
+    let index = source
+        .lines()
+        .position(|line| names.iter().any(|name| line.contains(name.as_str())))?;
+    Some(Place {
+        file: base.to_owned(),
+        line: index as u32 + 1,
+    })
 }
 
-unsafe extern "C" fn check_attributes(ctx: *mut qjs::JSContext, _: *mut c_void, attributes: Raw) -> c_int {
+unsafe extern "C" fn check_attributes(
+    ctx: *mut qjs::JSContext,
+    _: *mut c_void,
+    attributes: Raw,
+) -> c_int {
     // SAFETY: QuickJS passes a live context.
     let cx = unsafe { Cx::from_raw(ctx) };
     let checked = catch_unwind(AssertUnwindSafe(|| -> Result<(), Fault> {
         for name in crate::value::Names::of(cx, attributes)?.iter() {
-            // SAFETY: the atom is alive.
-            let name = cx.text(cx.check(unsafe { qjs::JS_AtomToString(cx.raw(), name) })?.raw())?;
+            let name = cx.text(cx.name(name)?.raw())?;
             if name != "type" {
                 return Err(Error::script(format!("unknown import attribute \"{name}\"")).into());
             }
@@ -150,7 +170,11 @@ unsafe extern "C" fn load(
             Some("json") => json(cx, &name, &source),
             None if name.ends_with(".json") => json(cx, &name, &source),
             None => Ok(compile(cx, &name, source)?.1),
-            Some(other) => Err(Error::new(ErrorKind::Load, format!("{name}: unknown module type \"{other}\"")).into()),
+            Some(other) => Err(Error::new(
+                ErrorKind::Load,
+                format!("{name}: unknown module type \"{other}\""),
+            )
+            .into()),
         }
     })
 }
@@ -160,11 +184,19 @@ fn wanted_type(cx: Cx<'_>, attributes: Raw) -> Result<Option<String>, Thrown> {
         return Ok(None);
     }
     let wanted = cx.get(attributes, c"type")?;
-    if crate::sys::is_nothing(wanted.raw()) { Ok(None) } else { cx.text(wanted.raw()).map(Some) }
+    if crate::sys::is_nothing(wanted.raw()) {
+        Ok(None)
+    } else {
+        cx.text(wanted.raw()).map(Some)
+    }
 }
 
 /// Compiles a module. The value is the module itself, ready to be run.
-pub(crate) fn compile(cx: Cx<'_>, name: &str, source: Vec<u8>) -> Result<(Val, *mut qjs::JSModuleDef), Fault> {
+pub(crate) fn compile(
+    cx: Cx<'_>,
+    name: &str,
+    source: Vec<u8>,
+) -> Result<(Val, *mut qjs::JSModuleDef), Fault> {
     let nul = |_| Error::new(ErrorKind::Load, format!("{name}: the file has a NUL byte"));
     let source = CString::new(source).map_err(nul)?;
     let file = CString::new(name).map_err(nul)?;
@@ -172,7 +204,13 @@ pub(crate) fn compile(cx: Cx<'_>, name: &str, source: Vec<u8>) -> Result<(Val, *
     let length = source.as_bytes().len();
     // SAFETY: both texts are terminated. A compiled module is kept by the context, so the pointer stays good without a reference.
     unsafe {
-        let module = cx.check(qjs::JS_Eval(cx.raw(), source.as_ptr(), length as _, file.as_ptr(), flags))?;
+        let module = cx.check(qjs::JS_Eval(
+            cx.raw(),
+            source.as_ptr(),
+            length as _,
+            file.as_ptr(),
+            flags,
+        ))?;
         let definition = qjs::JS_VALUE_GET_PTR(module.raw()).cast::<qjs::JSModuleDef>();
         Ok((module, definition))
     }
@@ -181,7 +219,9 @@ pub(crate) fn compile(cx: Cx<'_>, name: &str, source: Vec<u8>) -> Result<(Val, *
 /// A module whose default export is the value of a JSON file.
 fn json(cx: Cx<'_>, name: &str, source: &[u8]) -> Result<*mut qjs::JSModuleDef, Fault> {
     let value = parse::json(cx, source).map_err(|fault| match fault {
-        Fault::Error(error) => Error::new(ErrorKind::Load, format!("{name}: {}", error.message())).into(),
+        Fault::Error(error) => {
+            Error::new(ErrorKind::Load, format!("{name}: {}", error.message())).into()
+        }
         thrown => thrown,
     })?;
     let module = c_module(cx, name, export_json)?;
@@ -210,7 +250,11 @@ fn c_module(cx: Cx<'_>, name: &str, fill: Fill) -> Result<*mut qjs::JSModuleDef,
     let name = CString::new(name).map_err(|_| Error::script("a module's name has a NUL"))?;
     // SAFETY: the name is terminated.
     let module = unsafe { qjs::JS_NewCModule(cx.raw(), name.as_ptr(), Some(fill)) };
-    if module.is_null() { Err(Fault::Thrown) } else { Ok(module) }
+    if module.is_null() {
+        Err(Fault::Thrown)
+    } else {
+        Ok(module)
+    }
 }
 
 /// The module `sampan`, with what the prelude exports.
@@ -228,21 +272,27 @@ fn sampan(cx: Cx<'_>) -> Result<*mut qjs::JSModuleDef, Fault> {
 fn export_names(cx: Cx<'_>) -> Result<Vec<CString>, Fault> {
     let mut names = Vec::new();
     for atom in crate::value::Names::of(cx, cx.core().tables()?.exports.raw())?.iter() {
-        // SAFETY: the atom is alive.
-        let name = cx.check(unsafe { qjs::JS_AtomToString(cx.raw(), atom) })?;
-        names.push(CString::new(cx.text(name.raw())?).map_err(|_| Error::script("an export's name has a NUL"))?);
+        let name = cx.name(atom)?;
+        names.push(
+            CString::new(cx.text(name.raw())?)
+                .map_err(|_| Error::script("an export's name has a NUL"))?,
+        );
     }
     Ok(names)
 }
 
-unsafe extern "C" fn export_sampan(ctx: *mut qjs::JSContext, module: *mut qjs::JSModuleDef) -> c_int {
+unsafe extern "C" fn export_sampan(
+    ctx: *mut qjs::JSContext,
+    module: *mut qjs::JSModuleDef,
+) -> c_int {
     // SAFETY: QuickJS passes a live context and the module that is being made; each export takes its reference.
     let cx = unsafe { Cx::from_raw(ctx) };
     let filled = catch_unwind(AssertUnwindSafe(|| -> Result<(), Fault> {
         for name in export_names(cx)? {
             let value = cx.get(cx.core().tables()?.exports.raw(), &name)?;
             // SAFETY: see above.
-            if unsafe { qjs::JS_SetModuleExport(ctx, module, name.as_ptr(), value.into_raw()) } < 0 {
+            if unsafe { qjs::JS_SetModuleExport(ctx, module, name.as_ptr(), value.into_raw()) } < 0
+            {
                 return Err(Fault::Thrown);
             }
         }
@@ -269,14 +319,24 @@ pub(crate) fn as_load_error(error: &Error) -> Error {
         Some((place, message)) => (Some(place), message),
         None => (error.place().cloned(), error.message()),
     };
-    Error::new(ErrorKind::Load, message).at(place).with_stack(error.stack().unwrap_or_default())
+    Error::new(ErrorKind::Load, message)
+        .at(place)
+        .with_stack(error.stack().unwrap_or_default())
 }
 
 /// `app.js:3: cannot import ...` as place and message.
 fn front_place(message: &str) -> Option<(Place, &str)> {
-    let (front, rest) = message.split_once(": ").filter(|(_, rest)| rest.starts_with("cannot import "))?;
+    let (front, rest) = message
+        .split_once(": ")
+        .filter(|(_, rest)| rest.starts_with("cannot import "))?;
     let (file, line) = front.rsplit_once(':')?;
-    Some((Place { file: file.to_owned(), line: line.parse().ok()? }, rest))
+    Some((
+        Place {
+            file: file.to_owned(),
+            line: line.parse().ok()?,
+        },
+        rest,
+    ))
 }
 
 #[cfg(test)]
@@ -285,9 +345,18 @@ mod tests {
 
     #[test]
     fn names_are_resolved_within_the_project() {
-        assert_eq!(resolve("app.js", "./routes/users.js").as_deref(), Ok("routes/users.js"));
-        assert_eq!(resolve("routes/users.js", "../db.js").as_deref(), Ok("db.js"));
-        assert_eq!(resolve("routes/users.js", "/lib/x.js").as_deref(), Ok("lib/x.js"));
+        assert_eq!(
+            resolve("app.js", "./routes/users.js").as_deref(),
+            Ok("routes/users.js")
+        );
+        assert_eq!(
+            resolve("routes/users.js", "../db.js").as_deref(),
+            Ok("db.js")
+        );
+        assert_eq!(
+            resolve("routes/users.js", "/lib/x.js").as_deref(),
+            Ok("lib/x.js")
+        );
         assert_eq!(resolve("app.js", "sampan").as_deref(), Ok("sampan"));
         assert!(resolve("app.js", "../secret.js").is_err());
         assert!(resolve("app.js", "express").is_err());

@@ -16,7 +16,14 @@ pub(crate) fn json(cx: Cx<'_>, source: &[u8]) -> Result<Val, Fault> {
     let core = cx.core();
     let mut tape = core.tape.take();
     let result = match tape.read(source, core.limits.json_depth_max) {
-        Ok(()) => Builder { cx, tape: &tape, source, at: 0 }.value().map_err(Fault::from),
+        Ok(()) => Builder {
+            cx,
+            tape: &tape,
+            source,
+            at: 0,
+        }
+        .value()
+        .map_err(Fault::from),
         Err(error) => Err(Error::new(ErrorKind::BadRequest, error.to_string()).into()),
     };
     if source.len() <= TAPE_SOURCE_BYTES_MAX {
@@ -48,7 +55,9 @@ impl Builder<'_, '_> {
                 Err(_) => number(*value as f64),
             })),
             Token::Float(value) => Ok(cx.own(number(*value))),
-            Token::Text(_) | Token::Unescaped(_) => cx.string_from(self.tape.text(token, self.source)),
+            Token::Text(_) | Token::Unescaped(_) => {
+                cx.string_from(self.tape.text(token, self.source))
+            }
             Token::Array(count) => self.array(*count),
             Token::Object(count) => self.object(*count),
         }
@@ -67,7 +76,12 @@ impl Builder<'_, '_> {
         let cx = self.cx;
         let object = cx.object()?;
         for _ in 0..count {
-            let name = self.tape.tokens().get(self.at).map(|token| self.tape.text(token, self.source)).unwrap_or_default();
+            let name = self
+                .tape
+                .tokens()
+                .get(self.at)
+                .map(|token| self.tape.text(token, self.source))
+                .unwrap_or_default();
             self.at += 1;
             let value = self.value()?;
             self.define(object.raw(), name, value)?;

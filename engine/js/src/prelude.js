@@ -10,8 +10,12 @@
   const { keys, hasOwn, freeze } = Object;
   const { apply } = Reflect;
   const promiseThen = Promise.prototype.then;
-  const isPromise = (value) => value instanceof Promise;
+  const isPromise = (value) => typeof value === "object" && value instanceof Promise;
   const then = (promise, next) => apply(promiseThen, promise, [next]);
+
+  const JSON_TYPE = "application/json";
+  const TEXT_TYPE = "text/plain; charset=utf-8";
+  const HTML_TYPE = "text/html; charset=utf-8";
 
   // The shape that the Web surface gives its own responses (web/mod.rs), so that a response made here is one of
   // them without loading that surface: its prototype loads it when a method is touched.
@@ -25,6 +29,9 @@
       [USED]: false,
     };
   }
+
+  // QuickJS forgets the shape of these objects with the last of them, so one of each is kept.
+  const kept = [response(200, JSON_TYPE, ""), response(204, null, null)];
 
   // Applies `opts` of a builder: a status, or `{ status, headers }`.
   function build(name, type, body, opts) {
@@ -46,10 +53,6 @@
     }
     return made;
   }
-
-  const JSON_TYPE = "application/json";
-  const TEXT_TYPE = "text/plain; charset=utf-8";
-  const HTML_TYPE = "text/html; charset=utf-8";
 
   function json(value, opts) {
     return build("json", JSON_TYPE, stringify(value), opts);
@@ -102,7 +105,7 @@
     return build("stream", "application/octet-stream", body, opts);
   }
 
-  const isResponse = (value) => typeof value === "object" && value !== null && hasOwn(value, STATUS);
+  const isResponse = (value) => value[STATUS] !== undefined;
 
   // What a handler returned, as a response: the same rules as native code has without middleware (answer.rs).
   // `status` is that of plain values.
@@ -116,26 +119,27 @@
     return isResponse(value) ? value : response(status, JSON_TYPE, stringify(value));
   }
 
-  // Runs middleware around `last`, which answers at the end of the chain.
-  function run(request, chain, last) {
-    const call = (at, req) => {
-      if (at === chain.length) return last(req);
-      let inner;
-      const next = (given = req) => (inner = call(at + 1, given));
-      const finish = (value) => (value === undefined && inner !== undefined ? inner : toResponse(value, 200));
-      const result = chain[at](req, next);
-      return isPromise(result) ? then(result, finish) : finish(result);
-    };
-    return call(0, request);
+  // Runs the middleware from `at` on around what answers at the end of the chain. `next` refers to nothing that refers
+  // to it: a cycle per request would have the garbage collector run all the time.
+  function run(chain, at, request, end) {
+    if (at === chain.length) return end.answer(request, end);
+    let inner;
+    const next = (given = request) => (inner = run(chain, at + 1, given, end));
+    const result = chain[at](request, next);
+    if (result === inner && inner !== undefined) return inner;
+    if (isPromise(result)) return then(result, (value) => passed(value, inner));
+    return passed(result, inner);
   }
-  function runHandler(request, chain, handler, status, error) {
-    const finish = (value) => toResponse(value, status);
-    return run(request, chain, (req) => {
-      const result = typeof handler === "function" ? handler(req, error) : handler;
-      return isPromise(result) ? then(result, finish) : finish(result);
-    });
+  const passed = (value, inner) => (value === undefined && inner !== undefined ? inner : toResponse(value, 200));
+
+  function answer(request, { handler, status, error }) {
+    const result = typeof handler === "function" ? handler(request, error) : handler;
+    return isPromise(result) ? then(result, (value) => toResponse(value, status)) : toResponse(result, status);
   }
-  const runEmpty = (request, chain, status) => run(request, chain, () => response(status, null, null));
+  const runHandler = (request, chain, handler, status, error) =>
+    run(chain, 0, request, { answer, handler, status, error });
+  const answerEmpty = (request, { status }) => response(status, null, null);
+  const runEmpty = (request, chain, status) => run(chain, 0, request, { answer: answerEmpty, status });
 
   // The `fetch` of a default export as a handler. What is given to `waitUntil` goes on after the answer by itself.
   function serve(target) {
@@ -249,5 +253,5 @@
   const exports = { app, default: app };
   for (const name of keys(builders)) exports[name] = builders[name];
   for (const name of keys(modules)) exports[name] ??= modules[name];
-  return { exports, runHandler, runEmpty, form, serve };
+  return { exports, runHandler, runEmpty, form, serve, kept };
 })

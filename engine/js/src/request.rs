@@ -3,10 +3,11 @@
 //! Its prototype inherits from the Web surface's `Request.prototype`, which is loaded when one of its members is touched, and
 //! answers what the surface asks of native requests (the engine contract in `web/mod.rs`).
 
+use crate::body;
+use crate::shapes::Hash;
 use crate::sys::{
     Cx, Fault, Native, Raw, Thrown, UNDEFINED, Val, boolean, class_id, is_undefined, native,
 };
-use crate::body;
 use rquickjs::qjs;
 use sampan_host::{Error, RequestView, cookies, request::form_pairs};
 use std::borrow::Cow;
@@ -36,6 +37,8 @@ pub(crate) struct Data {
 
 /// Boxes of requests that are over, to be used again.
 #[derive(Default)]
+// Boxes, because an object holds the address of its data.
+#[allow(clippy::vec_box)]
 pub(crate) struct Pool(RefCell<Vec<Box<Data>>>);
 
 impl Pool {
@@ -129,7 +132,9 @@ impl Data {
     /// The request.
     #[inline]
     pub(crate) fn view(&self) -> Result<&dyn RequestView, Fault> {
-        self.view.as_deref().ok_or_else(|| Error::script("the request is over").into())
+        self.view
+            .as_deref()
+            .ok_or_else(|| Error::script("the request is over").into())
     }
 
     fn values(&self) -> impl Iterator<Item = &Cell<Raw>> {
@@ -162,10 +167,10 @@ fn recycle(mut data: Box<Data>) {
     data.is_streamed.set(false);
     // SAFETY: see `finalize`.
     let pool = unsafe { &*data.pool };
-    if let Ok(mut kept) = pool.0.try_borrow_mut() {
-        if kept.len() < Pool::KEPT_MAX {
-            kept.push(data);
-        }
+    if let Ok(mut kept) = pool.0.try_borrow_mut()
+        && kept.len() < Pool::KEPT_MAX
+    {
+        kept.push(data);
     }
 }
 
@@ -173,7 +178,10 @@ unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: Raw, mark: qjs::
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class; its values are alive.
     unsafe {
-        if let Some(data) = qjs::JS_GetAnyOpaque(object, &raw mut id).cast::<Data>().as_ref() {
+        if let Some(data) = qjs::JS_GetAnyOpaque(object, &raw mut id)
+            .cast::<Data>()
+            .as_ref()
+        {
             for value in data.values() {
                 qjs::JS_MarkValue(runtime, value.get(), mark);
             }
@@ -184,15 +192,28 @@ unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: Raw, mark: qjs::
 /// A getter; the number says which.
 type Getter = unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int) -> Raw;
 
-const GETTERS: &[(&CStr, fn(Cx<'_>, Raw) -> Result<Val, Fault>)] = &[
+/// Reads a property of a request object.
+type Read = fn(Cx<'_>, Raw) -> Result<Val, Fault>;
+
+const GETTERS: &[(&CStr, Read)] = &[
     (c"params", |cx, this| kept(cx, this, PARAMS, params)),
     (c"query", |cx, this| kept(cx, this, QUERY, query)),
     (c"headers", |cx, this| kept(cx, this, HEADERS, headers)),
-    (c"cookies", |cx, this| kept(cx, this, COOKIES, cookie_object)),
-    (c"method", |cx, this| Ok(cx.string(data(cx, this)?.view()?.method())?)),
-    (c"path", |cx, this| Ok(cx.string(data(cx, this)?.view()?.path())?)),
-    (c"url", |cx, this| Ok(cx.string(&data(cx, this)?.view()?.url())?)),
-    (c"ip", |cx, this| Ok(cx.string(&data(cx, this)?.view()?.ip())?)),
+    (c"cookies", |cx, this| {
+        kept(cx, this, COOKIES, cookie_object)
+    }),
+    (c"method", |cx, this| {
+        Ok(cx.string(data(cx, this)?.view()?.method())?)
+    }),
+    (c"path", |cx, this| {
+        Ok(cx.string(data(cx, this)?.view()?.path())?)
+    }),
+    (c"url", |cx, this| {
+        Ok(cx.string(&data(cx, this)?.view()?.url())?)
+    }),
+    (c"ip", |cx, this| {
+        Ok(cx.string(&data(cx, this)?.view()?.ip())?)
+    }),
     (c"body", body::stream),
 ];
 
@@ -220,7 +241,11 @@ unsafe extern "C" fn set_state(ctx: *mut qjs::JSContext, this: Raw, value: Raw, 
 
 unsafe extern "C" fn get_used(ctx: *mut qjs::JSContext, this: Raw, _: c_int) -> Raw {
     // The prototype itself is no request, and has no body.
-    native(ctx, |cx| Ok(cx.own(boolean(data(cx, this).is_ok_and(|data| data.is_taken.get())))))
+    native(ctx, |cx| {
+        Ok(cx.own(boolean(
+            data(cx, this).is_ok_and(|data| data.is_taken.get()),
+        )))
+    })
 }
 
 /// `null` for a request without a body, `undefined` for one whose body is native.
@@ -236,13 +261,39 @@ pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<(), Thrown>
     // SAFETY: the prototype is alive.
     let proto = cx.check(unsafe { qjs::JS_NewObjectProto(cx.raw(), request_prototype.raw()) })?;
     for (index, (name, _)) in GETTERS.iter().enumerate() {
-        accessor(cx, &proto, cx.atom(&name.to_string_lossy()), get, index as c_int, None)?;
+        accessor(
+            cx,
+            &proto,
+            cx.atom(&name.to_string_lossy()),
+            get,
+            index as c_int,
+            None,
+        )?;
     }
     accessor(cx, &proto, cx.atom("state"), get_state, 0, Some(set_state))?;
-    accessor(cx, &proto, cx.symbol_atom(c"sampan.used"), get_used, 0, None)?;
-    accessor(cx, &proto, cx.symbol_atom(c"sampan.body"), get_web_body, 0, None)?;
-    let methods: [(&CStr, Native); 5] =
-        [(c"json", body::json), (c"text", body::text), (c"bytes", body::bytes), (c"form", body::form), (c"clone", body::clone)];
+    accessor(
+        cx,
+        &proto,
+        cx.symbol_atom(c"sampan.used"),
+        get_used,
+        0,
+        None,
+    )?;
+    accessor(
+        cx,
+        &proto,
+        cx.symbol_atom(c"sampan.body"),
+        get_web_body,
+        0,
+        None,
+    )?;
+    let methods: [(&CStr, Native); 5] = [
+        (c"json", body::json),
+        (c"text", body::text),
+        (c"bytes", body::bytes),
+        (c"form", body::form),
+        (c"clone", body::clone),
+    ];
     for (name, method) in methods {
         cx.define(proto.raw(), name, cx.function(name, 0, 0, method)?)?;
     }
@@ -272,18 +323,38 @@ fn accessor(
     unsafe {
         let get = std::mem::transmute::<Getter, Plain>(get);
         let kind = qjs::JSCFunctionEnum_JS_CFUNC_getter_magic;
-        let getter = cx.check(qjs::JS_NewCFunction2(cx.raw(), Some(get), c"get".as_ptr(), 0, kind, magic))?;
+        let getter = cx.check(qjs::JS_NewCFunction2(
+            cx.raw(),
+            Some(get),
+            c"get".as_ptr(),
+            0,
+            kind,
+            magic,
+        ))?;
         let setter = match set {
             Some(set) => {
                 let set = std::mem::transmute::<Setter, Plain>(set);
                 let kind = qjs::JSCFunctionEnum_JS_CFUNC_setter_magic;
-                cx.check(qjs::JS_NewCFunction2(cx.raw(), Some(set), c"set".as_ptr(), 1, kind, magic))?
+                cx.check(qjs::JS_NewCFunction2(
+                    cx.raw(),
+                    Some(set),
+                    c"set".as_ptr(),
+                    1,
+                    kind,
+                    magic,
+                ))?
             }
             None => cx.undefined(),
         };
         let flags = qjs::JS_PROP_CONFIGURABLE as c_int;
-        let done =
-            qjs::JS_DefinePropertyGetSet(cx.raw(), object.raw(), atom, getter.into_raw(), setter.into_raw(), flags);
+        let done = qjs::JS_DefinePropertyGetSet(
+            cx.raw(),
+            object.raw(),
+            atom,
+            getter.into_raw(),
+            setter.into_raw(),
+            flags,
+        );
         qjs::JS_FreeAtom(cx.raw(), atom);
         if done < 0 { Err(Thrown) } else { Ok(()) }
     }
@@ -306,13 +377,20 @@ fn kept(
 }
 
 fn params(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
+    let core = cx.core();
     let object = cx.bare_object()?;
+    let mut hash = Hash::BARE;
     let mut index = 0;
     while let Some((name, value)) = view.param(index) {
         let value = cx.string(&value)?;
-        let atom = cx.core().names.atom(cx, name);
+        let atom = core.names.atom(cx, name);
         cx.define_atom(object.raw(), atom, value)?;
+        hash.add(atom);
         index += 1;
+    }
+    if !core.shapes.knows(hash) {
+        let names = (0..index).filter_map(|index| view.param(index)).map(|(name, _)| core.names.atom(cx, name));
+        core.shapes.keep(cx, hash, cx.bare_object()?, names)?;
     }
     Ok(object)
 }
@@ -327,7 +405,8 @@ fn cookie_object(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
     view.each_header(&mut |name, value| {
         if failed.is_ok() && name.eq_ignore_ascii_case("cookie") {
             let field = String::from_utf8_lossy(value);
-            failed = cookies::pairs(&field).try_for_each(|(name, value)| add_first(cx, &object, name, value));
+            failed = cookies::pairs(&field)
+                .try_for_each(|(name, value)| add_first(cx, &object, name, value));
         }
     });
     failed.map(|()| object)
@@ -339,13 +418,16 @@ fn add_first(cx: Cx<'_>, object: &Val, name: &str, value: &str) -> Result<(), Th
     let value = cx.string(value)?;
     let atom = cx.atom(name);
     // SAFETY: the object is alive; the atom is owned and released.
-    let done = unsafe {
+    unsafe {
         let known = qjs::JS_HasProperty(cx.raw(), object.raw(), atom);
-        let done = if known == 0 { cx.define_atom(object.raw(), atom, value) } else { Ok(()) };
+        let done = if known == 0 {
+            cx.define_atom(object.raw(), atom, value)
+        } else {
+            Ok(())
+        };
         qjs::JS_FreeAtom(cx.raw(), atom);
         done
-    };
-    done
+    }
 }
 
 /// An object of pairs; a name that is given twice has an array of both values.
@@ -372,7 +454,11 @@ fn add_pair(cx: Cx<'_>, object: &Val, atom: qjs::JSAtom, value: Val) -> Result<(
     }
     if class_id(known.raw()) == cx.core().classes.array {
         let length = cx.length(known.raw())?;
-        return cx.set_at(known.raw(), u32::try_from(length).unwrap_or(u32::MAX), value);
+        return cx.set_at(
+            known.raw(),
+            u32::try_from(length).unwrap_or(u32::MAX),
+            value,
+        );
     }
     let both = cx.array(vec![known, value])?;
     cx.define_atom(object.raw(), atom, both)

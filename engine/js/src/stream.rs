@@ -28,22 +28,37 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(core: Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId, body: Val) -> Self {
         tasks.feeds_stream.set(true);
-        Self { asked: None, body, tasks, handler, is_over: false, core }
+        Self {
+            asked: None,
+            body,
+            tasks,
+            handler,
+            is_over: false,
+            core,
+        }
     }
 
     /// Asks for the next chunk; the promise of it.
     fn ask(&mut self) -> Result<Watched, Error> {
-        let ran = self.core.enter(self.handler, Some(self.tasks.clone()), |cx| {
-            let next = cx.core().tables()?.next_chunk.raw();
-            let promise = cx.call(next, UNDEFINED, &[self.body.raw()]).map_err(|Thrown| error::take(cx))?;
-            cx.core().handled(cx, promise.raw());
-            Ok(promise)
-        });
+        let ran = self
+            .core
+            .enter(self.handler, Some(self.tasks.clone()), |cx| {
+                let next = cx.core().tables()?.next_chunk.raw();
+                let promise = cx
+                    .call(next, UNDEFINED, &[self.body.raw()])
+                    .map_err(|Thrown| error::take(cx))?;
+                cx.core().handled(cx, promise.raw());
+                Ok(promise)
+            });
         Ok(Watched::new(self.core.clone(), ran.value??))
     }
 
     fn chunk(&self, asked: &Watched) -> Result<Option<Vec<u8>>, Error> {
-        let ran = self.core.enter(self.handler, Some(self.tasks.clone()), |cx| chunk_of(cx, asked.promise()));
+        let ran = self
+            .core
+            .enter(self.handler, Some(self.tasks.clone()), |cx| {
+                chunk_of(cx, asked.promise())
+            });
         ran.value?
     }
 
@@ -101,11 +116,13 @@ impl Drop for Stream {
             return;
         }
         // Nobody reads it any more: its source is told, then what it waits for is dropped.
-        let ran = self.core.enter(self.handler, Some(self.tasks.clone()), |cx| {
-            let tables = cx.core().tables()?;
-            let cancelled = cx.call(tables.cancel_stream.raw(), UNDEFINED, &[self.body.raw()]);
-            cancelled.map(drop).map_err(|Thrown| error::take(cx))
-        });
+        let ran = self
+            .core
+            .enter(self.handler, Some(self.tasks.clone()), |cx| {
+                let tables = cx.core().tables()?;
+                let cancelled = cx.call(tables.cancel_stream.raw(), UNDEFINED, &[self.body.raw()]);
+                cancelled.map(drop).map_err(|Thrown| error::take(cx))
+            });
         if let Err(error) | Ok(Err(error)) = ran.value {
             (self.core.report)(error);
         }

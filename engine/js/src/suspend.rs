@@ -36,7 +36,12 @@ impl Watched {
     pub(crate) fn new(core: Rc<Core>, promise: Val) -> Self {
         let waiter = Rc::new(Waiter::default());
         let key = core.waiters.borrow_mut().insert(waiter.clone());
-        let watched = Self { promise, waiter, key, core };
+        let watched = Self {
+            promise,
+            waiter,
+            key,
+            core,
+        };
         if watched.attach().is_err() {
             drop(watched.core.cx().exception());
         }
@@ -48,9 +53,20 @@ impl Watched {
         let mut data = [number(self.key as f64)];
         // SAFETY: the data are copied; the promise and the function are alive.
         unsafe {
-            let wake =
-                cx.check(qjs::JS_NewCFunctionData(cx.raw(), Some(on_settled), 1, 0, 1, data.as_mut_ptr()))?;
-            cx.check(qjs::JS_PromiseThen(cx.raw(), self.promise.raw(), wake.raw(), wake.raw()))?;
+            let wake = cx.check(qjs::JS_NewCFunctionData(
+                cx.raw(),
+                Some(on_settled),
+                1,
+                0,
+                1,
+                data.as_mut_ptr(),
+            ))?;
+            cx.check(qjs::JS_PromiseThen(
+                cx.raw(),
+                self.promise.raw(),
+                wake.raw(),
+                wake.raw(),
+            ))?;
         }
         Ok(())
     }
@@ -58,7 +74,10 @@ impl Watched {
     /// Has the context woken when the promise is settled.
     pub(crate) fn wake(&self, cx: &Context<'_>) {
         let mut waker = self.waiter.waker.borrow_mut();
-        if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+        if !waker
+            .as_ref()
+            .is_some_and(|waker| waker.will_wake(cx.waker()))
+        {
             *waker = Some(cx.waker().clone());
         }
     }
@@ -115,20 +134,41 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub(crate) fn new(core: Rc<Core>, tasks: Rc<Tasks>, promise: Val, handler: HandlerId, status: u16) -> Self {
-        Self { watched: Watched::new(core, promise), tasks, handler, status, is_over: false }
+    pub(crate) fn new(
+        core: Rc<Core>,
+        tasks: Rc<Tasks>,
+        promise: Val,
+        handler: HandlerId,
+        status: u16,
+    ) -> Self {
+        Self {
+            watched: Watched::new(core, promise),
+            tasks,
+            handler,
+            status,
+            is_over: false,
+        }
     }
 
     fn finish(&mut self, sink: &mut dyn ResponseSink) -> Result<(), Error> {
         let core = &self.watched.core;
-        let answerer = Answerer { core, handler: self.handler, status: self.status };
-        let ran = core.enter(self.handler, Some(self.tasks.clone()), |cx| {
-            match promise_result(cx, self.watched.promise()) {
+        let answerer = Answerer {
+            core,
+            handler: self.handler,
+            status: self.status,
+        };
+        let ran = core.enter(
+            self.handler,
+            Some(self.tasks.clone()),
+            |cx| match promise_result(cx, self.watched.promise()) {
                 Some(Ok(value)) => answerer.write(cx, value.raw(), sink),
                 Some(Err(reason)) => Err(rejected(cx, reason)),
-                None => Err(Error::new(ErrorKind::Internal, "the promise is not settled")),
-            }
-        });
+                None => Err(Error::new(
+                    ErrorKind::Internal,
+                    "the promise is not settled",
+                )),
+            },
+        );
         ran.value?
     }
 
@@ -149,13 +189,21 @@ impl Waiting {
 }
 
 impl Suspended for Waiting {
-    fn poll(&mut self, cx: &mut Context<'_>, sink: &mut dyn ResponseSink) -> Poll<Result<(), Error>> {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        sink: &mut dyn ResponseSink,
+    ) -> Poll<Result<(), Error>> {
         if self.is_over {
-            return Poll::Ready(Err(Error::new(ErrorKind::Internal, "the handler has ended")));
+            return Poll::Ready(Err(Error::new(
+                ErrorKind::Internal,
+                "the handler has ended",
+            )));
         }
         self.watched.wake(cx);
         let (tasks, core) = (self.tasks.clone(), self.watched.core.clone());
-        if let Err(error) = tasks.advance_all(&core, self.handler, cx, || self.watched.is_settled()) {
+        if let Err(error) = tasks.advance_all(&core, self.handler, cx, || self.watched.is_settled())
+        {
             return Poll::Ready(self.end(Err(error)));
         }
         if !self.watched.is_settled() {
@@ -182,20 +230,32 @@ pub(crate) fn leave_behind(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId
     }
     if core.background.get() >= BACKGROUND_MAX {
         tasks.abandon(core);
-        let text = format!("work after an answer was dropped: there is such work of {BACKGROUND_MAX} requests already");
+        let text = format!(
+            "work after an answer was dropped: there is such work of {BACKGROUND_MAX} requests already"
+        );
         (core.report)(Error::script(text));
         return;
     }
     core.background.set(core.background.get() + 1);
     let until = Instant::now() + Duration::from_millis(BACKGROUND_MILLIS_MAX);
-    let left = LeftOver { owner: Owner::Request(core.clone()), tasks, handler, until: Some(until) };
+    let left = LeftOver {
+        owner: Owner::Request(core.clone()),
+        tasks,
+        handler,
+        until: Some(until),
+    };
     (core.spawn)(Box::pin(left));
 }
 
 /// Lets timers of the module top level run for as long as the isolate lives.
 pub(crate) fn keep_top_level(core: &Rc<Core>, tasks: Rc<Tasks>) {
     *core.top_level.borrow_mut() = Some(tasks.clone());
-    let left = LeftOver { owner: Owner::Isolate(Rc::downgrade(core)), tasks, handler: 0, until: None };
+    let left = LeftOver {
+        owner: Owner::Isolate(Rc::downgrade(core)),
+        tasks,
+        handler: 0,
+        until: None,
+    };
     (core.spawn)(Box::pin(left));
 }
 
@@ -227,7 +287,9 @@ impl std::future::Future for LeftOver {
             },
         };
         if self.until.is_some_and(|until| Instant::now() >= until) {
-            (core.report)(Error::script(format!("work after an answer was dropped after {BACKGROUND_MILLIS_MAX} ms")));
+            (core.report)(Error::script(format!(
+                "work after an answer was dropped after {BACKGROUND_MILLIS_MAX} ms"
+            )));
             return Poll::Ready(());
         }
         self.tasks.wake_on_change(cx);
@@ -237,9 +299,17 @@ impl std::future::Future for LeftOver {
             }
             (core.report)(error);
             // A runaway of the top level costs itself, not the timers beside it.
-            return if self.until.is_some() { Poll::Ready(()) } else { self.again(cx) };
+            return if self.until.is_some() {
+                Poll::Ready(())
+            } else {
+                self.again(cx)
+            };
         }
-        if self.tasks.is_empty() && self.until.is_some() { Poll::Ready(()) } else { Poll::Pending }
+        if self.tasks.is_empty() && self.until.is_some() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 }
 
@@ -272,7 +342,8 @@ impl Cx<'_> {
     pub(crate) fn promise(self) -> Result<(Val, Val, Val), Thrown> {
         let mut functions = [UNDEFINED; 2];
         // SAFETY: QuickJS writes both functions unless it throws.
-        let promise = self.check(unsafe { qjs::JS_NewPromiseCapability(self.raw(), functions.as_mut_ptr()) })?;
+        let promise = self
+            .check(unsafe { qjs::JS_NewPromiseCapability(self.raw(), functions.as_mut_ptr()) })?;
         let [resolve, reject] = functions;
         Ok((promise, self.own(resolve), self.own(reject)))
     }

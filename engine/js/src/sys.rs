@@ -84,7 +84,8 @@ impl Clone for Val {
     #[inline]
     fn clone(&self) -> Self {
         // SAFETY: the value is alive, and so is the context.
-        Self { ctx: self.ctx, raw: unsafe { qjs::JS_DupValue(self.ctx, self.raw) } }
+        let raw = unsafe { qjs::JS_DupValue(self.ctx, self.raw) };
+        Self { ctx: self.ctx, raw }
     }
 }
 
@@ -156,6 +157,26 @@ pub(crate) fn is_promise(value: Raw) -> bool {
     unsafe { qjs::JS_IsPromise(value) }
 }
 
+/// The integer of a value with the tag `JS_TAG_INT`; nonsense for others.
+#[inline]
+pub(crate) fn int_of(value: Raw) -> i32 {
+    // SAFETY: reads plain bits of the value, whatever they mean.
+    unsafe { qjs::JS_VALUE_GET_INT(value) }
+}
+
+/// The number of a value with the tag `JS_TAG_FLOAT64`; nonsense for others.
+#[inline]
+pub(crate) fn float_of(value: Raw) -> f64 {
+    // SAFETY: reads plain bits of the value, whatever they mean.
+    unsafe { qjs::JS_VALUE_GET_FLOAT64(value) }
+}
+
+/// Whether a value is `true`.
+#[inline]
+pub(crate) fn is_true(value: Raw) -> bool {
+    tag(value) == qjs::JS_TAG_BOOL && int_of(value) != 0
+}
+
 /// A boolean.
 #[inline]
 pub(crate) fn boolean(value: bool) -> Raw {
@@ -169,7 +190,8 @@ pub(crate) fn number(value: f64) -> Raw {
 }
 
 /// A native function as QuickJS calls it.
-pub(crate) type Native = unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int, *mut Raw, c_int) -> Raw;
+pub(crate) type Native =
+    unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int, *mut Raw, c_int) -> Raw;
 
 /// The arguments of a native call.
 ///
@@ -185,13 +207,19 @@ pub(crate) unsafe fn arguments<'a>(argc: c_int, argv: *mut Raw) -> &'a [Raw] {
 
 /// Runs the body of a native function: a fault becomes an exception, a panic too, so that none crosses C.
 #[inline]
-pub(crate) fn native<'a>(ctx: *mut qjs::JSContext, body: impl FnOnce(Cx<'a>) -> Result<Val, Fault>) -> Raw {
+pub(crate) fn native<'a>(
+    ctx: *mut qjs::JSContext,
+    body: impl FnOnce(Cx<'a>) -> Result<Val, Fault>,
+) -> Raw {
     // SAFETY: QuickJS calls native functions with a live context.
     let cx = unsafe { Cx::from_raw(ctx) };
     match catch_unwind(AssertUnwindSafe(|| body(cx))) {
         Ok(Ok(value)) => value.into_raw(),
         Ok(Err(fault)) => cx.throw(fault),
-        Err(_) => cx.throw(Fault::Error(Error::new(sampan_host::ErrorKind::Internal, "a native function panicked"))),
+        Err(_) => cx.throw(Fault::Error(Error::new(
+            sampan_host::ErrorKind::Internal,
+            "a native function panicked",
+        ))),
     }
 }
 
@@ -200,7 +228,10 @@ impl<'a> Cx<'a> {
     /// The context must be alive for `'a`.
     #[inline]
     pub(crate) unsafe fn from_raw(raw: *mut qjs::JSContext) -> Self {
-        Self { raw, core: PhantomData }
+        Self {
+            raw,
+            core: PhantomData,
+        }
     }
 
     /// The context as QuickJS wants it.
@@ -232,7 +263,11 @@ impl<'a> Cx<'a> {
     /// Takes over what a fallible function returned.
     #[inline]
     pub(crate) fn check(self, raw: Raw) -> Result<Val, Thrown> {
-        if tag(raw) == qjs::JS_TAG_EXCEPTION { Err(Thrown) } else { Ok(self.own(raw)) }
+        if tag(raw) == qjs::JS_TAG_EXCEPTION {
+            Err(Thrown)
+        } else {
+            Ok(self.own(raw))
+        }
     }
 
     /// A further reference to a value.
@@ -258,7 +293,9 @@ impl<'a> Cx<'a> {
     #[inline]
     pub(crate) fn string_from(self, text: &[u8]) -> Result<Val, Thrown> {
         // SAFETY: the pointer and the length describe `text`.
-        self.check(unsafe { qjs::JS_NewStringLen(self.raw, text.as_ptr().cast::<c_char>(), text.len() as _) })
+        self.check(unsafe {
+            qjs::JS_NewStringLen(self.raw, text.as_ptr().cast::<c_char>(), text.len() as _)
+        })
     }
 
     /// A `Uint8Array` with a copy of `bytes`.
@@ -319,24 +356,35 @@ impl<'a> Cx<'a> {
     pub(crate) fn length(self, object: Raw) -> Result<i64, Thrown> {
         let mut length = 0;
         // SAFETY: the object is alive, `length` is writable.
-        if unsafe { qjs::JS_GetLength(self.raw, object, &raw mut length) } < 0 { Err(Thrown) } else { Ok(length) }
+        if unsafe { qjs::JS_GetLength(self.raw, object, &raw mut length) } < 0 {
+            Err(Thrown)
+        } else {
+            Ok(length)
+        }
     }
 
     /// Defines an ordinary property.
     pub(crate) fn define(self, object: Raw, name: &CStr, value: Val) -> Result<(), Thrown> {
         let flags = qjs::JS_PROP_C_W_E as c_int;
         // SAFETY: the object is alive, the function takes the value's reference.
-        let done =
-            unsafe { qjs::JS_DefinePropertyValueStr(self.raw, object, name.as_ptr(), value.into_raw(), flags) };
+        let done = unsafe {
+            qjs::JS_DefinePropertyValueStr(self.raw, object, name.as_ptr(), value.into_raw(), flags)
+        };
         if done < 0 { Err(Thrown) } else { Ok(()) }
     }
 
     /// Defines an ordinary property under an atom.
     #[inline]
-    pub(crate) fn define_atom(self, object: Raw, atom: qjs::JSAtom, value: Val) -> Result<(), Thrown> {
+    pub(crate) fn define_atom(
+        self,
+        object: Raw,
+        atom: qjs::JSAtom,
+        value: Val,
+    ) -> Result<(), Thrown> {
         let flags = qjs::JS_PROP_C_W_E as c_int;
         // SAFETY: the object and the atom are alive, the function takes the value's reference.
-        let done = unsafe { qjs::JS_DefinePropertyValue(self.raw, object, atom, value.into_raw(), flags) };
+        let done =
+            unsafe { qjs::JS_DefinePropertyValue(self.raw, object, atom, value.into_raw(), flags) };
         if done < 0 { Err(Thrown) } else { Ok(()) }
     }
 
@@ -345,7 +393,13 @@ impl<'a> Cx<'a> {
     pub(crate) fn call(self, function: Raw, this: Raw, args: &[Raw]) -> Result<Val, Thrown> {
         // SAFETY: all values are alive; QuickJS does not write to the arguments.
         self.check(unsafe {
-            qjs::JS_Call(self.raw, function, this, args.len() as c_int, args.as_ptr().cast_mut())
+            qjs::JS_Call(
+                self.raw,
+                function,
+                this,
+                args.len() as c_int,
+                args.as_ptr().cast_mut(),
+            )
         })
     }
 
@@ -358,7 +412,11 @@ impl<'a> Cx<'a> {
 
     /// The bytes of a string: UTF-8, but for surrogates without a partner, which take three bytes each.
     #[inline]
-    pub(crate) fn with_bytes<R>(self, value: Raw, each: impl FnOnce(&[u8]) -> R) -> Result<R, Thrown> {
+    pub(crate) fn with_bytes<R>(
+        self,
+        value: Raw,
+        each: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, Thrown> {
         let mut length = 0_usize;
         // SAFETY: the value is alive; the text is released below, after its last use.
         let text = unsafe { qjs::JS_ToCStringLen(self.raw, (&raw mut length).cast(), value) };
@@ -394,8 +452,20 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// The text of a property name, as a string.
+    pub(crate) fn name(self, atom: qjs::JSAtom) -> Result<Val, Thrown> {
+        // SAFETY: the atom is alive.
+        self.check(unsafe { qjs::JS_AtomToString(self.raw, atom) })
+    }
+
     /// A native function; `magic` is handed to it.
-    pub(crate) fn function(self, name: &CStr, length: c_int, magic: c_int, body: Native) -> Result<Val, Thrown> {
+    pub(crate) fn function(
+        self,
+        name: &CStr,
+        length: c_int,
+        magic: c_int,
+        body: Native,
+    ) -> Result<Val, Thrown> {
         // SAFETY: `generic_magic` says that the function takes the fifth argument, which C's union type cannot express.
         self.check(unsafe {
             let body = std::mem::transmute::<
@@ -426,6 +496,8 @@ impl<'a> Cx<'a> {
         let length = source.to_bytes().len();
         let flags = (qjs::JS_EVAL_TYPE_GLOBAL | qjs::JS_EVAL_FLAG_STRICT) as c_int;
         // SAFETY: both texts are terminated.
-        self.check(unsafe { qjs::JS_Eval(self.raw, source.as_ptr(), length as _, name.as_ptr(), flags) })
+        self.check(unsafe {
+            qjs::JS_Eval(self.raw, source.as_ptr(), length as _, name.as_ptr(), flags)
+        })
     }
 }

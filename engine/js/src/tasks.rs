@@ -56,17 +56,30 @@ impl Tasks {
         timer: Option<i64>,
     ) -> Result<Val, Fault> {
         if self.pending.borrow().len() >= PENDING_MAX {
-            return Err(Error::script(format!("too much to wait for: a request may wait for {PENDING_MAX} things at a time")).into());
+            return Err(Error::script(format!(
+                "too much to wait for: a request may wait for {PENDING_MAX} things at a time"
+            ))
+            .into());
         }
         let (promise, resolve, reject) = cx.promise()?;
-        self.pending.borrow_mut().insert(Pending { future: Some(future), resolve, reject, timer });
+        self.pending.borrow_mut().insert(Pending {
+            future: Some(future),
+            resolve,
+            reject,
+            timer,
+        });
         self.wake();
         Ok(promise)
     }
 
     /// Drops the future of a timer. Its promise stays as it is for ever.
     pub(crate) fn cancel(&self, timer: i64) -> bool {
-        let found = self.pending.borrow().iter().find(|(_, task)| task.timer == Some(timer)).map(|(key, _)| key);
+        let found = self
+            .pending
+            .borrow()
+            .iter()
+            .find(|(_, task)| task.timer == Some(timer))
+            .map(|(key, _)| key);
         // The task is dropped after the slab is free again: a future's destructor may be anybody's code.
         let task = found.and_then(|key| self.pending.borrow_mut().try_remove(key));
         self.wake();
@@ -85,12 +98,22 @@ impl Tasks {
 
     /// Polls the futures and goes on with the script for each that is ready. True if any was. An error ends the request: the script was
     /// stopped.
-    pub(crate) fn advance(self: &Rc<Self>, core: &Rc<Core>, handler: HandlerId, cx: &mut Context<'_>) -> Result<bool, Error> {
+    pub(crate) fn advance(
+        self: &Rc<Self>,
+        core: &Rc<Core>,
+        handler: HandlerId,
+        cx: &mut Context<'_>,
+    ) -> Result<bool, Error> {
         let keys: Vec<usize> = self.pending.borrow().iter().map(|(key, _)| key).collect();
         let mut any = false;
         for key in keys {
             // Taken out, so that what the future does when it is polled may find the slab free.
-            let Some(mut future) = self.pending.borrow_mut().get_mut(key).and_then(|task| task.future.take()) else {
+            let Some(mut future) = self
+                .pending
+                .borrow_mut()
+                .get_mut(key)
+                .and_then(|task| task.future.take())
+            else {
                 continue;
             };
             match future.as_mut().poll(cx) {
@@ -101,12 +124,15 @@ impl Tasks {
                 }
                 Poll::Ready(result) => {
                     drop(future);
-                    let Some(task) = self.pending.borrow_mut().try_remove(key) else { continue };
+                    let Some(task) = self.pending.borrow_mut().try_remove(key) else {
+                        continue;
+                    };
                     any = true;
                     if let Some(timer) = task.timer {
                         core.timers.borrow_mut().remove(&timer);
                     }
-                    core.enter(handler, Some(self.clone()), |cx| settle(cx, &task, result)).value?;
+                    core.enter(handler, Some(self.clone()), |cx| settle(cx, &task, result))
+                        .value?;
                 }
             }
         }
@@ -154,7 +180,9 @@ impl Core {
     /// Closes a bracket, once.
     pub(crate) fn close_bracket(&self, number: u64, ok: bool) -> Result<(), Error> {
         let bracket = self.brackets.borrow_mut().remove(&number);
-        bracket.map_or(Ok(()), |bracket| (bracket.leave)(&self.context_of_capabilities, bracket.token, ok))
+        bracket.map_or(Ok(()), |bracket| {
+            (bracket.leave)(&self.context_of_capabilities, bracket.token, ok)
+        })
     }
 
     /// Leaves the brackets of a request that is given up as failed.
@@ -163,11 +191,19 @@ impl Core {
         if open.is_empty() {
             return;
         }
-        let left: Vec<u64> = open.iter().filter(|(_, b)| b.owner.as_ptr() == &raw const *owner).map(|(n, _)| *n).collect();
-        let left: Vec<Bracket> = left.iter().filter_map(|number| open.remove(number)).collect();
+        let left: Vec<u64> = open
+            .iter()
+            .filter(|(_, b)| b.owner.as_ptr() == &raw const *owner)
+            .map(|(n, _)| *n)
+            .collect();
+        let left: Vec<Bracket> = left
+            .iter()
+            .filter_map(|number| open.remove(number))
+            .collect();
         drop(open);
         for bracket in left {
-            if let Err(error) = (bracket.leave)(&self.context_of_capabilities, bracket.token, false) {
+            if let Err(error) = (bracket.leave)(&self.context_of_capabilities, bracket.token, false)
+            {
                 (self.report)(error);
             }
         }
@@ -177,10 +213,10 @@ impl Core {
 /// Settles a promise with what its future gave.
 fn settle(cx: Cx<'_>, task: &Pending, result: Result<Value, Error>) {
     let settled = match result {
-        Ok(value) => value::to_js(cx, value).and_then(|value| cx.call(task.resolve.raw(), UNDEFINED, &[value.raw()])),
-        Err(failure) => {
-            error::to_exception(cx, &failure).and_then(|error| cx.call(task.reject.raw(), UNDEFINED, &[error.raw()]))
-        }
+        Ok(value) => value::to_js(cx, value)
+            .and_then(|value| cx.call(task.resolve.raw(), UNDEFINED, &[value.raw()])),
+        Err(failure) => error::to_exception(cx, &failure)
+            .and_then(|error| cx.call(task.reject.raw(), UNDEFINED, &[error.raw()])),
     };
     if settled.is_err() {
         // No memory for the value: the script that waits for it is told that at least.

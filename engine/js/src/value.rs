@@ -2,7 +2,10 @@
 
 use crate::error::whole_number;
 use crate::limits::VALUE_DEPTH_MAX;
-use crate::sys::{Cx, Fault, NULL, Raw, Thrown, Val, address, boolean, class_id, is_string, number, tag};
+use crate::sys::{
+    Cx, Fault, NULL, Raw, Thrown, Val, address, boolean, class_id, float_of, is_string, is_true,
+    number, tag,
+};
 use rquickjs::qjs;
 use sampan_host::{Error, Rows, Value};
 use std::ffi::{c_int, c_void};
@@ -20,7 +23,10 @@ pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
         Value::Text(text) => cx.string(&text),
         Value::Bytes(bytes) => cx.bytes(&bytes),
         Value::List(items) => {
-            let items = items.into_iter().map(|item| to_js(cx, item)).collect::<Result<Vec<Val>, Thrown>>()?;
+            let items = items
+                .into_iter()
+                .map(|item| to_js(cx, item))
+                .collect::<Result<Vec<Val>, Thrown>>()?;
             cx.array(items)
         }
         Value::Map(members) => {
@@ -41,7 +47,11 @@ struct Atom<'a>(qjs::JSAtom, Cx<'a>);
 impl<'a> Atom<'a> {
     fn new(cx: Cx<'a>, name: &str) -> Result<Self, Thrown> {
         let atom = cx.atom(name);
-        if atom == qjs::JS_ATOM_NULL { Err(Thrown) } else { Ok(Self(atom, cx)) }
+        if atom == qjs::JS_ATOM_NULL {
+            Err(Thrown)
+        } else {
+            Ok(Self(atom, cx))
+        }
     }
 }
 
@@ -62,7 +72,11 @@ fn integer(cx: Cx<'_>, value: i64) -> Result<Val, Thrown> {
 
 /// Every row an object of the same shape: the names are looked up once.
 fn rows_to_js(cx: Cx<'_>, rows: Rows) -> Result<Val, Thrown> {
-    let atoms = rows.columns.iter().map(|name| Atom::new(cx, name)).collect::<Result<Vec<_>, Thrown>>()?;
+    let atoms = rows
+        .columns
+        .iter()
+        .map(|name| Atom::new(cx, name))
+        .collect::<Result<Vec<_>, Thrown>>()?;
     let mut objects = Vec::with_capacity(rows.cells.len() / atoms.len().max(1));
     let mut cells = rows.cells.into_iter();
     while !atoms.is_empty() && cells.len() >= atoms.len() {
@@ -78,7 +92,11 @@ fn rows_to_js(cx: Cx<'_>, rows: Rows) -> Result<Val, Thrown> {
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an object with
 /// `toJSON`, such as a date, is what that returns.
 pub(crate) fn from_js(cx: Cx<'_>, value: Raw) -> Result<Value, Fault> {
-    Reader { cx, inside: Vec::new() }.read(value)
+    Reader {
+        cx,
+        inside: Vec::new(),
+    }
+    .read(value)
 }
 
 struct Reader<'a> {
@@ -91,12 +109,10 @@ impl Reader<'_> {
     fn read(&mut self, value: Raw) -> Result<Value, Fault> {
         match tag(value) {
             qjs::JS_TAG_NULL | qjs::JS_TAG_UNDEFINED => Ok(Value::Null),
-            // SAFETY: the tag says what it is.
-            qjs::JS_TAG_BOOL => Ok(Value::Bool(unsafe { qjs::JS_VALUE_GET_BOOL(value) })),
+            qjs::JS_TAG_BOOL => Ok(Value::Bool(is_true(value))),
             qjs::JS_TAG_INT | qjs::JS_TAG_FLOAT64 => Ok(match whole_number(value) {
                 Some(whole) => Value::Int(whole),
-                // SAFETY: integers are whole, so this is a float.
-                None => Value::Float(unsafe { qjs::JS_VALUE_GET_FLOAT64(value) }),
+                None => Value::Float(float_of(value)),
             }),
             qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => self.read_big_int(value),
             qjs::JS_TAG_OBJECT => self.read_object(value),
@@ -108,7 +124,10 @@ impl Reader<'_> {
     fn read_big_int(&self, value: Raw) -> Result<Value, Fault> {
         match self.cx.text(value)?.parse() {
             Ok(whole) => Ok(Value::Int(whole)),
-            Err(_) => Err(Error::script("a BigInt that takes more than 64 bits cannot be passed on").into()),
+            Err(_) => Err(Error::script(
+                "a BigInt that takes more than 64 bits cannot be passed on",
+            )
+            .into()),
         }
     }
 
@@ -123,7 +142,10 @@ impl Reader<'_> {
             return Err(Error::script("an object that contains itself cannot be passed on").into());
         }
         if self.inside.len() >= VALUE_DEPTH_MAX {
-            return Err(Error::script(format!("a value nested more than {VALUE_DEPTH_MAX} deep cannot be passed on")).into());
+            return Err(Error::script(format!(
+                "a value nested more than {VALUE_DEPTH_MAX} deep cannot be passed on"
+            ))
+            .into());
         }
         self.inside.push(address(value));
         let read = self.read_members(value);
@@ -150,7 +172,10 @@ impl Reader<'_> {
         }
         // SAFETY: looks at a live value.
         if unsafe { qjs::JS_IsMap(value) || qjs::JS_IsSet(value) } {
-            return Err(Error::script("a Map or Set cannot be passed on; use an object or an array").into());
+            return Err(Error::script(
+                "a Map or Set cannot be passed on; use an object or an array",
+            )
+            .into());
         }
         let mut members = Vec::new();
         for name in Names::of(cx, value)?.iter() {
@@ -158,8 +183,7 @@ impl Reader<'_> {
             if tag(member.raw()) == qjs::JS_TAG_UNDEFINED {
                 continue;
             }
-            // SAFETY: the atom is alive.
-            let key = cx.check(unsafe { qjs::JS_AtomToString(cx.raw(), name) })?;
+            let key = cx.name(name)?;
             members.push((cx.text(key.raw())?, self.read(member.raw())?));
         }
         Ok(Value::Map(members))
@@ -177,7 +201,9 @@ pub(crate) fn with_bytes_of<R>(cx: Cx<'_>, value: Raw, each: impl FnOnce(&[u8]) 
     // SAFETY: the value is alive; the class says which function fits, so neither throws for a wrong type. No script runs while
     // the bytes are looked at.
     unsafe {
-        let bytes = if qjs::JS_GetTypedArrayType(value) == qjs::JSTypedArrayEnum_JS_TYPED_ARRAY_UINT8 as c_int {
+        let bytes = if qjs::JS_GetTypedArrayType(value)
+            == qjs::JSTypedArrayEnum_JS_TYPED_ARRAY_UINT8 as c_int
+        {
             qjs::JS_GetUint8Array(cx.raw(), &raw mut length, value)
         } else if qjs::JS_IsArrayBuffer(value) {
             qjs::JS_GetArrayBuffer(cx.raw(), &raw mut length, value)
@@ -204,11 +230,21 @@ impl<'a> Names<'a> {
     /// The names of `object`; for a proxy this runs its handler.
     #[inline]
     pub(crate) fn of(cx: Cx<'a>, object: Raw) -> Result<Self, Thrown> {
-        let mut names = Self { cx, table: std::ptr::null_mut(), length: 0 };
+        let mut names = Self {
+            cx,
+            table: std::ptr::null_mut(),
+            length: 0,
+        };
         let flags = (qjs::JS_GPN_STRING_MASK | qjs::JS_GPN_ENUM_ONLY) as c_int;
         // SAFETY: the object is alive; the table is released on drop.
         let done = unsafe {
-            qjs::JS_GetOwnPropertyNames(cx.raw(), &raw mut names.table, &raw mut names.length, object, flags)
+            qjs::JS_GetOwnPropertyNames(
+                cx.raw(),
+                &raw mut names.table,
+                &raw mut names.length,
+                object,
+                flags,
+            )
         };
         if done < 0 { Err(Thrown) } else { Ok(names) }
     }

@@ -6,28 +6,78 @@ use common::{get, load, load_files};
 use sampan_host::ErrorKind;
 
 fn failure(handler: &str) -> sampan_host::Error {
-    let app = load(&format!("import {{ app, probe }} from 'sampan';\n\napp.get('/', {handler});"));
+    let app = load(&format!(
+        "import {{ app, probe }} from 'sampan';\n\napp.get('/', {handler});"
+    ));
     app.only(get("/")).expect_err("an error")
 }
 
 #[test]
 fn thrown_values_become_errors() {
     for (handler, kind, shown) in [
-        ("() => { throw new Error('oh'); }", ErrorKind::Script, "app.js:3: oh"),
-        ("() => { null.x; }", ErrorKind::Script, "app.js:3: TypeError: cannot read property 'x' of null"),
+        (
+            "() => { throw new Error('oh'); }",
+            ErrorKind::Script,
+            "app.js:3: oh",
+        ),
+        (
+            "() => { null.x; }",
+            ErrorKind::Script,
+            "app.js:3: TypeError: cannot read property 'x' of null",
+        ),
         ("() => { throw 'text'; }", ErrorKind::Script, "text"),
-        ("() => { throw { code: 7 }; }", ErrorKind::Script, r#"uncaught {"code":7}"#),
-        ("() => { throw undefined; }", ErrorKind::Script, "uncaught undefined"),
-        ("() => { throw { status: 404, message: 'no such user' }; }", ErrorKind::Status(404), "no such user"),
-        ("() => { throw Object.assign(new TypeError('gone'), { status: 410 }); }", ErrorKind::Status(410), "app.js:3: gone"),
-        ("() => { throw Object.assign(new Error('odd'), { status: 200 }); }", ErrorKind::Script, "app.js:3: odd"),
-        ("() => { throw { get message() { throw 1; }, get status() { throw 2; } }; }", ErrorKind::Script, "uncaught object"),
-        ("async () => { throw new Error('async'); }", ErrorKind::Script, "app.js:3: async"),
-        ("() => probe.number('x')", ErrorKind::Script, "app.js:3: probe.number: argument 1 (seconds) must be a number, not a string"),
-        ("() => probe.echo(() => 1)", ErrorKind::Script, "app.js:3: probe.echo: argument 1: a function cannot be passed on"),
+        (
+            "() => { throw { code: 7 }; }",
+            ErrorKind::Script,
+            r#"uncaught {"code":7}"#,
+        ),
+        (
+            "() => { throw undefined; }",
+            ErrorKind::Script,
+            "uncaught undefined",
+        ),
+        (
+            "() => { throw { status: 404, message: 'no such user' }; }",
+            ErrorKind::Status(404),
+            "no such user",
+        ),
+        (
+            "() => { throw Object.assign(new TypeError('gone'), { status: 410 }); }",
+            ErrorKind::Status(410),
+            "app.js:3: gone",
+        ),
+        (
+            "() => { throw Object.assign(new Error('odd'), { status: 200 }); }",
+            ErrorKind::Script,
+            "app.js:3: odd",
+        ),
+        (
+            "() => { throw { get message() { throw 1; }, get status() { throw 2; } }; }",
+            ErrorKind::Script,
+            "uncaught object",
+        ),
+        (
+            "async () => { throw new Error('async'); }",
+            ErrorKind::Script,
+            "app.js:3: async",
+        ),
+        (
+            "() => probe.number('x')",
+            ErrorKind::Script,
+            "app.js:3: probe.number: argument 1 (seconds) must be a number, not a string",
+        ),
+        (
+            "() => probe.echo(() => 1)",
+            ErrorKind::Script,
+            "app.js:3: probe.echo: argument 1: a function cannot be passed on",
+        ),
     ] {
         let error = failure(handler);
-        assert_eq!((error.kind(), error.to_string().as_str()), (kind, shown), "{handler}");
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (kind, shown),
+            "{handler}"
+        );
     }
 }
 
@@ -39,28 +89,83 @@ fn an_error_has_its_stack_and_its_causes() {
     ])
     .expect("it loads");
     let error = app.only(get("/")).expect_err("an error");
-    assert_eq!(error.place().map(ToString::to_string).as_deref(), Some("lib/inner.js:2"));
+    assert_eq!(
+        error.place().map(ToString::to_string).as_deref(),
+        Some("lib/inner.js:2")
+    );
     let stack = error.stack().expect("a stack");
     let lines: Vec<&str> = stack.lines().collect();
-    assert!(lines[0].starts_with("at inner (lib/inner.js:2:") && lines[1].starts_with("at outer (app.js:4:"), "{stack}");
-    assert!(stack.contains("caused by root") && !stack.contains("sampan:"), "{stack}");
+    assert!(
+        lines[0].starts_with("at inner (lib/inner.js:2:")
+            && lines[1].starts_with("at outer (app.js:4:"),
+        "{stack}"
+    );
+    assert!(
+        stack.contains("caused by root") && !stack.contains("sampan:"),
+        "{stack}"
+    );
 }
 
 #[test]
 fn what_does_not_load_says_where() {
     for (files, shown) in [
-        (vec![("app.js", "const a = 1;\nconst b = ;\n")], "app.js:2: SyntaxError"),
-        (vec![("app.js", "\nimport './missing.js';")], "app.js:2: cannot import \"./missing.js\": there is no file missing.js"),
-        (vec![("app.js", "import express from 'express';")], "app.js:1: cannot import \"express\": there is no package manager"),
-        (vec![("app.js", "import '../../etc/passwd';")], "app.js:1: cannot import \"../../etc/passwd\": it lies outside"),
-        (vec![("app.js", "import './b.js';"), ("b.js", "\n\nlet x = 1; let x = 2;")], "b.js:3: SyntaxError"),
-        (vec![("app.js", "throw new Error('at start');")], "app.js:1: at start"),
-        (vec![("app.js", "import { nothing } from 'sampan';")], "SyntaxError: "),
-        (vec![("app.js", "import d from './d.json' with { type: 'json' };"), ("d.json", "{")], "d.json: invalid JSON"),
-        (vec![("app.js", "import { app } from 'sampan';\napp.get('no-slash', () => 1);")], "app.js:2: TypeError: app.get: the pattern must start with"),
-        (vec![("app.js", "import { app } from 'sampan';\napp.get('/', { bodyBytes: 1 }, () => 1);")], "app.js:2: TypeError: app.get: unknown option bodyBytes"),
+        (
+            vec![("app.js", "const a = 1;\nconst b = ;\n")],
+            "app.js:2: SyntaxError",
+        ),
+        (
+            vec![("app.js", "\nimport './missing.js';")],
+            "app.js:2: cannot import \"./missing.js\": there is no file missing.js",
+        ),
+        (
+            vec![("app.js", "import express from 'express';")],
+            "app.js:1: cannot import \"express\": there is no package manager",
+        ),
+        (
+            vec![("app.js", "import '../../etc/passwd';")],
+            "app.js:1: cannot import \"../../etc/passwd\": it lies outside",
+        ),
+        (
+            vec![
+                ("app.js", "import './b.js';"),
+                ("b.js", "\n\nlet x = 1; let x = 2;"),
+            ],
+            "b.js:3: SyntaxError",
+        ),
+        (
+            vec![("app.js", "throw new Error('at start');")],
+            "app.js:1: at start",
+        ),
+        (
+            vec![("app.js", "import { nothing } from 'sampan';")],
+            "SyntaxError: ",
+        ),
+        (
+            vec![
+                ("app.js", "import d from './d.json' with { type: 'json' };"),
+                ("d.json", "{"),
+            ],
+            "d.json: invalid JSON",
+        ),
+        (
+            vec![(
+                "app.js",
+                "import { app } from 'sampan';\napp.get('no-slash', () => 1);",
+            )],
+            "app.js:2: TypeError: app.get: the pattern must start with",
+        ),
+        (
+            vec![(
+                "app.js",
+                "import { app } from 'sampan';\napp.get('/', { bodyBytes: 1 }, () => 1);",
+            )],
+            "app.js:2: TypeError: app.get: unknown option bodyBytes",
+        ),
         (vec![("other.js", "")], "there is no file app.js"),
-        (vec![("app.js", "let n = 0;\nfor (;;) n++;")], "the script ran longer than script_millis_max (100 ms)"),
+        (
+            vec![("app.js", "let n = 0;\nfor (;;) n++;")],
+            "the script ran longer than script_millis_max (100 ms)",
+        ),
     ] {
         let error = load_files(&files).err().expect("it does not load");
         assert_eq!(error.kind(), ErrorKind::Load, "{files:?}");
@@ -79,7 +184,10 @@ fn modules_are_found() {
         ("late.js", "export const value = 'late';"),
     ])
     .expect("it loads");
-    assert_eq!(app.text(get("/")), r#"{"data":{"n":[1,2]},"same":true,"lib":"ab","late":"late"}"#);
+    assert_eq!(
+        app.text(get("/")),
+        r#"{"data":{"n":[1,2]},"same":true,"lib":"ab","late":"late"}"#
+    );
 }
 
 #[test]
@@ -97,18 +205,29 @@ fn values_cross_the_border_and_back() {
         ("new Uint8Array([1, 2, 3]).subarray(1)", "Bytes([2, 3])"),
         ("new ArrayBuffer(2)", "Bytes([0, 0])"),
         ("[1, [null]]", "List([Int(1), List([Null])])"),
-        ("({ b: 1, a: undefined, c: { d: 'x' } })", r#"Map([("b", Int(1)), ("c", Map([("d", Text("x"))]))])"#),
+        (
+            "({ b: 1, a: undefined, c: { d: 'x' } })",
+            r#"Map([("b", Int(1)), ("c", Map([("d", Text("x"))]))])"#,
+        ),
         ("new Date(0)", "Text(\"1970-01-01T00:00:00.000Z\")"),
     ] {
-        let app = load(&format!("import {{ app, probe }} from 'sampan'; app.get('/', () => probe.shape({value}));"));
+        let app = load(&format!(
+            "import {{ app, probe }} from 'sampan'; app.get('/', () => probe.shape({value}));"
+        ));
         assert_eq!(app.text(get("/")), shape, "{value}");
     }
     for (value, message) in [
         ("new Map()", "a Map or Set cannot be passed on"),
         ("2n ** 64n", "more than 64 bits"),
         ("Symbol()", "a symbol cannot"),
-        ("(() => { const a = []; a[0] = a; return a; })()", "contains itself"),
-        ("(() => { let a = 0; for (let i = 0; i < 200; i++) a = [a]; return a; })()", "nested more than 128 deep"),
+        (
+            "(() => { const a = []; a[0] = a; return a; })()",
+            "contains itself",
+        ),
+        (
+            "(() => { let a = 0; for (let i = 0; i < 200; i++) a = [a]; return a; })()",
+            "nested more than 128 deep",
+        ),
     ] {
         let error = failure(&format!("() => probe.shape({value})"));
         assert!(error.message().contains(message), "{value}: {error}");
@@ -145,5 +264,8 @@ fn the_module_has_what_it_should() {
 #[test]
 fn routes_cannot_be_declared_later() {
     let error = failure("() => app.get('/late', () => 1)");
-    assert!(error.message().contains("while the project loads"), "{error}");
+    assert!(
+        error.message().contains("while the project loads"),
+        "{error}"
+    );
 }

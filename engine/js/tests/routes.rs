@@ -20,9 +20,19 @@ fn an_object_is_json() {
 
 #[test]
 fn an_echo_is_lossless() {
-    let app = load(r#"import { app } from "sampan"; app.post("/echo", async (req) => await req.json());"#);
-    for text in [r#"{"a":[1,2.5,"x",null,true,[],{}],"":{"é":"🛶"}}"#, "[]", "0", r#""text""#, "{\"__proto__\":1,\"1\":2}"] {
-        let answer = app.only(post("/echo", "application/json", text)).expect("an answer");
+    let app = load(
+        r#"import { app } from "sampan"; app.post("/echo", async (req) => await req.json());"#,
+    );
+    for text in [
+        r#"{"a":[1,2.5,"x",null,true,[],{}],"":{"é":"🛶"}}"#,
+        "[]",
+        "0",
+        r#""text""#,
+        "{\"__proto__\":1,\"1\":2}",
+    ] {
+        let answer = app
+            .only(post("/echo", "application/json", text))
+            .expect("an answer");
         // A string from a handler is text, not JSON; integer keys come first in JavaScript.
         let expected = match text {
             r#""text""# => "text",
@@ -47,7 +57,11 @@ fn a_program_is_what_was_declared() {
         });
         app.notFound(() => 1);"#,
     );
-    let routes: Vec<_> = program.routes.iter().map(|r| (r.method.as_deref(), r.pattern.as_str(), r.fixed)).collect();
+    let routes: Vec<_> = program
+        .routes
+        .iter()
+        .map(|r| (r.method.as_deref(), r.pattern.as_str(), r.fixed))
+        .collect();
     assert_eq!(
         routes,
         [
@@ -58,8 +72,19 @@ fn a_program_is_what_was_declared() {
         ]
     );
     assert_eq!(program.routes[1].body_bytes_max, Some(9));
-    assert_eq!(program.routes[0].place.as_ref().map(ToString::to_string).as_deref(), Some("app.js:2"));
-    let patterns: Vec<_> = program.middleware.iter().map(|m| m.pattern.as_str()).collect();
+    assert_eq!(
+        program.routes[0]
+            .place
+            .as_ref()
+            .map(ToString::to_string)
+            .as_deref(),
+        Some("app.js:2")
+    );
+    let patterns: Vec<_> = program
+        .middleware
+        .iter()
+        .map(|m| m.pattern.as_str())
+        .collect();
     assert_eq!(patterns, ["/admin/*", "/api/*"]);
     assert!(program.not_found.is_some() && program.on_error.is_none() && program.fetch.is_none());
 }

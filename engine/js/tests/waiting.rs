@@ -2,37 +2,71 @@
 
 mod common;
 
-use common::{App, Answer, End, get, load, load_files};
+use common::{Answer, App, End, get, load, load_files};
 use sampan_host::{ErrorKind, Isolate};
 use std::task::{Context, Poll, Waker};
 
 fn app(handler: &str) -> App {
-    load(&format!("import {{ app, time, probe, stream, text }} from 'sampan'; app.get('/', {handler});"))
+    load(&format!(
+        "import {{ app, time, probe, stream, text }} from 'sampan'; app.get('/', {handler});"
+    ))
 }
 
 #[test]
 fn a_handler_may_wait() {
     for (handler, expected) in [
-        ("async () => { await time.sleep(0.002); return 'slept'; }", "slept"),
+        (
+            "async () => { await time.sleep(0.002); return 'slept'; }",
+            "slept",
+        ),
         ("() => time.sleep(0.001).then(() => 'then')", "then"),
-        ("async () => { await Promise.all([1, 2, 3].map((n) => time.sleep(n / 1000))); return 'all'; }", "all"),
-        ("async () => { for (let i = 0; i < 5; i++) await time.sleep(0); return 'many'; }", "many"),
-        ("() => new Promise((resolve) => setTimeout(resolve, 2, 'timer'))", "timer"),
-        ("() => new Promise((resolve) => queueMicrotask(() => resolve('microtask')))", "microtask"),
-        ("async () => { try { await probe.fails(); } catch (e) { return `${e.status} ${e.message}`; } }", "418 short and stout"),
-        ("async () => await Promise.race([time.sleep(60), time.sleep(0.001).then(() => 'race')])", "race"),
+        (
+            "async () => { await Promise.all([1, 2, 3].map((n) => time.sleep(n / 1000))); return 'all'; }",
+            "all",
+        ),
+        (
+            "async () => { for (let i = 0; i < 5; i++) await time.sleep(0); return 'many'; }",
+            "many",
+        ),
+        (
+            "() => new Promise((resolve) => setTimeout(resolve, 2, 'timer'))",
+            "timer",
+        ),
+        (
+            "() => new Promise((resolve) => queueMicrotask(() => resolve('microtask')))",
+            "microtask",
+        ),
+        (
+            "async () => { try { await probe.fails(); } catch (e) { return `${e.status} ${e.message}`; } }",
+            "418 short and stout",
+        ),
+        (
+            "async () => await Promise.race([time.sleep(60), time.sleep(0.001).then(() => 'race')])",
+            "race",
+        ),
     ] {
         let app = app(handler);
         assert_eq!(app.text(get("/")), expected, "{handler}");
-        assert!(app.reports.borrow().is_empty(), "{handler}: {:?}", app.reports.borrow());
+        assert!(
+            app.reports.borrow().is_empty(),
+            "{handler}: {:?}",
+            app.reports.borrow()
+        );
     }
 }
 
 #[test]
 fn an_error_of_an_async_function_is_the_requests() {
-    let error = app("async () => { await probe.fails(); }").only(get("/")).expect_err("an error");
-    assert_eq!((error.kind(), error.message()), (ErrorKind::Status(418), "short and stout"));
-    let error = app("async () => { await time.sleep(0.001); throw new TypeError('late'); }").only(get("/")).expect_err("an error");
+    let error = app("async () => { await probe.fails(); }")
+        .only(get("/"))
+        .expect_err("an error");
+    assert_eq!(
+        (error.kind(), error.message()),
+        (ErrorKind::Status(418), "short and stout")
+    );
+    let error = app("async () => { await time.sleep(0.001); throw new TypeError('late'); }")
+        .only(get("/"))
+        .expect_err("an error");
     assert_eq!(error.to_string(), "app.js:1: TypeError: late");
 }
 
@@ -66,7 +100,9 @@ fn timers_of_the_top_level_go_on_beside_the_requests() {
 
 #[test]
 fn work_goes_on_after_the_answer() {
-    let app = app("(req) => { if (req.query.n) return globalThis.n ?? 0; setTimeout(() => { globalThis.n = 1; }, 1); return 'sent'; }");
+    let app = app(
+        "(req) => { if (req.query.n) return globalThis.n ?? 0; setTimeout(() => { globalThis.n = 1; }, 1); return 'sent'; }",
+    );
     assert_eq!(app.text(get("/")), "sent");
     assert_eq!(app.text(get("/?n=1")), "0");
     while !app.background.borrow().is_empty() {
@@ -77,9 +113,16 @@ fn work_goes_on_after_the_answer() {
 
 #[test]
 fn dropping_a_request_drops_what_it_waits_for() {
-    let app = app("async (req) => { if (req.query.n) return globalThis.n ?? 0; await time.sleep(0.001); globalThis.n = 1; }");
-    let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else { panic!("it waits") };
-    assert!(rest.poll(&mut Context::from_waker(Waker::noop()), &mut answer).is_pending());
+    let app = app(
+        "async (req) => { if (req.query.n) return globalThis.n ?? 0; await time.sleep(0.001); globalThis.n = 1; }",
+    );
+    let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else {
+        panic!("it waits")
+    };
+    assert!(
+        rest.poll(&mut Context::from_waker(Waker::noop()), &mut answer)
+            .is_pending()
+    );
     assert_eq!(app.sleeps.0.get(), 1);
     drop(rest);
     assert_eq!(app.sleeps.0.get(), 0);
@@ -96,8 +139,14 @@ fn dropping_requests_leaks_nothing() {
     );
     let drop_some = |count: usize| {
         for _ in 0..count {
-            let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else { panic!("it waits") };
-            assert!(rest.poll(&mut Context::from_waker(Waker::noop()), &mut answer).is_pending());
+            let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[]))
+            else {
+                panic!("it waits")
+            };
+            assert!(
+                rest.poll(&mut Context::from_waker(Waker::noop()), &mut answer)
+                    .is_pending()
+            );
         }
         app.js.collect_garbage();
         app.js.memory_bytes()
@@ -111,9 +160,14 @@ fn dropping_requests_leaks_nothing() {
 #[test]
 fn a_promise_that_nobody_settles_waits_for_ever_without_harm() {
     let app = app("(req) => req.query.ok ? 'ok' : new Promise(() => {})");
-    let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else { panic!("it waits") };
+    let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else {
+        panic!("it waits")
+    };
     for _ in 0..3 {
-        assert!(rest.poll(&mut Context::from_waker(Waker::noop()), &mut answer).is_pending());
+        assert!(
+            rest.poll(&mut Context::from_waker(Waker::noop()), &mut answer)
+                .is_pending()
+        );
     }
     assert_eq!(app.text(get("/?ok=1")), "ok");
     drop(rest);
@@ -121,15 +175,25 @@ fn a_promise_that_nobody_settles_waits_for_ever_without_harm() {
 
 #[test]
 fn one_request_may_settle_what_another_waits_for() {
-    let app = app("(req) => req.query.go ? (globalThis.go('went'), 'sent') : new Promise((resolve) => { globalThis.go = resolve; })");
-    let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else { panic!("it waits") };
+    let app = app(
+        "(req) => req.query.go ? (globalThis.go('went'), 'sent') : new Promise((resolve) => { globalThis.go = resolve; })",
+    );
+    let End::Waits(mut rest, mut answer) = app.start(app.call(get("/"), Some(0), &[])) else {
+        panic!("it waits")
+    };
     let woken = std::sync::Arc::new(Flag::default());
     let waker = Waker::from(woken.clone());
-    assert!(rest.poll(&mut Context::from_waker(&waker), &mut answer).is_pending());
+    assert!(
+        rest.poll(&mut Context::from_waker(&waker), &mut answer)
+            .is_pending()
+    );
     assert!(!woken.0.load(std::sync::atomic::Ordering::Relaxed));
     assert_eq!(app.text(get("/?go=1")), "sent");
     assert!(woken.0.load(std::sync::atomic::Ordering::Relaxed));
-    assert!(matches!(rest.poll(&mut Context::from_waker(&waker), &mut answer), Poll::Ready(Ok(()))));
+    assert!(matches!(
+        rest.poll(&mut Context::from_waker(&waker), &mut answer),
+        Poll::Ready(Ok(()))
+    ));
     assert_eq!(answer.text(), "went");
 }
 
@@ -144,9 +208,16 @@ impl std::task::Wake for Flag {
 
 #[test]
 fn unhandled_rejections_are_reported_and_handled_ones_are_not() {
-    let app = app("async () => { Promise.reject(new Error('lost')); const p = Promise.reject(1); p.catch(() => {}); return 'fine'; }");
+    let app = app(
+        "async () => { Promise.reject(new Error('lost')); const p = Promise.reject(1); p.catch(() => {}); return 'fine'; }",
+    );
     assert_eq!(app.text(get("/")), "fine");
-    let reports: Vec<String> = app.reports.borrow().iter().map(ToString::to_string).collect();
+    let reports: Vec<String> = app
+        .reports
+        .borrow()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(reports, ["app.js:1: unhandled rejection: lost"]);
 }
 
@@ -168,13 +239,19 @@ fn bodies_are_streamed() {
     ] {
         assert_eq!(read(handler).1, expected, "{handler}");
     }
-    let (answer, body) = read("() => stream((write) => { write('é'); }, { status: 206, headers: { 'content-type': 'text/plain' } })");
-    assert_eq!((answer.code(), answer.header("content-type"), body.as_str()), (206, Some("text/plain"), "é"));
+    let (answer, body) = read(
+        "() => stream((write) => { write('é'); }, { status: 206, headers: { 'content-type': 'text/plain' } })",
+    );
+    assert_eq!(
+        (answer.code(), answer.header("content-type"), body.as_str()),
+        (206, Some("text/plain"), "é")
+    );
 }
 
 #[test]
 fn a_stream_that_fails_ends_with_an_error() {
-    let app = app("() => stream(async (write) => { await write('a'); throw new Error('broken'); })");
+    let app =
+        app("() => stream(async (write) => { await write('a'); throw new Error('broken'); })");
     let mut answer = app.only(get("/")).expect("an answer");
     let error = app.read(&mut answer).expect_err("an error");
     assert_eq!(error.message(), "broken");
@@ -189,12 +266,23 @@ fn a_stream_waits_for_its_reader_and_learns_that_he_is_gone() {
     let mut answer = app.only(get("/")).expect("an answer");
     let mut stream = answer.stream.take().expect("a stream");
     for _ in 0..10 {
-        assert!(stream.poll_chunk(&mut Context::from_waker(Waker::noop())).is_ready());
+        assert!(
+            stream
+                .poll_chunk(&mut Context::from_waker(Waker::noop()))
+                .is_ready()
+        );
     }
     let written: Vec<serde_free::Item> = serde_free::list(&app.text(get("/?n=1")));
-    assert!(written[0].parse::<u32>().expect("a number") <= 13, "{written:?}");
+    assert!(
+        written[0].parse::<u32>().expect("a number") <= 13,
+        "{written:?}"
+    );
     drop(stream);
-    assert!(app.text(get("/?n=1")).contains("the client has gone away"), "{}", app.text(get("/?n=1")));
+    assert!(
+        app.text(get("/?n=1")).contains("the client has gone away"),
+        "{}",
+        app.text(get("/?n=1"))
+    );
     assert!(app.background.borrow().is_empty());
 }
 
@@ -202,15 +290,26 @@ fn a_stream_waits_for_its_reader_and_learns_that_he_is_gone() {
 mod serde_free {
     pub(crate) type Item = String;
     pub(crate) fn list(text: &str) -> Vec<Item> {
-        text.trim_matches(['[', ']']).split(',').map(str::to_owned).collect()
+        text.trim_matches(['[', ']'])
+            .split(',')
+            .map(str::to_owned)
+            .collect()
     }
 }
 
 #[test]
 fn brackets_are_left_whatever_happens() {
     let cases = [
-        ("() => probe.within('a', (name) => 'in ' + name)", "Ok(\"in a\")", vec!["enter a", "leave Text(\"a\") true"]),
-        ("() => probe.within('b', () => { throw new Error('oh'); })", "Err(\"oh\")", vec!["enter b", "leave Text(\"b\") false"]),
+        (
+            "() => probe.within('a', (name) => 'in ' + name)",
+            "Ok(\"in a\")",
+            vec!["enter a", "leave Text(\"a\") true"],
+        ),
+        (
+            "() => probe.within('b', () => { throw new Error('oh'); })",
+            "Err(\"oh\")",
+            vec!["enter b", "leave Text(\"b\") false"],
+        ),
         (
             "() => probe.within('c', async () => { await time.sleep(0.001); return 'late'; })",
             "Ok(\"late\")",
@@ -224,12 +323,20 @@ fn brackets_are_left_whatever_happens() {
     ];
     for (handler, expected, notes) in cases {
         let app = app(handler);
-        let result = app.only(get("/")).map(|a| a.text()).map_err(|e| e.message().to_owned());
+        let result = app
+            .only(get("/"))
+            .map(|a| a.text())
+            .map_err(|e| e.message().to_owned());
         assert_eq!(format!("{result:?}"), expected, "{handler}");
         assert_eq!(*app.notes.0.borrow(), notes, "{handler}");
     }
     let app = app("() => probe.within('e', () => time.sleep(60))");
-    let End::Waits(rest, _) = app.start(app.call(get("/"), Some(0), &[])) else { panic!("it waits") };
+    let End::Waits(rest, _) = app.start(app.call(get("/"), Some(0), &[])) else {
+        panic!("it waits")
+    };
     drop(rest);
-    assert_eq!(*app.notes.0.borrow(), ["enter e", "leave Text(\"e\") false"]);
+    assert_eq!(
+        *app.notes.0.borrow(),
+        ["enter e", "leave Text(\"e\") false"]
+    );
 }

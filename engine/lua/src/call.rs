@@ -65,11 +65,18 @@ pub(crate) fn finish(
 ) -> Step {
     inner.wait.borrow_mut().take();
     if let Err(error) = result {
-        // What the run had come to no longer counts, but its coroutine must be let go.
-        match entry.outcome {
-            Outcome::Waiting(thread, _) | Outcome::Done(Some(thread)) => inner.drop_thread(thread),
-            _ => {}
-        }
+        // What the run had come to no longer counts, but its coroutine must be let go; and the error that the stop
+        // raised knows where the script was.
+        let error = match entry.outcome {
+            Outcome::Waiting(thread, _) | Outcome::Done(Some(thread)) => {
+                inner.drop_thread(thread);
+                error
+            }
+            Outcome::Failed(raised) => error
+                .at(raised.place().cloned())
+                .with_stack(raised.stack().unwrap_or_default()),
+            _ => error,
+        };
         return failed(inner, error);
     }
     match entry.outcome {

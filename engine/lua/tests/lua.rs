@@ -388,6 +388,7 @@ fn runaways_are_stopped_in_time() {
         let error = rig.get().err().expect(body);
         let took = begun.elapsed();
         assert_eq!(error.kind(), ErrorKind::Stopped, "{body}: {error}");
+        assert!(error.place().is_some(), "{body}: {error:?}");
         assert!(
             took < Duration::from_millis(millis + 150),
             "{body}: {took:?}"

@@ -1,4 +1,4 @@
-//! Workers that are deaf to their stop (DESIGN: the last resort). No script that we know of can be that, so these tests give
+//! Workers that are deaf to their stop: the last resort of the limits. No script that we know of can be that, so these tests give
 //! theirs a capability of their own that blocks its thread.
 
 mod support;

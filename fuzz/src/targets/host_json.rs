@@ -11,25 +11,34 @@ pub(crate) fn run(bytes: &[u8]) {
     let theirs = serde_json::from_slice::<serde_json::Value>(bytes);
     if let Err(error) = tape.read(bytes, DEPTH_MAX) {
         assert!(error.line >= 1 && error.column >= 1);
-        let is_ours_alone = error.message.contains("deep") || error.message.contains("range") || error.message.contains("large");
+        let is_ours_alone = error.message.contains("deep")
+            || error.message.contains("range")
+            || error.message.contains("large");
         assert!(theirs.is_err() || is_ours_alone, "refused: {error}");
         return;
     }
     if let Err(error) = theirs {
         // It reads numbers beyond the range of a double as errors.
-        assert!(error.to_string().contains("out of range"), "accepted: {error}");
+        assert!(
+            error.to_string().contains("out of range"),
+            "accepted: {error}"
+        );
         return;
     }
     let mut written = Vec::new();
     let mut tokens = tape.tokens().iter();
     assert!(value(&mut written, &tape, bytes, &mut tokens));
     let mut again = Tape::default();
-    again.read(&written, DEPTH_MAX).expect("what was written is JSON");
+    again
+        .read(&written, DEPTH_MAX)
+        .expect("what was written is JSON");
     let texts = |tape: &Tape, source: &[u8]| -> Vec<(Vec<u8>, String)> {
         tape.tokens()
             .iter()
             .map(|token| match token {
-                Token::Text(_) | Token::Unescaped(_) => (tape.text(token, source).to_vec(), "text".to_owned()),
+                Token::Text(_) | Token::Unescaped(_) => {
+                    (tape.text(token, source).to_vec(), "text".to_owned())
+                }
                 // A whole double may come back as an integer; its value is the same.
                 Token::Int(number) => (Vec::new(), format!("{:?}", *number as f64)),
                 Token::Float(number) => (Vec::new(), format!("{number:?}")),
@@ -41,14 +50,24 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 /// Writes the next value of the tape; false at its end.
-fn value<'a>(out: &mut Vec<u8>, tape: &Tape, source: &[u8], tokens: &mut impl Iterator<Item = &'a Token>) -> bool {
-    let Some(token) = tokens.next() else { return false };
+fn value<'a>(
+    out: &mut Vec<u8>,
+    tape: &Tape,
+    source: &[u8],
+    tokens: &mut impl Iterator<Item = &'a Token>,
+) -> bool {
+    let Some(token) = tokens.next() else {
+        return false;
+    };
     match token {
         Token::Null => out.extend_from_slice(b"null"),
         Token::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
         Token::Int(number) => write_i64(out, *number),
         Token::Float(number) => assert!(write_f64(out, *number), "only finite numbers are read"),
-        Token::Text(_) | Token::Unescaped(_) => assert!(write_string(out, tape.text(token, source)), "only UTF-8 is read"),
+        Token::Text(_) | Token::Unescaped(_) => assert!(
+            write_string(out, tape.text(token, source)),
+            "only UTF-8 is read"
+        ),
         Token::Array(count) => {
             out.push(b'[');
             for index in 0..*count {

@@ -7,7 +7,13 @@ use sampan_http::codec::{Decoder, Event, Wait, is_field_value, is_token};
 /// What the decoder made of some bytes.
 #[derive(Debug, PartialEq, Eq)]
 enum Seen {
-    Request { method: Vec<u8>, target: Vec<u8>, fields: Vec<(Vec<u8>, Vec<u8>)>, body: Vec<u8>, keep_alive: bool },
+    Request {
+        method: Vec<u8>,
+        target: Vec<u8>,
+        fields: Vec<(Vec<u8>, Vec<u8>)>,
+        body: Vec<u8>,
+        keep_alive: bool,
+    },
     Fault(u16, &'static str),
     End(Wait),
 }
@@ -25,7 +31,11 @@ pub(crate) fn run(bytes: &[u8]) {
     };
     let whole = decode(&[bytes], &limits);
     check(&whole);
-    assert_eq!(decode(&bytes.chunks(1).collect::<Vec<_>>(), &limits), whole, "byte by byte");
+    assert_eq!(
+        decode(&bytes.chunks(1).collect::<Vec<_>>(), &limits),
+        whole,
+        "byte by byte"
+    );
     // Two cuts that depend on the input, so that a corpus covers them all in time.
     let hash = crate::mutate::hash(bytes) as usize;
     let one = hash % (bytes.len() + 1);
@@ -34,7 +44,11 @@ pub(crate) fn run(bytes: &[u8]) {
     let pieces = [&bytes[..first], &bytes[first..last], &bytes[last..]];
     assert_eq!(decode(&pieces, &limits), whole, "cut at {first} and {last}");
     let chunks = 2 + hash % 7;
-    assert_eq!(decode(&bytes.chunks(chunks).collect::<Vec<_>>(), &limits), whole, "in pieces of {chunks}");
+    assert_eq!(
+        decode(&bytes.chunks(chunks).collect::<Vec<_>>(), &limits),
+        whole,
+        "in pieces of {chunks}"
+    );
 }
 
 fn decode(pieces: &[&[u8]], limits: &Limits) -> Vec<Seen> {
@@ -72,7 +86,16 @@ fn request(decoder: &Decoder) -> Seen {
     Seen::Request {
         method: head.method_text.of(bytes).to_vec(),
         target: head.target.of(bytes).to_vec(),
-        fields: head.fields.iter().map(|field| (field.name.of(bytes).to_vec(), field.value.of(bytes).to_vec())).collect(),
+        fields: head
+            .fields
+            .iter()
+            .map(|field| {
+                (
+                    field.name.of(bytes).to_vec(),
+                    field.value.of(bytes).to_vec(),
+                )
+            })
+            .collect(),
         body: decoder.body().to_vec(),
         keep_alive: head.keep_alive,
     }
@@ -81,17 +104,45 @@ fn request(decoder: &Decoder) -> Seen {
 /// What holds for every request that gets through.
 fn check(all: &[Seen]) {
     for seen in all {
-        let Seen::Request { method, target, fields, body, .. } = seen else { continue };
+        let Seen::Request {
+            method,
+            target,
+            fields,
+            body,
+            ..
+        } = seen
+        else {
+            continue;
+        };
         assert!(is_token(method));
-        assert!(!target.is_empty() && target.iter().all(|&byte| byte > b' ' && byte != 0x7f && byte != b'#'));
-        let count = |wanted: &[u8]| fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted)).count();
+        assert!(
+            !target.is_empty()
+                && target
+                    .iter()
+                    .all(|&byte| byte > b' ' && byte != 0x7f && byte != b'#')
+        );
+        let count = |wanted: &[u8]| {
+            fields
+                .iter()
+                .filter(|(name, _)| name.eq_ignore_ascii_case(wanted))
+                .count()
+        };
         for (name, value) in fields {
             assert!(is_token(name) && is_field_value(value));
-            assert!(!value.starts_with(b" ") && !value.ends_with(b"\t"), "trimmed");
+            assert!(
+                !value.starts_with(b" ") && !value.ends_with(b"\t"),
+                "trimmed"
+            );
         }
         assert!(count(b"host") <= 1 && count(b"content-length") <= 1);
         assert!(count(b"content-length") == 0 || count(b"transfer-encoding") == 0);
-        assert!(!body.is_empty() || count(b"content-length") == 0 || fields.iter().any(|(_, value)| value.iter().all(|&byte| byte == b'0')));
+        assert!(
+            !body.is_empty()
+                || count(b"content-length") == 0
+                || fields
+                    .iter()
+                    .any(|(_, value)| value.iter().all(|&byte| byte == b'0'))
+        );
         assert!(body.is_empty() || count(b"content-length") + count(b"transfer-encoding") > 0);
     }
 }

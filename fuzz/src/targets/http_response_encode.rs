@@ -3,7 +3,10 @@
 
 use std::task::{Context, Poll};
 
-use sampan_http::codec::{ChunkDecoder, ChunkProgress, DATE_BYTES, Exchange, Rest, encode_chunk, encode_last_chunk, encode_response};
+use sampan_http::codec::{
+    ChunkDecoder, ChunkProgress, DATE_BYTES, Exchange, Rest, encode_chunk, encode_last_chunk,
+    encode_response,
+};
 use sampan_http::{Body, BodyError, BodyStream, Limits, Precomputed, Response};
 
 const DATE: &[u8; DATE_BYTES] = b"Sun, 06 Nov 1994 08:49:37 GMT";
@@ -11,14 +14,23 @@ const DATE: &[u8; DATE_BYTES] = b"Sun, 06 Nov 1994 08:49:37 GMT";
 /// The input as instructions: the first bytes choose status and exchange, the lines behind them are a body, then
 /// headers as `name=value` (without `=`, the header has an empty value).
 pub(crate) fn run(bytes: &[u8]) {
-    let [a, b, flags, rest @ ..] = bytes else { return };
+    let [a, b, flags, rest @ ..] = bytes else {
+        return;
+    };
     let status = u16::from_be_bytes([*a, *b]) % 1100;
-    let exchange = Exchange { head_only: flags & 1 != 0, version_minor: u8::from(flags & 2 == 0), keep_alive: flags & 4 == 0 };
+    let exchange = Exchange {
+        head_only: flags & 1 != 0,
+        version_minor: u8::from(flags & 2 == 0),
+        keep_alive: flags & 4 == 0,
+    };
     let mut pieces = rest.split(|&byte| byte == b'|');
     let body = pieces.next().unwrap_or_default();
     let headers: Vec<(&[u8], &[u8])> = pieces
         .map(|piece| {
-            let end = piece.iter().position(|&byte| byte == b'=').unwrap_or(piece.len());
+            let end = piece
+                .iter()
+                .position(|&byte| byte == b'=')
+                .unwrap_or(piece.len());
             (&piece[..end], piece.get(end + 1..).unwrap_or_default())
         })
         .take(40)
@@ -30,9 +42,13 @@ pub(crate) fn run(bytes: &[u8]) {
     let is_chunked = finish(&mut out, rest);
     let bodiless = exchange.head_only || matches!(status, 204 | 304);
     let expected: &[u8] = if bodiless { b"" } else { body };
-    check(&out, status, &accepted, expected, exchange, keep_alive, is_chunked);
+    check(
+        &out, status, &accepted, expected, exchange, keep_alive, is_chunked,
+    );
 
-    let Ok(precomputed) = Precomputed::new(make(status, body, streamed, &headers).0) else { return };
+    let Ok(precomputed) = Precomputed::new(make(status, body, streamed, &headers).0) else {
+        return;
+    };
     let mut copied = Vec::new();
     assert_eq!(precomputed.encode(&mut copied, exchange, DATE), keep_alive);
     let declares_for_head = exchange.head_only && body.is_empty();
@@ -40,7 +56,12 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 /// The response, and the headers that it took in and that are sent as they are.
-fn make<'a>(status: u16, body: &[u8], streamed: bool, headers: &[(&'a [u8], &'a [u8])]) -> (Response, Vec<(&'a [u8], &'a [u8])>) {
+fn make<'a>(
+    status: u16,
+    body: &[u8],
+    streamed: bool,
+    headers: &[(&'a [u8], &'a [u8])],
+) -> (Response, Vec<(&'a [u8], &'a [u8])>) {
     let mut response = Response::new(status);
     response.content_type("text/plain");
     if streamed {
@@ -58,9 +79,19 @@ fn make<'a>(status: u16, body: &[u8], streamed: bool, headers: &[(&'a [u8], &'a 
 }
 
 fn is_engines(name: &[u8]) -> bool {
-    ["content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "upgrade", "te", "trailer", "date"]
-        .iter()
-        .any(|own| name.eq_ignore_ascii_case(own.as_bytes()))
+    [
+        "content-length",
+        "transfer-encoding",
+        "connection",
+        "keep-alive",
+        "proxy-connection",
+        "upgrade",
+        "te",
+        "trailer",
+        "date",
+    ]
+    .iter()
+    .any(|own| name.eq_ignore_ascii_case(own.as_bytes()))
 }
 
 struct Once(Option<Vec<u8>>);
@@ -83,10 +114,17 @@ fn finish(out: &mut Vec<u8>, rest: Rest) -> bool {
             out.extend_from_slice(&bytes);
             false
         }
-        Rest::Stream { mut stream, chunked } => {
+        Rest::Stream {
+            mut stream,
+            chunked,
+        } => {
             let mut cx = Context::from_waker(std::task::Waker::noop());
             while let Poll::Ready(Some(Ok(piece))) = stream.poll_chunk(&mut cx) {
-                if chunked { encode_chunk(out, &piece) } else { out.extend_from_slice(&piece) }
+                if chunked {
+                    encode_chunk(out, &piece)
+                } else {
+                    out.extend_from_slice(&piece)
+                }
             }
             if chunked {
                 encode_last_chunk(out);
@@ -96,29 +134,78 @@ fn finish(out: &mut Vec<u8>, rest: Rest) -> bool {
     }
 }
 
-fn check(out: &[u8], status: u16, accepted: &[(&[u8], &[u8])], body: &[u8], exchange: Exchange, keep_alive: bool, is_chunked: bool) {
+fn check(
+    out: &[u8],
+    status: u16,
+    accepted: &[(&[u8], &[u8])],
+    body: &[u8],
+    exchange: Exchange,
+    keep_alive: bool,
+    is_chunked: bool,
+) {
     let mut slots = [httparse::EMPTY_HEADER; 64];
     let mut parsed = httparse::Response::new(&mut slots);
     let head_bytes = parsed.parse(out).expect("a valid head").unwrap();
-    assert_eq!(parsed.code, Some(if (200..=999).contains(&status) { status } else { 500 }));
-    let sent: Vec<(&[u8], &[u8])> = parsed.headers.iter().map(|header| (header.name.as_bytes(), header.value)).collect();
-    let own = |wanted: &str| sent.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted.as_bytes())).map(|(_, value)| *value).collect::<Vec<_>>();
+    assert_eq!(
+        parsed.code,
+        Some(if (200..=999).contains(&status) {
+            status
+        } else {
+            500
+        })
+    );
+    let sent: Vec<(&[u8], &[u8])> = parsed
+        .headers
+        .iter()
+        .map(|header| (header.name.as_bytes(), header.value))
+        .collect();
+    let own = |wanted: &str| {
+        sent.iter()
+            .filter(|(name, _)| name.eq_ignore_ascii_case(wanted.as_bytes()))
+            .map(|(_, value)| *value)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(own("date").len(), 1);
-    assert!(own("connection").len() <= 1 && own("content-length").len() + own("transfer-encoding").len() <= 1);
+    assert!(
+        own("connection").len() <= 1
+            && own("content-length").len() + own("transfer-encoding").len() <= 1
+    );
     assert_eq!(own("connection") == [b"close"], !keep_alive);
     assert!(exchange.keep_alive || !keep_alive);
-    let default_type = usize::from(!accepted.iter().any(|(name, _)| name.eq_ignore_ascii_case(b"content-type")) && !own("content-type").is_empty());
-    let engines = 1 + own("connection").len() + own("content-length").len() + own("transfer-encoding").len() + default_type;
-    assert_eq!(sent.len(), accepted.len() + engines, "exactly the fields that were accepted");
+    let default_type = usize::from(
+        !accepted
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case(b"content-type"))
+            && !own("content-type").is_empty(),
+    );
+    let engines = 1
+        + own("connection").len()
+        + own("content-length").len()
+        + own("transfer-encoding").len()
+        + default_type;
+    assert_eq!(
+        sent.len(),
+        accepted.len() + engines,
+        "exactly the fields that were accepted"
+    );
     for (name, value) in accepted {
         let trimmed = trim(value);
-        assert!(sent.iter().any(|(other, found)| other == name && trim(found) == trimmed));
+        assert!(
+            sent.iter()
+                .any(|(other, found)| other == name && trim(found) == trimmed)
+        );
     }
     let after = &out[head_bytes..];
     if is_chunked {
         let mut buf = after.to_vec();
         let (mut read, mut write, filled) = (0, 0, after.len());
-        let progress = ChunkDecoder::new(1 << 20).decode(&mut buf, &mut read, &mut write, filled, &Limits::default());
+        let progress = ChunkDecoder::new(1 << 20).decode(
+            &mut buf,
+            &mut read,
+            &mut write,
+            filled,
+            &Limits::default(),
+        );
         assert_eq!(progress, Ok(ChunkProgress::Done));
         assert_eq!((&buf[..write], read), (body, filled));
     } else {
@@ -126,7 +213,10 @@ fn check(out: &[u8], status: u16, accepted: &[(&[u8], &[u8])], body: &[u8], exch
         if let ([length], false) = (&own("content-length")[..], exchange.head_only) {
             assert_eq!(std::str::from_utf8(length).unwrap(), body.len().to_string());
         } else if !body.is_empty() {
-            assert!(!keep_alive, "a body without a length ends with the connection");
+            assert!(
+                !keep_alive,
+                "a body without a length ends with the connection"
+            );
         }
     }
 }

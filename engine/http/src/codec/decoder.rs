@@ -351,6 +351,11 @@ impl Decoder {
         self.filled == self.start && self.blank_lines == 0 && matches!(self.state, State::Head)
     }
 
+    /// Whether an empty line came before the request in hand and was forgiven.
+    pub fn follows_empty_line(&self) -> bool {
+        self.blank_lines > 0
+    }
+
     /// Whether any of the body in hand has arrived.
     pub fn has_body_bytes(&self) -> bool {
         self.filled > self.head_end

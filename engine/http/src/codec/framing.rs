@@ -88,12 +88,12 @@ impl Framing {
             return Err(Fault::bad("missing Host"));
         }
         let framing = self.codings.finish(version_minor, self.content_length)?;
-        if version_minor == 0 {
-            // A 1.0 client cannot expect (RFC 9110 section 10.1.1).
-            self.expects_continue = false;
-        } else if self.other_expectation {
+        // Told to 1.0 clients too, for whom it means nothing (RFC 9110 section 10.1.1 leaves it to the server).
+        if self.other_expectation {
             return Err(Fault::new(417, "unknown expectation"));
         }
+        // A 1.0 client cannot wait for an interim response.
+        self.expects_continue &= version_minor >= 1;
         Ok(framing)
     }
 }
@@ -258,6 +258,6 @@ mod tests {
         assert_eq!(Framing::default().finish(0), Ok(BodyFraming::None));
         assert_eq!(framing(1, &[("Host", "h")]), Err(400));
         assert_eq!(framing(1, &[("Expect", "tea")]), Err(417));
-        assert_eq!(framing(0, &[("Expect", "tea")]), Ok(BodyFraming::None));
+        assert_eq!(framing(0, &[("Expect", "tea")]), Err(417));
     }
 }

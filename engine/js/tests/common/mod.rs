@@ -2,8 +2,9 @@
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 use sampan_host::{
-    Args, BodyStream, Call, Context, Error, Function, HandlerId, Isolate, Kind, LocalFuture, Module, Param, Program,
-    RequestView, ResponseSink, ScriptLimits, Setup, Sources, Step, Suspended, Type, Value, Watch,
+    Args, BodyStream, Call, Context, Error, Function, HandlerId, Isolate, Kind, LocalFuture,
+    Module, Param, Program, RequestView, ResponseSink, ScriptLimits, Setup, Sources, Step,
+    Suspended, Type, Value, Watch,
 };
 use sampan_js::Js;
 use std::borrow::Cow;
@@ -30,7 +31,11 @@ struct Until(Instant);
 impl Future for Until {
     type Output = ();
     fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<()> {
-        if Instant::now() >= self.0 { Poll::Ready(()) } else { Poll::Pending }
+        if Instant::now() >= self.0 {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 }
 
@@ -76,7 +81,12 @@ fn sleep(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
 }
 
 fn fails(_: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
-    Box::pin(async { Err(Error::new(sampan_host::ErrorKind::Status(418), "short and stout")) })
+    Box::pin(async {
+        Err(Error::new(
+            sampan_host::ErrorKind::Status(418),
+            "short and stout",
+        ))
+    })
 }
 
 fn log(context: &Context, mut args: Args) -> Result<Value, Error> {
@@ -89,8 +99,16 @@ fn echo(_: &Context, mut args: Args) -> Result<Value, Error> {
 }
 
 fn rows(_: &Context, _: Args) -> Result<Value, Error> {
-    let cells = vec![Value::Int(1), Value::Text("ada".into()), Value::Int(i64::MAX), Value::Null];
-    Ok(Value::Rows(sampan_host::Rows { columns: vec!["id".into(), "name".into()], cells }))
+    let cells = vec![
+        Value::Int(1),
+        Value::Text("ada".into()),
+        Value::Int(i64::MAX),
+        Value::Null,
+    ];
+    Ok(Value::Rows(sampan_host::Rows {
+        columns: vec!["id".into(), "name".into()],
+        cells,
+    }))
 }
 
 fn result(_: &Context, _: Args) -> Result<Value, Error> {
@@ -112,16 +130,40 @@ fn leave(context: &Context, token: Value, ok: bool) -> Result<(), Error> {
     Ok(())
 }
 
-const ANY: Param = Param { name: "value", ty: Type::Any, optional: true, doc: "" };
-const NUMBER: Param = Param { name: "seconds", ty: Type::Number, optional: false, doc: "" };
-const TEXT: Param = Param { name: "text", ty: Type::Text, optional: false, doc: "" };
+const ANY: Param = Param {
+    name: "value",
+    ty: Type::Any,
+    optional: true,
+    doc: "",
+};
+const NUMBER: Param = Param {
+    name: "seconds",
+    ty: Type::Number,
+    optional: false,
+    doc: "",
+};
+const TEXT: Param = Param {
+    name: "text",
+    ty: Type::Text,
+    optional: false,
+    doc: "",
+};
 
 const fn row(name: &'static str, params: &'static [Param], returns: Type, kind: Kind) -> Function {
-    Function { name, params, returns, doc: "", kind }
+    Function {
+        name,
+        params,
+        returns,
+        doc: "",
+        kind,
+    }
 }
 
-static TIME: Module =
-    Module { name: "time", doc: "", functions: &[row("sleep", &[NUMBER], Type::Nothing, Kind::Async(sleep))] };
+static TIME: Module = Module {
+    name: "time",
+    doc: "",
+    functions: &[row("sleep", &[NUMBER], Type::Nothing, Kind::Async(sleep))],
+};
 static LOG: Module = Module {
     name: "log",
     doc: "",
@@ -169,17 +211,28 @@ impl RequestView for Request {
         self.query.as_deref()
     }
     fn url(&self) -> String {
-        let query = self.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
+        let query = self
+            .query
+            .as_ref()
+            .map(|query| format!("?{query}"))
+            .unwrap_or_default();
         format!("http://test.example{}{query}", self.path)
     }
     fn param(&self, index: usize) -> Option<(&str, Cow<'_, str>)> {
-        self.params.get(index).map(|(name, value)| (name.as_str(), Cow::Borrowed(value.as_str())))
+        self.params
+            .get(index)
+            .map(|(name, value)| (name.as_str(), Cow::Borrowed(value.as_str())))
     }
     fn header(&self, name: &str) -> Option<&[u8]> {
-        self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| &value[..])
+        self.headers
+            .iter()
+            .find(|(other, _)| other.eq_ignore_ascii_case(name))
+            .map(|(_, value)| &value[..])
     }
     fn each_header(&self, each: &mut dyn FnMut(&str, &[u8])) {
-        self.headers.iter().for_each(|(name, value)| each(name, value));
+        self.headers
+            .iter()
+            .for_each(|(name, value)| each(name, value));
     }
     fn ip(&self) -> String {
         "192.0.2.1".into()
@@ -195,13 +248,23 @@ pub fn get(path: &str) -> Request {
         Some((path, query)) => (path, Some(query.to_owned())),
         None => (path, None),
     };
-    Request { method: "GET".into(), path: path.into(), query, ..Request::default() }
+    Request {
+        method: "GET".into(),
+        path: path.into(),
+        query,
+        ..Request::default()
+    }
 }
 
 /// `POST path` with a body.
 pub fn post(path: &str, content_type: &str, body: &str) -> Request {
     let headers = vec![("Content-Type".to_owned(), content_type.as_bytes().to_vec())];
-    Request { method: "POST".into(), headers, body: body.as_bytes().to_vec(), ..get(path) }
+    Request {
+        method: "POST".into(),
+        headers,
+        body: body.as_bytes().to_vec(),
+        ..get(path)
+    }
 }
 
 /// An answer as the sink received it.
@@ -228,8 +291,17 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
     pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str()).or(if name == "content-type" { self.default_type } else { None })
+        let found = self
+            .headers
+            .iter()
+            .find(|(other, _)| other.eq_ignore_ascii_case(name));
+        found
+            .map(|(_, value)| value.as_str())
+            .or(if name == "content-type" {
+                self.default_type
+            } else {
+                None
+            })
     }
 }
 
@@ -242,7 +314,12 @@ impl ResponseSink for Answer {
         if value.iter().any(|byte| *byte < 0x20) {
             return Err(Error::script("control byte in a header"));
         }
-        let text = |bytes: &[u8]| bytes.iter().map(|&byte| char::from(byte)).collect::<String>();
+        let text = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .map(|&byte| char::from(byte))
+                .collect::<String>()
+        };
         self.headers.push((text(name), text(value)));
         Ok(())
     }
@@ -276,11 +353,20 @@ pub fn load(source: &str) -> App {
 }
 
 pub fn load_files(files: &[(&str, &str)]) -> Result<App, Error> {
-    load_with(files, ScriptLimits { script_millis_max: 100, ..ScriptLimits::default() })
+    load_with(
+        files,
+        ScriptLimits {
+            script_millis_max: 100,
+            ..ScriptLimits::default()
+        },
+    )
 }
 
 pub fn load_with(files: &[(&str, &str)], limits: ScriptLimits) -> Result<App, Error> {
-    let files = files.iter().map(|(name, source)| ((*name).to_owned(), source.as_bytes().to_vec())).collect();
+    let files = files
+        .iter()
+        .map(|(name, source)| ((*name).to_owned(), source.as_bytes().to_vec()))
+        .collect();
     let (watch, context) = (Arc::new(Watch::default()), Rc::new(Context::default()));
     context.put(Sleeps::default());
     context.put(Notes::default());
@@ -288,7 +374,10 @@ pub fn load_with(files: &[(&str, &str)], limits: ScriptLimits) -> Result<App, Er
     let background: Rc<RefCell<Vec<LocalFuture<()>>>> = Rc::default();
     let (reported, spawned) = (reports.clone(), background.clone());
     watchdog(&watch, limits.script_millis_max);
-    let (sleeps, notes) = (context.get::<Sleeps>().expect("put"), context.get::<Notes>().expect("put"));
+    let (sleeps, notes) = (
+        context.get::<Sleeps>().expect("put"),
+        context.get::<Notes>().expect("put"),
+    );
     let js = Js::load(Setup {
         sources: Arc::new(Files(files)),
         entry: "app.js".into(),
@@ -299,7 +388,14 @@ pub fn load_with(files: &[(&str, &str)], limits: ScriptLimits) -> Result<App, Er
         spawn: Rc::new(move |future| spawned.borrow_mut().push(future)),
         report: Rc::new(move |error| reported.borrow_mut().push(error)),
     })?;
-    Ok(App { js, watch, reports, background, sleeps, notes })
+    Ok(App {
+        js,
+        watch,
+        reports,
+        background,
+        sleeps,
+        notes,
+    })
 }
 
 /// Stops runs that take longer than the limit, as the server's watchdog does. Ends with the watch.
@@ -320,6 +416,18 @@ fn watchdog(watch: &Arc<Watch>, millis_max: u64) {
     });
 }
 
+/// The processor time of this thread: other work on the machine does not count.
+#[allow(unsafe_code)]
+pub fn cpu_time() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the clock exists and the time is writable.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 /// How a request ended.
 pub enum End {
     Answer(Answer),
@@ -330,12 +438,30 @@ pub enum End {
 impl App {
     /// The handler of the route with this pattern.
     pub fn handler(&self, pattern: &str) -> HandlerId {
-        let route = self.js.program().routes.iter().find(|route| route.pattern == pattern);
-        route.unwrap_or_else(|| panic!("no route {pattern}")).handler
+        let route = self
+            .js
+            .program()
+            .routes
+            .iter()
+            .find(|route| route.pattern == pattern);
+        route
+            .unwrap_or_else(|| panic!("no route {pattern}"))
+            .handler
     }
 
-    pub fn call(&self, request: Request, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Call<'static> {
-        Call { request: Rc::new(request), handler, fallback: 404, middleware: middleware.to_vec().leak(), error: None }
+    pub fn call(
+        &self,
+        request: Request,
+        handler: Option<HandlerId>,
+        middleware: &[HandlerId],
+    ) -> Call<'static> {
+        Call {
+            request: Rc::new(request),
+            handler,
+            fallback: 404,
+            middleware: middleware.to_vec().leak(),
+            error: None,
+        }
     }
 
     pub fn start(&self, call: Call<'_>) -> End {
@@ -360,7 +486,10 @@ impl App {
                         return result.map(|()| answer);
                     }
                     if Instant::now() > until {
-                        return Err(Error::new(sampan_host::ErrorKind::Timeout, "the test waited too long"));
+                        return Err(Error::new(
+                            sampan_host::ErrorKind::Timeout,
+                            "the test waited too long",
+                        ));
                     }
                     std::thread::sleep(Duration::from_millis(1));
                 }
@@ -385,8 +514,18 @@ impl App {
 
     /// Calls the only route within all middleware.
     pub fn wrapped(&self, request: Request) -> Result<Answer, Error> {
-        let middleware: Vec<HandlerId> = self.js.program().middleware.iter().map(|m| m.handler).collect();
-        self.run(self.call(request, self.js.program().routes.first().map(|route| route.handler), &middleware))
+        let middleware: Vec<HandlerId> = self
+            .js
+            .program()
+            .middleware
+            .iter()
+            .map(|m| m.handler)
+            .collect();
+        self.run(self.call(
+            request,
+            self.js.program().routes.first().map(|route| route.handler),
+            &middleware,
+        ))
     }
 
     /// Polls what goes on in the background, once.

@@ -6,7 +6,7 @@ app.get("/never", async () => {
   return "too late";
 });
 app.get("/late", async () => {
-  await time.sleep(0.3);
+  await time.sleep(0.8);
   ended += 1;
   return "late";
 });

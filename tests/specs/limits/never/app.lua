@@ -6,7 +6,7 @@ app.get("/never", function()
   return "too late"
 end)
 app.get("/late", function()
-  app.time.sleep(0.3)
+  app.time.sleep(0.8)
   ended = ended + 1
   return "late"
 end)

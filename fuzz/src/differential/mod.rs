@@ -1,0 +1,277 @@
+//! The request decoder against hyper, Go's net/http and Node (llhttp): all must agree on where each request ends,
+//! or ours must be the one that refuses.
+//!
+//! Each peer is a server that reports, for every request that reached its handler, method, target and body. The
+//! same bytes go to the decoder and to the peer, and the two lists are compared. A request that only we accept
+//! is a finding too, unless it is about something other than framing that the peer does not take; each of these
+//! exceptions is listed in [`judge`].
+
+mod hyper_peer;
+mod judge;
+mod process_peer;
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use sampan_http::Limits;
+use sampan_http::codec::{Decoder, Event};
+
+use crate::mutate::{HTTP_WORDS, Mutator};
+
+pub(crate) use judge::judge;
+
+/// A request as a server saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The method.
+    pub method: Vec<u8>,
+    /// The target as sent.
+    pub target: Vec<u8>,
+    /// The body without its coding.
+    pub body: Vec<u8>,
+}
+
+/// What the decoder made of the bytes.
+#[derive(Debug)]
+pub(crate) struct Ours {
+    pub(crate) seen: Vec<Seen>,
+    /// The whole head of each, for the exceptions.
+    pub(crate) heads: Vec<Vec<u8>>,
+    /// Whether an empty line came before each.
+    pub(crate) empty_lines: Vec<bool>,
+    /// Whether it then refused something, or a request ended the connection.
+    pub(crate) ended: bool,
+    /// Whether bytes are left that it refused, did not look at, or that are not a whole request.
+    pub(crate) has_rest: bool,
+}
+
+/// A server to compare with.
+trait Peer {
+    fn name(&self) -> &'static str;
+    /// Sends bytes on a connection of their own and collects what the server saw.
+    fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<Seen>>;
+}
+
+/// How the comparison with one peer went.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It cannot run here.
+    Skipped {
+        /// Its name.
+        peer: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// No finding.
+    Agreed {
+        /// Its name.
+        peer: &'static str,
+        /// How many inputs it was asked.
+        inputs: u64,
+    },
+    /// A finding.
+    Disagreed {
+        /// Its name.
+        peer: &'static str,
+        /// The input, in a file.
+        input: PathBuf,
+        /// What differs.
+        finding: String,
+    },
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Skipped { peer, reason } => {
+                write!(f, "differential {peer}: SKIPPED: {reason}")
+            }
+            Outcome::Agreed { peer, inputs } => {
+                write!(f, "differential {peer}: agreed on {inputs} inputs")
+            }
+            Outcome::Disagreed {
+                peer,
+                input,
+                finding,
+            } => write!(
+                f,
+                "differential {peer}: DISAGREED on {}: {finding}",
+                input.display()
+            ),
+        }
+    }
+}
+
+/// Compares with each peer for `budget`: the corpora `differential` and `http_codec`, then mutations of them.
+///
+/// # Errors
+/// When a corpus cannot be read, or a peer fails in a way that is not about its input.
+pub fn run(seed: u64, budget: Duration) -> io::Result<Vec<Outcome>> {
+    let mut seeds = Vec::new();
+    for name in ["differential", "http_codec"] {
+        seeds.extend(crate::corpus(name)?.into_iter().map(|(_, bytes)| bytes));
+    }
+    let mut outcomes = Vec::new();
+    outcomes.push(compare(&mut hyper_peer::HyperPeer, &seeds, seed, budget)?);
+    for start in [process_peer::start_go, process_peer::start_node] {
+        match start()? {
+            Ok(mut peer) => outcomes.push(compare(&mut peer, &seeds, seed, budget)?),
+            Err((peer, reason)) => outcomes.push(Outcome::Skipped { peer, reason }),
+        }
+    }
+    Ok(outcomes)
+}
+
+fn compare(
+    peer: &mut dyn Peer,
+    seeds: &[Vec<u8>],
+    seed: u64,
+    budget: Duration,
+) -> io::Result<Outcome> {
+    let end = Instant::now() + budget;
+    let mut mutator = Mutator::new(seed, HTTP_WORDS);
+    let mut inputs = 0;
+    let name = peer.name();
+    while (inputs as usize) < seeds.len() || Instant::now() < end {
+        let bytes = match seeds.get(inputs as usize) {
+            Some(bytes) => bytes.clone(),
+            None => mutator.next(seeds, 2048),
+        };
+        inputs += 1;
+        let (ours, theirs) = (ours(&bytes), peer.ask(&bytes)?);
+        if let Some(finding) = judge(name, &ours, &theirs) {
+            let input = std::env::temp_dir().join(format!(
+                "sampan-differential-{name}-{:016x}",
+                crate::mutate::hash(&bytes)
+            ));
+            std::fs::write(&input, &bytes)?;
+            return Ok(Outcome::Disagreed {
+                peer: name,
+                input,
+                finding,
+            });
+        }
+    }
+    Ok(Outcome::Agreed { peer: name, inputs })
+}
+
+/// What a connection of ours would hand to its handler.
+fn ours(bytes: &[u8]) -> Ours {
+    let limits = Limits::default();
+    let mut decoder = Decoder::new();
+    decoder.feed(bytes);
+    let mut ours = Ours {
+        seen: Vec::new(),
+        heads: Vec::new(),
+        empty_lines: Vec::new(),
+        ended: false,
+        has_rest: false,
+    };
+    loop {
+        match decoder.next(&limits) {
+            Event::Incomplete(_) => {
+                ours.has_rest = decoder.buffered() > 0;
+                return ours;
+            }
+            Event::Head => {
+                let _ = decoder.accept_body(limits.body_bytes_max);
+            }
+            Event::Fault(_) => {
+                ours.ended = true;
+                ours.has_rest = true;
+                return ours;
+            }
+            Event::Request => {
+                let (head, text) = (decoder.head(), decoder.head_bytes());
+                ours.seen.push(Seen {
+                    method: head.method_text.of(text).to_vec(),
+                    target: head.target.of(text).to_vec(),
+                    body: decoder.body().to_vec(),
+                });
+                ours.heads.push(text.to_vec());
+                ours.empty_lines.push(decoder.follows_empty_line());
+                if !head.keep_alive {
+                    ours.ended = true;
+                    ours.has_rest = !decoder.rest().is_empty();
+                    return ours;
+                }
+                decoder.advance();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hyper_reports_what_it_sees() {
+        let (_, pipelined) = crate::corpus("http_codec")
+            .unwrap()
+            .into_iter()
+            .find(|(name, _)| name == "pipelined")
+            .unwrap();
+        let seen = hyper_peer::HyperPeer.ask(&pipelined).unwrap();
+        assert_eq!(seen, ours(&pipelined).seen);
+        assert_eq!(
+            seen.iter()
+                .map(|request| &request.target[..])
+                .collect::<Vec<_>>(),
+            [&b"/1"[..], b"/2", b"/p", b"/3"]
+        );
+        assert_eq!(seen[2].body, b"hello");
+    }
+
+    #[test]
+    fn hyper_agrees() {
+        let mut seeds: Vec<Vec<u8>> = crate::corpus("http_codec")
+            .unwrap()
+            .into_iter()
+            .map(|(_, bytes)| bytes)
+            .collect();
+        seeds.extend(
+            crate::corpus("differential")
+                .unwrap()
+                .into_iter()
+                .map(|(_, bytes)| bytes),
+        );
+        let outcome = compare(
+            &mut hyper_peer::HyperPeer,
+            &seeds,
+            1,
+            Duration::from_millis(500),
+        )
+        .unwrap();
+        assert!(matches!(outcome, Outcome::Agreed { .. }), "{outcome}");
+    }
+
+    /// A peer that reads a chunked body as empty, which is how smuggling works, is found.
+    struct Smuggled;
+
+    impl Peer for Smuggled {
+        fn name(&self) -> &'static str {
+            "smuggled"
+        }
+
+        fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<Seen>> {
+            let mut seen = ours(bytes).seen;
+            for request in &mut seen {
+                request.body.clear();
+            }
+            Ok(seen)
+        }
+    }
+
+    #[test]
+    fn a_disagreement_is_found() {
+        let seeds = vec![b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n".to_vec()];
+        let outcome = compare(&mut Smuggled, &seeds, 1, Duration::ZERO).unwrap();
+        let Outcome::Disagreed { input, .. } = outcome else {
+            panic!("{outcome}")
+        };
+        std::fs::remove_file(input).unwrap();
+    }
+}
