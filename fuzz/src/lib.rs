@@ -107,7 +107,7 @@ pub fn replay_and_mutate(target: &Target, seed: u64, budget: Duration) -> io::Re
     let end = Instant::now() + budget;
     let mut mutator = Mutator::new(seed, target.words);
     // The clock is looked at now and then: reading it costs as much as a small input.
-    while report.mutated % 64 != 0 || Instant::now() < end {
+    while !report.mutated.is_multiple_of(64) || Instant::now() < end {
         let bytes = mutator.next(&seeds, INPUT_BYTES_MAX);
         report.mutated += 1;
         if let Err(said) = holds(target, &bytes) {

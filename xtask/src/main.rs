@@ -83,7 +83,14 @@ fn main() -> ExitCode {
 /// Runs the generator, which lies where the tables can be reached.
 fn codegen() -> Result<bool, Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let arguments = ["run", "--quiet", "--package", "sampan-testkit", "--bin", "codegen"];
+    let arguments = [
+        "run",
+        "--quiet",
+        "--package",
+        "sampan-testkit",
+        "--bin",
+        "codegen",
+    ];
     let status = std::process::Command::new(cargo).args(arguments).status()?;
     Ok(status.success())
 }

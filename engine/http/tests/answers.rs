@@ -251,6 +251,83 @@ fn a_handler_that_never_answers_is_dropped_with_504() {
     assert_eq!(dropped.load(SeqCst), 1);
 }
 
+/// A handler with limits and error answers of its own, which answers late, late and late again.
+struct Own;
+
+impl Handler for Own {
+    fn handle(&self, request: &Rc<Request>) -> Answer {
+        fn later() -> Answer {
+            Answer::Later(Box::pin(async {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                later()
+            }))
+        }
+        if request.path() == "/again" {
+            return later();
+        }
+        Answer::Now(with_body(request.body()))
+    }
+
+    fn body_bytes_max(&self, request: &Request) -> Option<usize> {
+        match request.path() {
+            "/small" => Some(3),
+            "/large" => Some(100),
+            _ => None,
+        }
+    }
+
+    fn error(&self, status: u16) -> Response {
+        let mut response = with_body(format!("own {status}"));
+        response.set_status(status);
+        response
+    }
+}
+
+#[test]
+fn limits_of_routes_and_own_error_answers() {
+    let limits = Limits {
+        body_bytes_max: 10,
+        handler_millis_max: 150,
+        ..Limits::default()
+    };
+    let server = Server::start(limits, || Rc::new(Own));
+    let post = |path: &str, bytes: usize| {
+        let body = "x".repeat(bytes);
+        let sized = format!(
+            "POST {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: {bytes}\r\n\r\n{body}"
+        );
+        let chunked = format!(
+            "POST {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n{bytes:x}\r\n{body}\r\n0\r\n\r\n"
+        );
+        let answers = [
+            server.exchange(sized.as_bytes()),
+            server.exchange(chunked.as_bytes()),
+        ];
+        assert_eq!(status(&answers[0]), status(&answers[1]), "{answers:?}");
+        answers[0].clone()
+    };
+    for (path, largest) in [("/small", 3), ("/other", 10), ("/large", 100)] {
+        assert!(
+            post(path, largest).ends_with(&format!("\r\n\r\n{}", "x".repeat(largest))),
+            "{path}"
+        );
+        assert!(
+            post(path, largest + 1).ends_with("\r\n\r\nown 413"),
+            "{path}"
+        );
+    }
+    // However often the answer is put off, it has one time in all.
+    let start = Instant::now();
+    let mut socket = server.connect();
+    socket.write_all(&get("/again")).unwrap();
+    assert_eq!(read_response(&mut socket).1, "own 504");
+    assert!(
+        (Duration::from_millis(130)..Duration::from_millis(800)).contains(&start.elapsed()),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
 struct CountDrop(Arc<AtomicUsize>);
 
 impl Drop for CountDrop {

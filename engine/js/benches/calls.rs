@@ -2,7 +2,10 @@
 //!
 //! Prints nanoseconds per call, as the median of several rounds.
 
-use sampan_host::{BodyStream, Call, Context, Error, HandlerId, Isolate, RequestView, ResponseSink, ScriptLimits, Setup, Sources, Step, Watch};
+use sampan_host::{
+    BodyStream, Call, Context, Error, HandlerId, Isolate, RequestView, ResponseSink, ScriptLimits,
+    Setup, Sources, Step, Watch,
+};
 use sampan_js::Js;
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -17,6 +20,8 @@ app.get("/text", () => "text");
 app.get("/greet/:name", (req) => ({ greeting: `Hello, ${req.params.name}` }));
 app.post("/echo", async (req) => await req.json());
 app.post("/parse", (req) => { req.json(); });
+const text = '{"name":"World","numbers":[1,2,3],"nested":{"ok":true}}';
+app.get("/builtin-parse", () => { JSON.parse(text); });
 app.get("/async", async () => "text");
 app.get("/object", () => ({ a: 1, b: "two", c: [1, 2, 3], d: { e: null, f: true } }));
 const rows = Array.from({ length: 20 }, (_, id) => ({ id, path: "/some/path", ts: 1700000000 + id }));
@@ -108,8 +113,20 @@ fn load() -> Js {
     .expect("the benchmark's script loads")
 }
 
-fn run(js: &Js, request: &Rc<Request>, handler: HandlerId, middleware: &[HandlerId], sink: &mut Sink) {
-    let call = Call { request: request.clone(), handler: Some(handler), fallback: 404, middleware, error: None };
+fn run(
+    js: &Js,
+    request: &Rc<Request>,
+    handler: HandlerId,
+    middleware: &[HandlerId],
+    sink: &mut Sink,
+) {
+    let call = Call {
+        request: request.clone(),
+        handler: Some(handler),
+        fallback: 404,
+        middleware,
+        error: None,
+    };
     sink.reset();
     match js.start(call, sink) {
         Step::Done => {}
@@ -123,15 +140,26 @@ fn main() {
     const ROUNDS: usize = 25;
     let start = Instant::now();
     let js = load();
-    println!("{:>9.1} µs to load an isolate, {} KiB", start.elapsed().as_nanos() as f64 / 1000.0, js.memory_bytes() / 1024);
+    println!(
+        "{:>9.1} µs to load an isolate, {} KiB",
+        start.elapsed().as_nanos() as f64 / 1000.0,
+        js.memory_bytes() / 1024
+    );
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
     let request = Rc::new(Request);
     let middleware: Vec<HandlerId> = js.program().middleware.iter().map(|m| m.handler).collect();
     for route in js.program().routes.clone() {
-        if only.as_ref().is_some_and(|only| !route.pattern.contains(only.as_str())) {
+        if only
+            .as_ref()
+            .is_some_and(|only| !route.pattern.contains(only.as_str()))
+        {
             continue;
         }
-        let wraps = if route.pattern.starts_with("/middleware") { &middleware[..] } else { &[] };
+        let wraps = if route.pattern.starts_with("/middleware") {
+            &middleware[..]
+        } else {
+            &[]
+        };
         let mut sink = Sink::default();
         let mut rounds: Vec<f64> = (0..ROUNDS)
             .map(|_| {
@@ -143,7 +171,12 @@ fn main() {
             })
             .collect();
         rounds.sort_by(f64::total_cmp);
-        println!("{:>9.1} ns {} (fastest {:.1})", rounds[ROUNDS / 2], route.pattern, rounds[0]);
+        println!(
+            "{:>9.1} ns {} (fastest {:.1})",
+            rounds[ROUNDS / 2],
+            route.pattern,
+            rounds[0]
+        );
     }
     println!("{:>9} KiB at the end", js.memory_bytes() / 1024);
 }

@@ -160,29 +160,50 @@ fn write_string(cx: Cx<'_>, value: Raw, out: &mut Vec<u8>) -> Result<(), sys::Th
     })
 }
 
+/// Fields that frame the message: the server writes them. Web frameworks set them for servers that do not.
+const FRAMING: [&[u8]; 4] = [
+    b"content-length",
+    b"transfer-encoding",
+    b"connection",
+    b"keep-alive",
+];
+
 /// Writes the flat list `[name, value, ...]` of a `Headers`. The sink checks each; scripts can reach the list.
 fn write_headers(cx: Cx<'_>, list: Raw, sink: &mut dyn ResponseSink) -> Result<(), Fault> {
     let length = u32::try_from(cx.length(list)?).unwrap_or(0);
     for index in (0..length).step_by(2) {
         let (name, value) = (cx.at(list, index)?, cx.at(list, index + 1)?);
-        let name = cx.text(name.raw())?;
-        // A character of a value is one byte.
-        let bytes = cx.with_bytes(value.raw(), |text| -> Option<Vec<u8>> {
-            if text.is_ascii() {
-                return Some(text.to_vec());
+        let written = cx.with_bytes(name.raw(), |name| {
+            if FRAMING
+                .iter()
+                .any(|framing| name.eq_ignore_ascii_case(framing))
+            {
+                return Ok(Ok(()));
             }
-            std::str::from_utf8(text)
-                .ok()?
-                .chars()
-                .map(|c| u8::try_from(c).ok())
-                .collect()
+            cx.with_bytes(value.raw(), |value| write_header(sink, name, value))
         })?;
-        let bytes = bytes.ok_or_else(|| {
-            Error::script(format!(
-                "the value of header {name} has a character above U+00FF"
-            ))
-        })?;
-        sink.header(name.as_bytes(), &bytes)?;
+        written??;
     }
     Ok(())
+}
+
+/// A character of a value is one byte.
+fn write_header(sink: &mut dyn ResponseSink, name: &[u8], value: &[u8]) -> Result<(), Error> {
+    if value.is_ascii() {
+        return sink.header(name, value);
+    }
+    let characters = std::str::from_utf8(value).ok().map(str::chars);
+    let bytes = characters.and_then(|all| {
+        all.map(|c| u8::try_from(c).ok())
+            .collect::<Option<Vec<u8>>>()
+    });
+    match bytes {
+        Some(bytes) => sink.header(name, &bytes),
+        None => {
+            let name = String::from_utf8_lossy(name);
+            Err(Error::script(format!(
+                "the value of header {name} has a character above U+00FF"
+            )))
+        }
+    }
 }

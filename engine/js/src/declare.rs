@@ -22,24 +22,28 @@ fn argument(args: &[Raw], index: usize) -> Raw {
     args.get(index).copied().unwrap_or(crate::sys::UNDEFINED)
 }
 
-/// Changes what the project declares, which is possible while it loads.
-fn declare(cx: Cx<'_>, change: impl FnOnce(&mut Program)) -> Result<Val, Fault> {
-    match cx.core().declared.borrow_mut().as_mut() {
-        Some(program) => change(program),
-        None => {
-            return Err(Error::script(
-                "routes and middleware are declared while the project loads, not in a handler",
-            )
-            .into());
-        }
+/// Fails once the project is loaded.
+fn check_loading(cx: Cx<'_>) -> Result<(), Fault> {
+    if cx.core().is_loading() {
+        return Ok(());
     }
-    Ok(cx.undefined())
+    let text = "routes and middleware are declared while the project loads, not in a handler";
+    Err(Error::script(text).into())
 }
 
-fn keep(cx: Cx<'_>, handler: Raw) -> HandlerId {
+/// Changes what the project declares.
+fn declare(cx: Cx<'_>, change: impl FnOnce(&mut Program)) -> Val {
+    if let Some(program) = cx.core().declared.borrow_mut().as_mut() {
+        change(program);
+    }
+    cx.undefined()
+}
+
+fn keep(cx: Cx<'_>, handler: Raw) -> Result<HandlerId, Fault> {
+    check_loading(cx)?;
     let mut handlers = cx.core().handlers.borrow_mut();
     handlers.push(cx.dup(handler));
-    (handlers.len() - 1) as HandlerId
+    Ok((handlers.len() - 1) as HandlerId)
 }
 
 fn place(cx: Cx<'_>, stack: Raw) -> Result<Option<Place>, Fault> {
@@ -67,12 +71,12 @@ unsafe extern "C" fn route(
         let route = RouteDef {
             method,
             pattern,
-            handler: keep(cx, handler),
+            handler: keep(cx, handler)?,
             fixed: !cx.is_function(handler),
             body_bytes_max: whole_number(argument(args, 3)).map(|limit| limit as usize),
             place: place(cx, argument(args, 4))?,
         };
-        declare(cx, |program| program.routes.push(route))
+        Ok(declare(cx, |program| program.routes.push(route)))
     })
 }
 
@@ -88,14 +92,13 @@ unsafe extern "C" fn middleware(
         // SAFETY: QuickJS passes `argc` values.
         let args = unsafe { arguments(argc, argv) };
         let (pattern, place) = (cx.text(argument(args, 0))?, place(cx, argument(args, 2))?);
-        let handler = keep(cx, argument(args, 1));
-        declare(cx, |program| {
-            program.middleware.push(MiddlewareDef {
-                pattern,
-                handler,
-                place,
-            })
-        })
+        let handler = keep(cx, argument(args, 1))?;
+        let wraps = MiddlewareDef {
+            pattern,
+            handler,
+            place,
+        };
+        Ok(declare(cx, |program| program.middleware.push(wraps)))
     })
 }
 
@@ -109,8 +112,8 @@ unsafe extern "C" fn not_found(
 ) -> Raw {
     native(ctx, |cx| {
         // SAFETY: QuickJS passes `argc` values.
-        let handler = keep(cx, argument(unsafe { arguments(argc, argv) }, 0));
-        declare(cx, |program| program.not_found = Some(handler))
+        let handler = keep(cx, argument(unsafe { arguments(argc, argv) }, 0))?;
+        Ok(declare(cx, |program| program.not_found = Some(handler)))
     })
 }
 
@@ -124,8 +127,8 @@ unsafe extern "C" fn on_error(
 ) -> Raw {
     native(ctx, |cx| {
         // SAFETY: QuickJS passes `argc` values.
-        let handler = keep(cx, argument(unsafe { arguments(argc, argv) }, 0));
-        declare(cx, |program| program.on_error = Some(handler))
+        let handler = keep(cx, argument(unsafe { arguments(argc, argv) }, 0))?;
+        Ok(declare(cx, |program| program.on_error = Some(handler)))
     })
 }
 

@@ -3,8 +3,8 @@
 //!
 //! A wrapper costs some ten nanoseconds; built-ins that poll for interrupts themselves are left alone.
 
-use crate::json;
 use crate::error::{hidden, whole_number};
+use crate::json;
 use crate::limits::{BUILTIN_LENGTH_MAX, DIGITS_MAX, SEARCH_STEPS_MAX};
 use crate::sys::{Cx, Fault, Raw, Thrown, Val, arguments, is_object, is_string, native};
 use rquickjs::qjs;
@@ -36,7 +36,9 @@ impl Rule {
     /// What is refused above which number.
     fn limit(self) -> (&'static str, i64) {
         match self {
-            Self::This | Self::All | Self::First | Self::Raw | Self::Json => ("length", BUILTIN_LENGTH_MAX),
+            Self::This | Self::All | Self::First | Self::Raw | Self::Json => {
+                ("length", BUILTIN_LENGTH_MAX)
+            }
             Self::Count => ("count", BUILTIN_LENGTH_MAX),
             Self::Search => ("text to search times text to find", SEARCH_STEPS_MAX),
             Self::Digits => ("digits", DIGITS_MAX),

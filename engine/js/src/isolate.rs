@@ -169,6 +169,34 @@ pub(crate) struct Ran<R> {
     pub(crate) tasks: Option<Rc<Tasks>>,
 }
 
+/// The isolate is entered; a panic leaves it too.
+struct Entered<'a>(&'a Core);
+
+impl<'a> Entered<'a> {
+    #[inline]
+    fn new(core: &'a Core, handler: HandlerId) -> Self {
+        core.is_entered.set(true);
+        core.watch.enter(handler);
+        Self(core)
+    }
+
+    /// Whether the run was told to stop.
+    #[inline]
+    fn leave(self) -> bool {
+        let core = self.0;
+        std::mem::forget(self);
+        core.is_entered.set(false);
+        core.watch.leave()
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.0.is_entered.set(false);
+        self.0.watch.leave();
+    }
+}
+
 impl Core {
     /// A fresh runtime with everything but the project in it.
     pub(crate) fn new(setup: &Setup) -> Result<Rc<Self>, Error> {
@@ -288,17 +316,15 @@ impl Core {
             return self.enter_again(tasks, body);
         }
         let cx = self.cx();
-        self.is_entered.set(true);
         self.prepare(cx);
         *self.current.borrow_mut() = tasks;
-        self.watch.enter(handler);
+        let entered = Entered::new(self, handler);
         let value = body(cx);
         self.drain(cx);
         if !self.rejections.borrow().is_empty() {
             self.report_rejections(cx);
         }
-        let stopped = self.watch.leave();
-        self.is_entered.set(false);
+        let stopped = entered.leave();
         let tasks = self.current.borrow_mut().take();
         if stopped || self.memory.is_exhausted() {
             return Ran {
@@ -327,13 +353,15 @@ impl Core {
     #[inline]
     fn prepare(&self, cx: Cx<'_>) {
         self.memory.begin();
-        let threshold_max = self.limits.memory_bytes_max / 8 * 7;
+        let limit = self.limits.memory_bytes_max;
         // SAFETY: the runtime is alive and runs nothing.
         unsafe {
             let runtime = cx.runtime();
             qjs::JS_UpdateStackTop(runtime);
-            if qjs::JS_GetGCThreshold(runtime) as usize > threshold_max {
-                qjs::JS_SetGCThreshold(runtime, threshold_max as _);
+            let threshold = qjs::JS_GetGCThreshold(runtime) as usize;
+            let wanted = threshold.max(limits::GARBAGE_BYTES_MIN).min(limit / 8 * 7);
+            if threshold != wanted {
+                qjs::JS_SetGCThreshold(runtime, wanted as _);
             }
         }
     }

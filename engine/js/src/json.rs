@@ -3,6 +3,7 @@
 //! Differences that are meant: a BigInt is written with its digits (an integer of a database row that a number cannot hold),
 //! and nesting has a limit. Everything else, from the order of keys to the escapes, is the standard's.
 
+use crate::limits::VALUES_PER_CHECK;
 use crate::shapes::Hash;
 use crate::sys::{
     Cx, Fault, Raw, Thrown, UNDEFINED, Val, class_id, float_of, int_of, is_string, is_true, tag,
@@ -20,6 +21,7 @@ pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: Raw) -> Result<bool, F
         out,
         depth_left: depth,
         is_standard: false,
+        until_check: VALUES_PER_CHECK,
     }
     .value(value, Key::None)
 }
@@ -28,11 +30,17 @@ pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: Raw) -> Result<bool, F
 /// to us, or the other way round: then the engine's own function must decide.
 pub(crate) fn standard(cx: Cx<'_>, value: Raw) -> Result<Option<Val>, Fault> {
     let mut out = Vec::new();
-    let mut writer = Writer { cx, out: &mut out, depth_left: cx.core().limits.json_depth_max, is_standard: true };
+    let mut writer = Writer {
+        cx,
+        out: &mut out,
+        depth_left: cx.core().limits.json_depth_max,
+        is_standard: true,
+        until_check: VALUES_PER_CHECK,
+    };
     match writer.value(value, Key::None) {
         Ok(true) => Ok(Some(cx.string_from(&out)?)),
         Ok(false) => Ok(Some(cx.undefined())),
-        Err(Fault::Error(error)) if error.kind() != ErrorKind::Stopped => Ok(None),
+        Err(Fault::Error(error)) if error.kind() == ErrorKind::Script => Ok(None),
         Err(fault) => Err(fault),
     }
 }
@@ -51,10 +59,16 @@ struct Writer<'a, 'out> {
     depth_left: usize,
     /// Whether a BigInt is an error.
     is_standard: bool,
+    /// How many values may be written before the next look at the limits.
+    until_check: u32,
 }
 
 impl Writer<'_, '_> {
     fn value(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
+        self.until_check -= 1;
+        if self.until_check == 0 {
+            self.check()?;
+        }
         match tag(value) {
             qjs::JS_TAG_INT => host_json::write_i64(self.out, i64::from(int_of(value))),
             qjs::JS_TAG_FLOAT64 => self.float(float_of(value), value)?,
@@ -69,6 +83,21 @@ impl Writer<'_, '_> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// A value may be written many times over, if it is shared, so time and size are looked at now and then.
+    #[cold]
+    fn check(&mut self) -> Result<(), Fault> {
+        self.until_check = VALUES_PER_CHECK;
+        if self.cx.core().must_stop() {
+            return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
+        }
+        let bytes = self.cx.core().limits.memory_bytes_max;
+        if self.out.len() > bytes {
+            let text = format!("JSON: the text is longer than memory_bytes_max ({bytes})");
+            return Err(Error::new(ErrorKind::Memory, text).into());
+        }
+        Ok(())
     }
 
     /// JavaScript writes some numbers in its own way (`1e+21`): those are left to it.
@@ -182,9 +211,6 @@ impl Writer<'_, '_> {
             if index > 0 {
                 self.out.push(b',');
             }
-            if index % 1024 == 1023 && self.cx.core().must_stop() {
-                return Err(stopped());
-            }
             let item = self.cx.at(value, index)?;
             if !self.value(item.raw(), Key::Index(index))? {
                 self.out.extend_from_slice(b"null");
@@ -216,7 +242,9 @@ impl Writer<'_, '_> {
         }
         self.out.push(b'}');
         if !cx.core().shapes.knows(hash) {
-            cx.core().shapes.keep(cx, hash, cx.object()?, names.iter())?;
+            cx.core()
+                .shapes
+                .keep(cx, hash, cx.object()?, names.iter())?;
         }
         Ok(())
     }
@@ -233,10 +261,6 @@ impl Writer<'_, '_> {
         self.text_of(text.raw())?;
         Ok(true)
     }
-}
-
-fn stopped() -> Fault {
-    Error::new(ErrorKind::Stopped, "the script ran too long").into()
 }
 
 /// Writes a string in quotes. `bytes` are UTF-8 but for surrogates without a partner, which are escaped

@@ -44,6 +44,12 @@ pub(crate) const DIGITS_MAX: i64 = 50_000;
 /// How deeply values may nest on their way to and from capabilities.
 pub(crate) const VALUE_DEPTH_MAX: usize = 128;
 
+/// Below this many bytes in use no cyclic garbage is looked for: a collection looks at everything that is alive.
+pub(crate) const GARBAGE_BYTES_MIN: usize = 2 * 1024 * 1024;
+
+/// After how many values a writer or reader of values looks whether it must stop.
+pub(crate) const VALUES_PER_CHECK: u32 = 1024;
+
 /// Above this share of its limit, in quarters, an isolate that has collected its garbage is worn out.
 pub(crate) const WORN_OUT_QUARTERS: usize = 3;
 

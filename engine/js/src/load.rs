@@ -68,9 +68,13 @@ fn keep_shapes(cx: Cx<'_>) -> Result<(), Thrown> {
     shapes.keep_own(cx.object()?);
     shapes.keep_own(cx.bare_object()?);
     // SAFETY: the class has its prototype; an object without data is no request.
-    shapes.keep_own(cx.check(unsafe { qjs::JS_NewObjectClass(cx.raw(), cx.core().classes.request) })?);
+    shapes.keep_own(
+        cx.check(unsafe { qjs::JS_NewObjectClass(cx.raw(), cx.core().classes.request) })?,
+    );
     let (promise, resolve, reject) = cx.promise()?;
-    [promise, resolve, reject].into_iter().for_each(|value| shapes.keep_own(value));
+    [promise, resolve, reject]
+        .into_iter()
+        .for_each(|value| shapes.keep_own(value));
     Ok(())
 }
 

@@ -389,7 +389,9 @@ fn params(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
         index += 1;
     }
     if !core.shapes.knows(hash) {
-        let names = (0..index).filter_map(|index| view.param(index)).map(|(name, _)| core.names.atom(cx, name));
+        let names = (0..index)
+            .filter_map(|index| view.param(index))
+            .map(|(name, _)| core.names.atom(cx, name));
         core.shapes.keep(cx, hash, cx.bare_object()?, names)?;
     }
     Ok(object)

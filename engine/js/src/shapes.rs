@@ -29,7 +29,9 @@ impl Hash {
     /// Takes in the next name.
     #[inline]
     pub(crate) fn add(&mut self, name: qjs::JSAtom) {
-        self.0 = (self.0 ^ u64::from(name)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+        self.0 = (self.0 ^ u64::from(name))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(23);
     }
 }
 
@@ -40,7 +42,10 @@ impl Shapes {
     const NAMES_MAX: usize = 64;
 
     pub(crate) fn new() -> Self {
-        Self { written: RefCell::new(vec![None; Self::SLOTS]), own: RefCell::default() }
+        Self {
+            written: RefCell::new(vec![None; Self::SLOTS]),
+            own: RefCell::default(),
+        }
     }
 
     /// Whether the shape of an object with these names is kept already.

@@ -8,7 +8,7 @@ use crate::sys::{Cx, Raw, Thrown, UNDEFINED, Val, native, number};
 use crate::tasks::Tasks;
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink, Suspended};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::c_int;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub(crate) struct Waiter {
     waker: RefCell<Option<Waker>>,
-    is_settled: Cell<bool>,
 }
 
 /// A promise that is watched until it is settled or this is dropped.
@@ -86,7 +85,7 @@ impl Watched {
     pub(crate) fn is_settled(&self) -> bool {
         // SAFETY: the promise is alive.
         let state = unsafe { qjs::JS_PromiseState(self.core.cx().raw(), self.promise.raw()) };
-        self.waiter.is_settled.get() || state != qjs::JSPromiseStateEnum_JS_PROMISE_PENDING
+        state != qjs::JSPromiseStateEnum_JS_PROMISE_PENDING
     }
 
     /// The promise.
@@ -113,11 +112,9 @@ unsafe extern "C" fn on_settled(
         // SAFETY: the function was made with one datum.
         let key = crate::error::whole_number(unsafe { *data }).unwrap_or(-1);
         let waiter = cx.core().waiters.borrow().get(key as usize).cloned();
-        if let Some(waiter) = waiter {
-            waiter.is_settled.set(true);
-            if let Some(waker) = waiter.waker.borrow_mut().take() {
-                waker.wake();
-            }
+        // The number may belong to somebody else by now, who then looks in vain.
+        if let Some(waker) = waiter.and_then(|waiter| waiter.waker.take()) {
+            waker.wake();
         }
         Ok(cx.undefined())
     })

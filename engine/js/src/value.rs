@@ -1,13 +1,13 @@
 //! [`sampan_host::Value`]s to JavaScript and back.
 
 use crate::error::whole_number;
-use crate::limits::VALUE_DEPTH_MAX;
+use crate::limits::{VALUE_DEPTH_MAX, VALUES_PER_CHECK};
 use crate::sys::{
     Cx, Fault, NULL, Raw, Thrown, Val, address, boolean, class_id, float_of, is_string, is_true,
     number, tag,
 };
 use rquickjs::qjs;
-use sampan_host::{Error, Rows, Value};
+use sampan_host::{Error, ErrorKind, Rows, Value};
 use std::ffi::{c_int, c_void};
 
 /// The largest whole number that a JavaScript number holds exactly, with all below it.
@@ -95,6 +95,8 @@ pub(crate) fn from_js(cx: Cx<'_>, value: Raw) -> Result<Value, Fault> {
     Reader {
         cx,
         inside: Vec::new(),
+        until_check: VALUES_PER_CHECK,
+        read: 0,
     }
     .read(value)
 }
@@ -103,10 +105,18 @@ struct Reader<'a> {
     cx: Cx<'a>,
     /// The objects that are being read, to notice a cycle.
     inside: Vec<*mut c_void>,
+    /// How many values may be read before the next look at the limits.
+    until_check: u32,
+    /// How many values have been read, in steps of that.
+    read: usize,
 }
 
 impl Reader<'_> {
     fn read(&mut self, value: Raw) -> Result<Value, Fault> {
+        self.until_check -= 1;
+        if self.until_check == 0 {
+            self.check()?;
+        }
         match tag(value) {
             qjs::JS_TAG_NULL | qjs::JS_TAG_UNDEFINED => Ok(Value::Null),
             qjs::JS_TAG_BOOL => Ok(Value::Bool(is_true(value))),
@@ -119,6 +129,22 @@ impl Reader<'_> {
             _ if is_string(value) => Ok(Value::Text(self.cx.text(value)?)),
             _ => Err(Error::script("a symbol cannot be passed on").into()),
         }
+    }
+
+    /// A value may be read many times over, if it is shared, so time and number are looked at now and then.
+    #[cold]
+    fn check(&mut self) -> Result<(), Fault> {
+        self.until_check = VALUES_PER_CHECK;
+        self.read += VALUES_PER_CHECK as usize;
+        let core = self.cx.core();
+        if core.must_stop() {
+            return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
+        }
+        if self.read > core.limits.memory_bytes_max / size_of::<Value>() {
+            let text = "a value that is larger than memory_bytes_max cannot be passed on";
+            return Err(Error::new(ErrorKind::Memory, text).into());
+        }
+        Ok(())
     }
 
     fn read_big_int(&self, value: Raw) -> Result<Value, Fault> {

@@ -94,7 +94,10 @@ fn json_is_what_stringify_writes() {
             .expect("an answer")
             .text();
         assert_eq!(ours, theirs, "value {index}");
-        let fast = app.route("/fast", get(&format!("/fast?i={index}"))).expect("an answer").text();
+        let fast = app
+            .route("/fast", get(&format!("/fast?i={index}")))
+            .expect("an answer")
+            .text();
         assert_eq!(fast, theirs, "value {index}");
     }
 }

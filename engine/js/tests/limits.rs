@@ -11,7 +11,7 @@ const GRACE: Duration = Duration::from_millis(250);
 
 fn app(handler: &str) -> App {
     load(&format!(
-        "import {{ app, time, stream }} from 'sampan'; const f = {handler}; app.get('/', (req) => req.query.ok ? 'ok' : f(req));"
+        "import {{ app, time, stream, probe }} from 'sampan'; const f = {handler}; app.get('/', (req) => req.query.ok ? 'ok' : f(req));"
     ))
 }
 
@@ -57,6 +57,10 @@ fn runaways_are_stopped() {
         "() => { const o = {}; for (let i = 0; i < 1e5; i++) o['k' + i] = i; for (;;) ({ ...o }); }",
         "() => { const a = new Array(1e5).fill(0); for (;;) JSON.stringify(a); }",
         "() => { setTimeout(() => {}, 1); for (;;); }",
+        "() => { let a = ''; for (let i = 0; i < 60; i++) a = [a, a]; return a; }",
+        "() => { let a = ''; for (let i = 0; i < 60; i++) a = { a, b: a }; return a; }",
+        "() => { let a = ''; for (let i = 0; i < 60; i++) a = { a, b: a }; return JSON.stringify(a); }",
+        "() => { let a = ''; for (let i = 0; i < 60; i++) a = { a, b: a }; return probe.shape(a); }",
         "() => { class A { static { for (;;); } } }",
         "() => eval('for (;;);')",
         "() => new Function('for (;;);')()",
@@ -212,6 +216,15 @@ fn memory_has_a_limit() {
         );
         assert!(!app.js.is_worn_out(), "{handler}");
     }
+}
+
+#[test]
+fn an_answer_is_no_larger_than_memory() {
+    let app = small(
+        "import { app } from 'sampan'; let a = 'x'.repeat(1000); for (let i = 0; i < 40; i++) a = [a, a]; app.get('/', () => a);",
+    );
+    let error = app.only(get("/")).expect_err("too large");
+    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
 }
 
 #[test]

@@ -25,11 +25,15 @@ thread_local! {
     static PROBE: Cell<State> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-/// Called before every instruction once the script must stop.
+/// Called before every instruction once the script must stop. The place is named here, because the line of the innermost
+/// function cannot be told any more once the error has left it.
 unsafe extern "C-unwind" fn stop(state: State, _: *mut lua_Debug) {
     // SAFETY: hooks may raise.
     unsafe {
-        luaL_error(state, c"the script ran too long".as_ptr());
+        luaL_where(state, 0);
+        lua_pushstring(state, c"the script ran too long".as_ptr());
+        lua_concat(state, 2);
+        lua_error(state)
     }
 }
 

@@ -4,7 +4,7 @@
 //! Each peer is a server that reports, for every request that reached its handler, method, target and body. The
 //! same bytes go to the decoder and to the peer, and the two lists are compared. A request that only we accept
 //! is a finding too, unless it is about something other than framing that the peer does not take; each of these
-//! exceptions is listed in [`judge`].
+//! exceptions is listed in `judge.rs`.
 
 mod hyper_peer;
 mod judge;

@@ -11,6 +11,9 @@ use sampan_http::{Body, BodyError, BodyStream, Limits, Precomputed, Response};
 
 const DATE: &[u8; DATE_BYTES] = b"Sun, 06 Nov 1994 08:49:37 GMT";
 
+/// Name and value.
+type Header<'a> = (&'a [u8], &'a [u8]);
+
 /// The input as instructions: the first bytes choose status and exchange, the lines behind them are a body, then
 /// headers as `name=value` (without `=`, the header has an empty value).
 pub(crate) fn run(bytes: &[u8]) {
@@ -25,7 +28,7 @@ pub(crate) fn run(bytes: &[u8]) {
     };
     let mut pieces = rest.split(|&byte| byte == b'|');
     let body = pieces.next().unwrap_or_default();
-    let headers: Vec<(&[u8], &[u8])> = pieces
+    let headers: Vec<Header<'_>> = pieces
         .map(|piece| {
             let end = piece
                 .iter()
@@ -60,8 +63,8 @@ fn make<'a>(
     status: u16,
     body: &[u8],
     streamed: bool,
-    headers: &[(&'a [u8], &'a [u8])],
-) -> (Response, Vec<(&'a [u8], &'a [u8])>) {
+    headers: &[Header<'a>],
+) -> (Response, Vec<Header<'a>>) {
     let mut response = Response::new(status);
     response.content_type("text/plain");
     if streamed {
@@ -137,7 +140,7 @@ fn finish(out: &mut Vec<u8>, rest: Rest) -> bool {
 fn check(
     out: &[u8],
     status: u16,
-    accepted: &[(&[u8], &[u8])],
+    accepted: &[Header<'_>],
     body: &[u8],
     exchange: Exchange,
     keep_alive: bool,

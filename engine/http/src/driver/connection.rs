@@ -30,6 +30,9 @@ use crate::request::Request;
 /// Requests answered in one poll; then other connections get their turn.
 pub(super) const TURN_REQUESTS_MAX: u32 = 64;
 
+/// How often one poll fills the output, for a client that takes it as fast as it is made.
+const TURN_OUTPUTS_MAX: u32 = 16;
+
 /// Where the reading of requests stands. Each but `Busy` has its deadline in `read_by`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -154,7 +157,7 @@ impl Connection {
     }
 
     fn drive(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.local.killed.get() {
+        if self.local.has_ended() {
             return Poll::Ready(());
         }
         self.local.touch();
@@ -172,7 +175,14 @@ impl Connection {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Step::OutputFull if written => continue,
+                Step::OutputFull if written && turn > 0 => {
+                    turn = turn.saturating_sub(TURN_REQUESTS_MAX / TURN_OUTPUTS_MAX);
+                    continue;
+                }
+                Step::OutputFull if written => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
                 Step::Done if written => {
                     if !self.linger {
                         return Poll::Ready(());
@@ -233,8 +243,8 @@ impl Connection {
         self.output.release(&self.local.pool);
         if self.write_by != NEVER {
             self.write_by = NEVER;
-            // The time that the client took to read is not its idle time.
-            self.restart_idle();
+            // Nothing was read from the client while it took its time to read.
+            self.restart_reading();
         }
         Ok(true)
     }
@@ -260,7 +270,10 @@ impl Connection {
             return Received::Nothing;
         }
         match read_once(&self.socket, cx, decoder.space()) {
-            Poll::Pending => Received::Nothing,
+            Poll::Pending => {
+                self.release_input();
+                Received::Nothing
+            }
             Poll::Ready(Ok(0)) => {
                 self.eof = true;
                 Received::End
@@ -291,12 +304,11 @@ impl Connection {
     }
 
     /// Whether the client is the one to act, so that `read_by` counts: not while answers are being made, and
-    /// not for the next request while it still reads the last answer.
+    /// not while it still reads them, because nothing is read from it then.
     fn reads_on_time(&self) -> bool {
         let answering =
             self.running.is_some() || self.streaming.is_some() || !self.queue.is_empty();
-        let reading = matches!(self.phase, Phase::Head | Phase::Body);
-        !answering && (reading || self.output.is_empty())
+        !answering && self.output.is_empty()
     }
 
     /// Acts on a deadline that has passed without the event that would have moved it.

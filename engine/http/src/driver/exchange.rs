@@ -183,7 +183,7 @@ impl Connection {
             self.queue.clear();
             self.running = None;
         }
-        self.restart_idle();
+        self.restart_reading();
     }
 
     /// Moves what is decided into the output.
@@ -249,7 +249,7 @@ impl Connection {
                     encode_last_chunk(self.output.buffer(&self.local.pool));
                 }
                 self.streaming = None;
-                self.restart_idle();
+                self.restart_reading();
                 return Poll::Ready(());
             }
             Ok(Poll::Ready(Some(Err(_)))) => {}
@@ -291,7 +291,10 @@ impl Connection {
                 Answer::Now(handler.error(500))
             }
         };
-        if let Some(Running {
+        if let Answer::Later(next) = answer {
+            // Its time goes on from the call of the handler.
+            running.future = next;
+        } else if let Some(Running {
             future,
             exchange,
             request,

@@ -139,7 +139,7 @@ impl Connection {
     }
 
     /// A connection without a request in hand owns no buffer.
-    fn release_input(&mut self) {
+    pub(super) fn release_input(&mut self) {
         if self
             .input
             .as_ref()
@@ -150,11 +150,17 @@ impl Connection {
         }
     }
 
-    /// Idle time begins (again) now.
-    pub(super) fn restart_idle(&mut self) {
-        if self.phase == Phase::Idle && !self.local.draining.get() {
-            self.read_by = self.local.now_millis() + self.local.limits.idle_millis_max;
-        }
+    /// The time for what is awaited begins again now.
+    pub(super) fn restart_reading(&mut self) {
+        let limits = &self.local.limits;
+        let millis = match self.phase {
+            Phase::Idle if self.local.draining.get() => return,
+            Phase::Idle => limits.idle_millis_max,
+            Phase::Head => limits.head_millis_max,
+            Phase::Body => limits.body_idle_millis_max,
+            Phase::Fresh | Phase::Busy => return,
+        };
+        self.read_by = self.local.now_millis() + millis;
     }
 
     pub(super) fn note_body_progress(&mut self, bytes: usize) {

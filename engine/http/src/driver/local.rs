@@ -69,6 +69,11 @@ impl Local {
         self.clock.now_millis()
     }
 
+    /// Whether connections end where they are, without a further answer.
+    pub(super) fn has_ended(&self) -> bool {
+        self.killed.get() || self.shared.abandoned.load(Relaxed)
+    }
+
     /// Called whenever a connection runs: the clock is never older than one tick there.
     #[inline]
     pub(super) fn touch(&self) {
