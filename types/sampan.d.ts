@@ -99,13 +99,13 @@ declare module "sampan" {
   /** Lines on standard error: time, level, message, fields. */
   export namespace log {
     /** Writes a line of level DEBUG; left out unless `level = "debug"` is set under `[log]`. */
-    function debug(message?: any, fields?: Record<string, any>): void;
+    function debug(message?: any, fields?: any): void;
     /** Writes a line of level INFO. */
-    function info(message?: any, fields?: Record<string, any>): void;
+    function info(message?: any, fields?: any): void;
     /** Writes a line of level WARN. */
-    function warn(message?: any, fields?: Record<string, any>): void;
+    function warn(message?: any, fields?: any): void;
     /** Writes a line of level ERROR. */
-    function error(message?: any, fields?: Record<string, any>): void;
+    function error(message?: any, fields?: any): void;
   }
 
   /** Environment variables. */

@@ -99,22 +99,22 @@ app.log = {}
 
 --- Writes a line of level DEBUG; left out unless `level = "debug"` is set under `[log]`.
 ---@param message? any What happened: text as it is, anything else as JSON.
----@param fields? table Named values, written as `key=value` after the message.
+---@param fields? any Named values, written as `key=value` after the message; any other value is written as `value=...`.
 function app.log.debug(message, fields) end
 
 --- Writes a line of level INFO.
 ---@param message? any What happened: text as it is, anything else as JSON.
----@param fields? table Named values, written as `key=value` after the message.
+---@param fields? any Named values, written as `key=value` after the message; any other value is written as `value=...`.
 function app.log.info(message, fields) end
 
 --- Writes a line of level WARN.
 ---@param message? any What happened: text as it is, anything else as JSON.
----@param fields? table Named values, written as `key=value` after the message.
+---@param fields? any Named values, written as `key=value` after the message; any other value is written as `value=...`.
 function app.log.warn(message, fields) end
 
 --- Writes a line of level ERROR.
 ---@param message? any What happened: text as it is, anything else as JSON.
----@param fields? table Named values, written as `key=value` after the message.
+---@param fields? any Named values, written as `key=value` after the message; any other value is written as `value=...`.
 function app.log.error(message, fields) end
 
 --- Environment variables.

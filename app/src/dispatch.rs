@@ -229,6 +229,14 @@ impl Exchange {
 
     /// Logs an error and lets the script's `on_error` answer it, or answers by default.
     fn failed(self, error: &Error) -> Answer {
+        // An error outside of any line of the script is looked for where its handler was declared.
+        let located;
+        let error = if error.place().is_none() && self.view.place().is_some() {
+            located = error.clone().at(self.view.place().cloned());
+            &located
+        } else {
+            error
+        };
         self.log(error);
         let loaded = &self.loaded;
         if error.kind() == ErrorKind::Memory && loaded.engine.is_worn_out() {

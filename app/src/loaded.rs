@@ -87,6 +87,7 @@ impl Loaded {
             };
             let info = RouteInfo {
                 params: pattern.params().map(str::to_owned).collect(),
+                place: def.place.clone(),
                 trusted: Rc::clone(&control.trusted),
             };
             entries.push(Entry {
@@ -101,6 +102,7 @@ impl Loaded {
         let has_body_limits = entries.iter().any(|entry| entry.body_bytes_max.is_some());
         let no_route = Rc::new(RouteInfo {
             params: Vec::new(),
+            place: None,
             trusted: Rc::clone(&control.trusted),
         });
         Ok(Rc::new(Self {
@@ -115,6 +117,13 @@ impl Loaded {
             has_body_limits,
             control,
         }))
+    }
+
+    /// Whether the project has nothing that could answer a request.
+    pub(crate) fn answers_nothing(&self) -> bool {
+        let has_other =
+            self.fetch.is_some() || self.not_found.is_some() || !self.middleware.is_empty();
+        self.entries.is_empty() && !has_other
     }
 
     /// The middleware that wraps a path in normal form.

@@ -117,7 +117,11 @@ impl Server {
         let plural = if count == 1 { "" } else { "s" };
         shared.config.logger.text(
             Level::Info,
-            format!("listening on http://{address} with {count} worker{plural}"),
+            format!(
+                "listening on http://{address} with {count} worker{plural} ({}, sampan {})",
+                shared.config.project.entry(),
+                crate::VERSION
+            ),
         );
         Ok(Running {
             address,

@@ -1,7 +1,7 @@
 //! Where a script's answer is written: straight into the HTTP engine's response.
 
 use crate::errors;
-use sampan_host::{Error, ErrorKind, ResponseSink};
+use sampan_host::{Error, ResponseSink};
 use sampan_http::{Body, BodyError, Response};
 use sampan_log::{Level, Logger};
 use std::rc::Rc;
@@ -94,11 +94,6 @@ impl sampan_http::BodyStream for Stream {
 /// Logs an error once, with its place and stack; `during` says what was being done.
 pub(crate) fn log(logger: &Logger, during: &str, error: &Error) {
     if errors::is_logged(error.kind()) {
-        let level = if matches!(error.kind(), ErrorKind::Status(_)) {
-            Level::Warn
-        } else {
-            Level::Error
-        };
-        logger.with_stack(level, format!("{during}: {error}"), error.stack());
+        logger.with_stack(Level::Error, format!("{during}: {error}"), error.stack());
     }
 }

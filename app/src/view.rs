@@ -3,7 +3,7 @@
 use crate::proxies::{self, Cidr};
 use crate::routes::Spans;
 use percent_encoding::percent_decode_str;
-use sampan_host::RequestView;
+use sampan_host::{Place, RequestView};
 use sampan_http::Request;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -13,6 +13,8 @@ use std::rc::Rc;
 pub(crate) struct RouteInfo {
     /// The names of the parameters, in the order of the pattern.
     pub(crate) params: Vec<String>,
+    /// Where the route was declared.
+    pub(crate) place: Option<Place>,
     /// The proxies whose `X-Forwarded-*` fields are believed.
     pub(crate) trusted: Rc<[Cidr]>,
 }
@@ -40,6 +42,11 @@ impl View {
             spans,
             info,
         }
+    }
+
+    /// Where the route that answers was declared.
+    pub(crate) fn place(&self) -> Option<&Place> {
+        self.info.place.as_ref()
     }
 
     fn peer_is_trusted(&self) -> bool {

@@ -93,6 +93,12 @@ async fn serve(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
         Ok(loaded) => loaded,
         Err(error) => return drop(ready.send(Err(error))),
     };
+    if plan.place == 0 && loaded.answers_nothing() {
+        let entry = plan.config.project.entry();
+        let message =
+            format!("{entry} declares no routes and exports no fetch: every answer will be 404");
+        plan.config.logger.text(Level::Warn, message);
+    }
     let (handle, worker) = sampan_http::worker(Arc::clone(&plan.limits));
     let (names, abandoned, on_deaf) = (loaded.handler_names(), handle.clone(), plan.on_deaf);
     plan.watchdog.loaded(

@@ -7,8 +7,11 @@ app.get("/greet/:name", (req) => ({ greeting: `Hello, ${req.params.name}` }));
 
 // curl -d '{"greeting":"Ahoy"}' localhost:8080/greet/Ann
 app.post("/greet/:name", async (req) => {
-  const wish = JSON.parse((await req.text()) || "{}");
-  return { greeting: `${wish.greeting ?? "Hello"}, ${req.params.name}` };
+  const wish = await req.json();
+  if (typeof wish?.greeting !== "string") {
+    throw Object.assign(new Error("greeting must be a string"), { status: 400 });
+  }
+  return { greeting: `${wish.greeting}, ${req.params.name}` };
 });
 
 app.post("/echo", async (req) => await req.json());

@@ -11,8 +11,11 @@ end)
 
 -- curl -d '{"greeting":"Ahoy"}' localhost:8080/greet/Ann
 app.post("/greet/:name", function(req)
-  local wish = req.body ~= "" and req:json() or {}
-  return { greeting = (wish.greeting or "Hello") .. ", " .. req.params.name }
+  local wish = req:json()
+  if type(wish) ~= "table" or type(wish.greeting) ~= "string" then
+    error({ status = 400, message = "greeting must be a string" })
+  end
+  return { greeting = wish.greeting .. ", " .. req.params.name }
 end)
 
 app.post("/echo", function(req) return req:json() end)

@@ -17,9 +17,9 @@ const PARAMS: &[Param] = &[
     },
     Param {
         name: "fields",
-        ty: Type::Map,
+        ty: Type::Any,
         optional: true,
-        doc: "Named values, written as `key=value` after the message.",
+        doc: "Named values, written as `key=value` after the message; any other value is written as `value=...`.",
     },
 ];
 
@@ -67,7 +67,8 @@ fn write(context: &Context, level: Level, mut args: Args) -> Result<Value, Error
         let message = args.take(0);
         match args.take(1) {
             Value::Map(fields) => logger.write(level, &message, &fields),
-            _ => logger.write(level, &message, &[]),
+            Value::Null => logger.write(level, &message, &[]),
+            other => logger.write(level, &message, &[("value".to_owned(), other)]),
         }
     }
     Ok(Value::Null)

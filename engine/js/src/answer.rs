@@ -6,12 +6,13 @@
 use crate::error;
 use crate::isolate::Core;
 use crate::stream::Stream;
-use crate::sys::{Cx, Fault, Raw, address, class_id, is_object, is_string, tag};
+use crate::sys::{Cx, Fault, Raw, Val, address, class_id, is_object, is_string, tag};
 use crate::tasks::Tasks;
 use crate::value::with_bytes_of;
 use crate::{json, sys};
 use rquickjs::qjs;
 use sampan_host::{Error, HandlerId, ResponseSink};
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 const JSON_TYPE: &str = "application/json";
@@ -23,6 +24,8 @@ pub(crate) struct Answerer<'a> {
     pub(crate) handler: HandlerId,
     /// The status of plain values.
     pub(crate) status: u16,
+    /// The request object, once there is one.
+    pub(crate) request: OnceCell<Val>,
 }
 
 impl Answerer<'_> {
@@ -130,13 +133,27 @@ impl Answerer<'_> {
             return self.body(cx, source.raw(), sink);
         }
         let tasks: Rc<Tasks> = cx.core().tasks();
-        sink.stream(Box::new(Stream::new(
-            self.core.clone(),
-            tasks,
-            self.handler,
-            cx.dup(body),
-        )));
+        let signal = self.signal(cx)?;
+        let stream = Stream::new(self.core.clone(), tasks, self.handler, cx.dup(body), signal);
+        sink.stream(Box::new(stream));
         Ok(())
+    }
+}
+
+impl Answerer<'_> {
+    /// The request's `AbortSignal`, if the script has asked for it: it is aborted when the client goes away.
+    fn signal(&self, cx: Cx<'_>) -> Result<Option<Val>, Fault> {
+        let Some(request) = self.request.get() else {
+            return Ok(None);
+        };
+        let atom = cx.core().atoms.web_signal;
+        // SAFETY: looks for an own property of a live object without reading it.
+        let found =
+            unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), request.raw(), atom) };
+        if found <= 0 {
+            return Ok(None);
+        }
+        Ok(Some(cx.get_atom(request.raw(), atom)?))
     }
 }
 

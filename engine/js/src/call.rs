@@ -7,6 +7,7 @@ use crate::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, is_promise, number};
 use crate::{error, request};
 use rquickjs::qjs;
 use sampan_host::{Call, Error, ErrorKind, HandlerId, ResponseSink, Step};
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// What a handler's result is.
@@ -26,23 +27,21 @@ pub(crate) fn start(
     let handler = call
         .handler
         .unwrap_or_else(|| call.middleware.first().copied().unwrap_or_default());
+    let request = OnceCell::new();
     let answerer = Answerer {
         core,
         handler,
         status,
+        request,
     };
     let Ran { value, tasks } = core.enter(handler, None, |cx| run(cx, &call, &answerer, sink));
     let step = match value {
         Ok(Outcome::Answered) => Step::Done,
         Ok(Outcome::Failed(error)) | Err(error) => return fail(core, error, tasks),
         Ok(Outcome::Waits(promise)) => {
-            let waiting = Waiting::new(
-                core.clone(),
-                tasks.unwrap_or_default(),
-                promise,
-                handler,
-                status,
-            );
+            let request = answerer.request.into_inner();
+            let tasks = tasks.unwrap_or_default();
+            let waiting = Waiting::new(core.clone(), tasks, promise, (handler, status), request);
             return Step::Waiting(Box::new(waiting));
         }
     };
@@ -70,7 +69,7 @@ fn run(
     sink: &mut dyn ResponseSink,
 ) -> Outcome {
     let core = answerer.core;
-    let returned = match invoke(cx, core, call) {
+    let returned = match invoke(cx, answerer, call) {
         Ok(returned) => returned,
         Err(Fault::Thrown) => return Outcome::Failed(failed(cx)),
         Err(Fault::Error(error)) => return Outcome::Failed(error),
@@ -139,12 +138,14 @@ pub(crate) fn rejected(cx: Cx<'_>, reason: Val) -> Error {
 }
 
 #[inline]
-fn invoke(cx: Cx<'_>, core: &Core, call: &Call<'_>) -> Result<Val, Fault> {
+fn invoke(cx: Cx<'_>, answerer: &Answerer<'_>, call: &Call<'_>) -> Result<Val, Fault> {
+    let core = answerer.core;
     if call.error.is_none() && core.failure.borrow().is_some() {
         // Nobody asked for what an earlier request threw.
         core.failure.take();
     }
-    let request = request::new(cx, call.request.clone())?;
+    let made = request::new(cx, call.request.clone())?;
+    let request = answerer.request.get_or_init(|| made);
     let handler = match call.handler {
         Some(id) => core.handler(cx, id)?,
         None => cx.undefined(),
@@ -155,7 +156,7 @@ fn invoke(cx: Cx<'_>, core: &Core, call: &Call<'_>) -> Result<Val, Fault> {
         }
         return Ok(cx.call(handler.raw(), UNDEFINED, &[request.raw()])?);
     }
-    invoke_chain(cx, core, call, &request, &handler)
+    invoke_chain(cx, core, call, request, &handler)
 }
 
 fn invoke_chain(

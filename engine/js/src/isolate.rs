@@ -31,6 +31,7 @@ pub(crate) struct Atoms {
     pub(crate) web_body: qjs::JSAtom,
     pub(crate) web_used: qjs::JSAtom,
     pub(crate) web_source: qjs::JSAtom,
+    pub(crate) web_signal: qjs::JSAtom,
 }
 
 impl Atoms {
@@ -52,6 +53,7 @@ impl Atoms {
             web_body: cx.symbol_atom(c"sampan.body"),
             web_used: cx.symbol_atom(c"sampan.used"),
             web_source: cx.symbol_atom(c"sampan.source"),
+            web_signal: cx.symbol_atom(c"sampan.signal"),
         }
     }
 
@@ -66,6 +68,7 @@ impl Atoms {
             self.web_body,
             self.web_used,
             self.web_source,
+            self.web_signal,
         ];
         for atom in all {
             // SAFETY: each atom is owned and not used any more.
@@ -95,6 +98,8 @@ pub(crate) struct Tables {
     pub(crate) next_chunk: Val,
     /// Tells a body stream that nobody reads it.
     pub(crate) cancel_stream: Val,
+    /// Aborts a request's signal.
+    pub(crate) abort_signal: Val,
     /// The fields of a form that the Web surface parses.
     pub(crate) form: Val,
     /// Makes a handler of a default export that has `fetch`.

@@ -102,6 +102,7 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Fault> {
         request_prototype: cx.get(web.raw(), c"requestPrototype")?,
         next_chunk: cx.get(web.raw(), c"next")?,
         cancel_stream: cx.get(web.raw(), c"cancel")?,
+        abort_signal: cx.get(web.raw(), c"abort")?,
     })
 }
 

@@ -5,11 +5,12 @@
 use crate::call::promise_result;
 use crate::error;
 use crate::isolate::Core;
+use crate::limits::ROUNDS_MAX;
 use crate::suspend::{Watched, leave_behind};
 use crate::sys::{Cx, Raw, Thrown, UNDEFINED, Val, is_nothing};
 use crate::tasks::Tasks;
 use crate::value::bytes_of;
-use sampan_host::{BodyStream, Error, HandlerId};
+use sampan_host::{BodyStream, Error, ErrorKind, HandlerId};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
@@ -18,6 +19,8 @@ pub(crate) struct Stream {
     /// The chunk that has been asked for.
     asked: Option<Watched>,
     body: Val,
+    /// The request's, if the script has asked for it.
+    signal: Option<Val>,
     tasks: Rc<Tasks>,
     handler: HandlerId,
     is_over: bool,
@@ -26,11 +29,18 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(core: Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId, body: Val) -> Self {
+    pub(crate) fn new(
+        core: Rc<Core>,
+        tasks: Rc<Tasks>,
+        handler: HandlerId,
+        body: Val,
+        signal: Option<Val>,
+    ) -> Self {
         tasks.feeds_stream.set(true);
         Self {
             asked: None,
             body,
+            signal,
             tasks,
             handler,
             is_over: false,
@@ -38,32 +48,28 @@ impl Stream {
         }
     }
 
-    /// Asks for the next chunk; the promise of it.
-    fn ask(&mut self) -> Result<Watched, Error> {
-        let ran = self
-            .core
-            .enter(self.handler, Some(self.tasks.clone()), |cx| {
-                let next = cx.core().tables()?.next_chunk.raw();
-                let promise = cx
-                    .call(next, UNDEFINED, &[self.body.raw()])
-                    .map_err(|Thrown| error::take(cx))?;
-                cx.core().handled(cx, promise.raw());
-                Ok(promise)
-            });
-        Ok(Watched::new(self.core.clone(), ran.value??))
+    /// Runs something of the script as a part of the request.
+    fn enter<R>(&self, body: impl FnOnce(Cx<'_>) -> Result<R, Error>) -> Result<R, Error> {
+        self.core
+            .enter(self.handler, Some(self.tasks.clone()), body)
+            .value?
     }
 
-    fn chunk(&self, asked: &Watched) -> Result<Option<Vec<u8>>, Error> {
-        let ran = self
-            .core
-            .enter(self.handler, Some(self.tasks.clone()), |cx| {
-                chunk_of(cx, asked.promise())
-            });
-        ran.value?
+    /// Asks for the next chunk; the promise of it.
+    fn ask(&mut self) -> Result<Watched, Error> {
+        let promise = self.enter(|cx| {
+            let next = cx.core().tables()?.next_chunk.raw();
+            let promise = cx
+                .call(next, UNDEFINED, &[self.body.raw()])
+                .map_err(|Thrown| error::take(cx))?;
+            cx.core().handled(cx, promise.raw());
+            Ok(promise)
+        })?;
+        Ok(Watched::new(self.core.clone(), promise))
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
-        loop {
+        for _ in 0..ROUNDS_MAX {
             let asked = match self.asked.take() {
                 Some(asked) => asked,
                 None => self.ask()?,
@@ -75,12 +81,44 @@ impl Stream {
                 self.asked = Some(asked);
                 return Poll::Pending;
             }
-            match self.chunk(&asked)? {
+            match self.enter(|cx| chunk_of(cx, asked.promise()))? {
                 // An empty chunk would end a chunked body.
                 Some(chunk) if chunk.is_empty() => {}
                 chunk => return Poll::Ready(Ok(chunk)),
             }
         }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    fn end(&mut self, error: Option<&Error>) {
+        self.is_over = true;
+        self.tasks.feeds_stream.set(false);
+        match error {
+            None => leave_behind(&self.core, self.tasks.clone(), self.handler),
+            Some(error) => {
+                self.tasks.abandon(&self.core);
+                if error.kind() == ErrorKind::Memory {
+                    self.core.recover();
+                }
+            }
+        }
+    }
+
+    /// Tells the source, and whoever listens to the request's signal, that nobody reads any more.
+    fn cancel(&self) -> Result<(), Error> {
+        self.enter(|cx| {
+            let tables = cx.core().tables()?;
+            let call = |function: &Val, subject: &Val| {
+                cx.call(function.raw(), UNDEFINED, &[subject.raw()])
+                    .map_err(|Thrown| error::take(cx))
+            };
+            if let Some(signal) = &self.signal {
+                call(&tables.abort_signal, signal)?;
+            }
+            call(&tables.cancel_stream, &self.body)?;
+            Ok(())
+        })
     }
 }
 
@@ -101,10 +139,10 @@ impl BodyStream for Stream {
             return Poll::Ready(None);
         }
         let polled = self.poll(cx);
-        if let Poll::Ready(Ok(None) | Err(_)) = polled {
-            self.is_over = true;
-            self.tasks.feeds_stream.set(false);
-            leave_behind(&self.core, self.tasks.clone(), self.handler);
+        match &polled {
+            Poll::Ready(Ok(None)) => self.end(None),
+            Poll::Ready(Err(error)) => self.end(Some(error)),
+            _ => {}
         }
         polled.map(Result::transpose)
     }
@@ -115,15 +153,7 @@ impl Drop for Stream {
         if self.is_over {
             return;
         }
-        // Nobody reads it any more: its source is told, then what it waits for is dropped.
-        let ran = self
-            .core
-            .enter(self.handler, Some(self.tasks.clone()), |cx| {
-                let tables = cx.core().tables()?;
-                let cancelled = cx.call(tables.cancel_stream.raw(), UNDEFINED, &[self.body.raw()]);
-                cancelled.map(drop).map_err(|Thrown| error::take(cx))
-            });
-        if let Err(error) | Ok(Err(error)) = ran.value {
+        if let Err(error) = self.cancel() {
             (self.core.report)(error);
         }
         self.tasks.abandon(&self.core);

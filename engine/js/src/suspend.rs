@@ -8,7 +8,7 @@ use crate::sys::{Cx, Raw, Thrown, UNDEFINED, Val, native, number};
 use crate::tasks::Tasks;
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink, Suspended};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::ffi::c_int;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
@@ -124,7 +124,9 @@ unsafe extern "C" fn on_settled(
 pub(crate) struct Waiting {
     tasks: Rc<Tasks>,
     handler: HandlerId,
+    /// The status of plain values.
     status: u16,
+    request: Option<Val>,
     is_over: bool,
     // Last: it keeps the isolate.
     watched: Watched,
@@ -135,24 +137,27 @@ impl Waiting {
         core: Rc<Core>,
         tasks: Rc<Tasks>,
         promise: Val,
-        handler: HandlerId,
-        status: u16,
+        (handler, status): (HandlerId, u16),
+        request: Option<Val>,
     ) -> Self {
         Self {
-            watched: Watched::new(core, promise),
             tasks,
             handler,
             status,
+            request,
             is_over: false,
+            watched: Watched::new(core, promise),
         }
     }
 
     fn finish(&mut self, sink: &mut dyn ResponseSink) -> Result<(), Error> {
         let core = &self.watched.core;
+        let request = self.request.take().map(OnceCell::from).unwrap_or_default();
         let answerer = Answerer {
             core,
             handler: self.handler,
             status: self.status,
+            request,
         };
         let ran = core.enter(
             self.handler,

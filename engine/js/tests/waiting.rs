@@ -286,6 +286,61 @@ fn a_stream_waits_for_its_reader_and_learns_that_he_is_gone() {
     assert!(app.background.borrow().is_empty());
 }
 
+#[test]
+fn a_signal_is_aborted_when_the_reader_of_a_stream_goes() {
+    let app = app(
+        "(req) => { if (req.query.n) return globalThis.aborted ?? 'no'; req.signal.addEventListener('abort', () => { globalThis.aborted = 'yes'; });
+          return stream((write) => write('x')); }",
+    );
+    let answer = app.only(get("/")).expect("an answer");
+    assert_eq!(app.text(get("/?n=1")), "no");
+    drop(answer);
+    assert_eq!(app.text(get("/?n=1")), "yes");
+}
+
+#[test]
+fn a_stream_of_nothing_leaves_others_their_turn() {
+    let app = app(
+        "() => new Response(new ReadableStream({ pull(c) { c.enqueue(new Uint8Array(0)); } }))",
+    );
+    let mut answer = app.only(get("/")).expect("an answer");
+    let mut stream = answer.stream.take().expect("a stream");
+    assert!(
+        stream
+            .poll_chunk(&mut Context::from_waker(Waker::noop()))
+            .is_pending()
+    );
+}
+
+#[test]
+fn an_isolate_may_be_given_up_before_what_runs_in_it() {
+    let app = app(
+        "(req) => req.query.stream ? stream(async (write) => { await time.sleep(60); }) : time.sleep(60)",
+    );
+    let End::Waits(rest, _) = app.start(app.call(get("/"), Some(0), &[])) else {
+        panic!("it waits")
+    };
+    let answer = app.only(get("/?stream=1")).expect("an answer");
+    let sleeps = app.sleeps.clone();
+    drop(app);
+    drop(rest);
+    drop(answer);
+    assert_eq!(sleeps.0.get(), 0);
+    let app = load("setInterval(() => {}, 1); setTimeout(() => {}, 1e6);");
+    let (background, sleeps) = (app.background.take(), app.sleeps.clone());
+    assert_eq!(sleeps.0.get(), 2);
+    drop(app);
+    assert_eq!(sleeps.0.get(), 0);
+    for mut future in background {
+        assert!(
+            future
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_ready()
+        );
+    }
+}
+
 /// Just enough to look into a flat JSON array.
 mod serde_free {
     pub(crate) type Item = String;

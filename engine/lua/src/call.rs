@@ -188,6 +188,7 @@ unsafe fn advance(state: State, entry: &mut Entry<'_>, thread: Thread, count: c_
     unsafe {
         let inner = entry.inner;
         inner.running.set(thread.state);
+        inner.has_raised.set(false);
         let status = lua_resume_(thread.state, count);
         inner.running.set(std::ptr::null_mut());
         entry.outcome = match status {
@@ -221,6 +222,7 @@ unsafe fn advance(state: State, entry: &mut Entry<'_>, thread: Thread, count: c_
                     LUA_REGISTRYINDEX,
                     i64::from(inner.refs.get().last_error),
                 );
+                inner.has_raised.set(true);
                 inner.drop_thread(thread);
                 Outcome::Failed(fault.0)
             }
@@ -247,8 +249,17 @@ unsafe fn push_error_view(state: State, inner: &Inner, error: &Error) {
             push_text(state, stack.as_bytes());
             lua_setfield(state, -2, c"stack".as_ptr());
         }
-        push_ref(state, inner.refs.get().last_error);
-        lua_setfield(state, -2, c"value".as_ptr());
+        if inner.has_raised.get() {
+            push_ref(state, inner.refs.get().last_error);
+            lua_setfield(state, -2, c"value".as_ptr());
+        }
+        // It is not kept any longer than this.
+        lua_pushboolean(state, 0);
+        lua_rawseti(
+            state,
+            LUA_REGISTRYINDEX,
+            i64::from(inner.refs.get().last_error),
+        );
         push_ref(state, inner.refs.get().error_meta);
         lua_setmetatable(state, -2);
     }

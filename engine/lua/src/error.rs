@@ -18,8 +18,8 @@ impl Fault {
     }
 }
 
-/// How many bytes of a call stack are kept for the log.
-const STACK_BYTES_MAX: usize = 4096;
+/// How many calls of a stack are kept for the log.
+const STACK_CALLS_MAX: usize = 20;
 
 /// Makes an error of the value on top of `from`, the thread that failed; its stack is still as it was. `main` is the thread
 /// under whose protection this runs, or whose protected call just ended.
@@ -129,6 +129,7 @@ unsafe fn place_of(thread: State) -> Option<Place> {
 /// The calls on the stack of `thread`, innermost first, one a line.
 unsafe fn stack_of(thread: State) -> String {
     let mut out = String::new();
+    let mut calls = 0;
     // SAFETY: as above.
     unsafe {
         each_level(thread, |source, line, name| {
@@ -136,7 +137,8 @@ unsafe fn stack_of(thread: State) -> String {
                 let name = name.map(|n| format!(" in {n}")).unwrap_or_default();
                 out.push_str(&format!("  {}:{line}{name}\n", &source[1..]));
             }
-            out.len() < STACK_BYTES_MAX
+            calls += 1;
+            calls < STACK_CALLS_MAX
         });
     }
     out.truncate(out.trim_end().len());

@@ -8,7 +8,7 @@
 //!   `guard`, which catches panics and calls nothing of Lua that can raise; then the pushing of results, which may raise and
 //!   has no live destructor on the stack.
 //! - Rust enters Lua only through `Inner::protected`, one protected call around a C function of ours.
-//! - What a C function needs beyond its arguments it finds through [`state::current`], set for as long as Lua runs.
+//! - What a C function needs beyond its arguments it finds through `state::current`, set for as long as Lua runs.
 #![allow(
     unsafe_code,
     reason = "this crate is the border to LuaJIT's C API; each block says what makes it sound"

@@ -25,9 +25,22 @@ end
 local Response = host.response_meta
 Response.__index = Response
 
+-- Field names are kept in lower case, so that a header is found and replaced whatever the case.
+local headers_meta = {
+  __index = function(headers, name)
+    if type(name) == "string" then return G.rawget(headers, name:lower()) end
+  end,
+  __newindex = function(headers, name, value)
+    if type(name) == "string" then name = name:lower() end
+    G.rawset(headers, name, value)
+  end,
+}
+local function new_headers() return setmetatable({}, headers_meta) end
+
+-- A status that was not given stays nil: it is 200, or what the default of an error handler is.
 local function check_options(name, options)
-  if options == nil then return 200, {} end
-  if type(options) == "number" then return options, {} end
+  if options == nil then return nil, new_headers() end
+  if type(options) == "number" then return options, new_headers() end
   if type(options) ~= "table" then
     error("app." .. name .. ": the options must be a status or a table, not a " .. type(options), 3)
   end
@@ -36,14 +49,20 @@ local function check_options(name, options)
       error("app." .. name .. ": unknown option '" .. tostring(key) .. "'; there are status and headers", 3)
     end
   end
-  local headers = {}
+  if options.headers ~= nil and type(options.headers) ~= "table" then
+    error("app." .. name .. ": the headers must be a table, not a " .. type(options.headers), 3)
+  end
+  local headers = new_headers()
   for key, value in pairs(options.headers or {}) do headers[key] = value end
-  return options.status or 200, headers
+  return options.status, headers
 end
 
 local function builder(kind)
   return function(body, options)
     local status, headers = check_options(kind, options)
+    if kind ~= "json" and type(body) ~= "string" then
+      error("app." .. kind .. ": the body must be a string, not a " .. type(body), 2)
+    end
     return setmetatable({ status = status, headers = headers, body = body, kind = kind }, Response)
   end
 end
@@ -53,7 +72,15 @@ local json_response = builder("json")
 
 function app.redirect(location, status)
   if type(location) ~= "string" then error("app.redirect: the location must be a string", 2) end
-  return setmetatable({ status = status or 302, headers = { location = location }, kind = "empty" }, Response)
+  status = status or 302
+  if status ~= 301 and status ~= 302 and status ~= 303 and status ~= 307 and status ~= 308 then
+    error("app.redirect: the status must be 301, 302, 303, 307 or 308", 2)
+  end
+  -- What cannot stand in a URL is percent-encoded (RFC 3986 section 2); what already is stays as it is.
+  location = location:gsub("[^%w%-._~:/?#%[%]@!$&'()*+,;=%%]", function(c) return ("%%%02X"):format(c:byte()) end)
+  local headers = new_headers()
+  headers.location = location
+  return setmetatable({ status = status, headers = headers, kind = "empty" }, Response)
 end
 
 function app.stream(fn, options)
@@ -62,15 +89,25 @@ function app.stream(fn, options)
   return setmetatable({ status = status, headers = headers, body = fn, kind = "stream" }, Response)
 end
 
--- What a handler returned, as a response.
+local types = { json = "application/json", text = "text/plain; charset=utf-8", html = "text/html; charset=utf-8",
+  stream = "application/octet-stream" }
+
+-- What a handler returned, as a response whose status and content type can be seen.
 local function to_response(value, status)
-  if type(value) == "table" and getmetatable(value) == Response then return value end
+  if type(value) == "table" and getmetatable(value) == Response then
+    value.status = value.status or status or 200
+    local headers = value.headers
+    if type(headers) == "table" and headers["content-type"] == nil then headers["content-type"] = types[value.kind] end
+    return value
+  end
   if type(value) == "function" then
     error("a handler returned a function; it should return a table, a string, a response or nothing", 0)
   end
   local kind = type(value) == "string" and "text" or value == nil and "empty" or "json"
+  local headers = new_headers()
+  headers["content-type"] = types[kind]
   status = status or value == nil and 204 or 200
-  return setmetatable({ status = status, headers = {}, body = value, kind = kind }, Response)
+  return setmetatable({ status = status, headers = headers, body = value, kind = kind }, Response)
 end
 
 -- Capabilities ------------------------------------------------------------------------------------------------------------
@@ -127,6 +164,9 @@ host.print = app.log and app.log.info or function() end
 local verbs = { get = "GET", post = "POST", put = "PUT", patch = "PATCH", delete = "DELETE", options = "OPTIONS", all = false }
 
 local function check_pattern(name, pattern)
+  if pattern == app then
+    error("app." .. name .. ": write a dot, not a colon: app." .. name .. "(...)", 3)
+  end
   if type(pattern) ~= "string" or pattern:sub(1, 1) ~= "/" then
     error("app." .. name .. ": the pattern must be a string that begins with '/', like \"/users/:id\"", 3)
   end
@@ -149,8 +189,11 @@ local function declare(into, prefix)
       if handler == nil then error("app." .. verb .. ": the handler of '" .. pattern .. "' is missing (nil)", 2) end
       local body_bytes_max
       for key, value in pairs(options or {}) do
-        if key ~= "body_bytes_max" or type(value) ~= "number" then
-          error("app." .. verb .. ": unknown option '" .. tostring(key) .. "'; there is body_bytes_max (a number)", 2)
+        if key ~= "body_bytes_max" then
+          error("app." .. verb .. ": unknown option '" .. tostring(key) .. "'; there is body_bytes_max", 2)
+        end
+        if type(value) ~= "number" or value < 0 or value % 1 ~= 0 then
+          error("app." .. verb .. ": body_bytes_max must be a whole number of bytes", 2)
         end
         body_bytes_max = value
       end
@@ -207,7 +250,7 @@ local function chain(req, fallback, handler, ...)
   local function call(at, request)
     if at > count then
       if handler then return to_response(handler(request)) end
-      return setmetatable({ status = fallback, headers = {}, kind = "empty", fallback = true }, Response)
+      return setmetatable({ status = fallback, headers = new_headers(), kind = "empty" }, Response)
     end
     local inside
     local function next(other)

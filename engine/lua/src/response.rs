@@ -9,6 +9,7 @@ use std::ffi::{CStr, c_int};
 
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
+const STREAM: &str = "application/octet-stream";
 const HTML: &str = "text/html; charset=utf-8";
 
 /// Writes the value on top of the main thread's stack into `sink`. For a stream, gives back the coroutine that produces it. Reads
@@ -73,16 +74,19 @@ unsafe fn response(
     // SAFETY: raw reads.
     unsafe {
         field(state, table, key::STATUS);
-        let status = lua_tonumber(state, -1);
-        if lua_type(state, -1) != LUA_TNUMBER
-            || status.fract() != 0.0
-            || !(0.0..1000.0).contains(&status)
-        {
-            return Err(Error::script(
-                "the status of a response must be a whole number",
-            ));
+        // A status that was not given is 200, as the sink has it.
+        if lua_type(state, -1) != LUA_TNIL {
+            let status = lua_tonumber(state, -1);
+            if lua_type(state, -1) != LUA_TNUMBER
+                || status.fract() != 0.0
+                || !(0.0..1000.0).contains(&status)
+            {
+                return Err(Error::script(
+                    "the status of a response must be a whole number",
+                ));
+            }
+            sink.status(status as u16)?;
         }
-        sink.status(status as u16)?;
         field(state, table, key::HEADERS);
         match lua_type(state, -1) {
             LUA_TTABLE => headers(state, sink)?,
@@ -95,6 +99,7 @@ unsafe fn response(
         let is_text = matches!(lua_type(state, body), LUA_TSTRING);
         match kind {
             b"stream" if lua_type(state, body) == LUA_TFUNCTION => {
+                sink.default_type(STREAM);
                 return stream(inner, state, body).map(Some);
             }
             b"empty" if lua_type(state, body) == LUA_TNIL => {}

@@ -230,12 +230,17 @@ fn middleware_wraps() {
         app.use('*', function(req, next) app.time.sleep(0.001) req.state.inner = 'seen' local ok, res = pcall(next, req) return res end)
         app.get('/', function(req) app.time.sleep(0.001) return { ok = true } end)";
     let rig = load(source);
-    let answer = rig.get().expect("an answer");
+    let mut answer = rig.get().expect("an answer");
     assert_eq!(
         (answer.status, answer.text().as_str()),
         (201, r#"{"ok":true}"#)
     );
-    assert_eq!(answer.headers, [("x-outer".to_owned(), "seen".to_owned())]);
+    answer.headers.sort();
+    let expected = [("content-type", "application/json"), ("x-outer", "seen")];
+    assert_eq!(
+        answer.headers,
+        expected.map(|(n, v)| (n.to_owned(), v.to_owned()))
+    );
     assert_eq!(
         rig.ask_route(9, &Ask::default())
             .expect("a fallback")
@@ -487,4 +492,42 @@ fn a_request_that_is_over_answers_no_more() {
     rig.get().expect("an answer");
     let error = rig.ask_route(1, &Ask::default()).err().expect("an error");
     assert!(error.message().contains("the request is over"), "{error}");
+}
+
+#[test]
+fn an_error_handler_sees_the_error_at_hand_only() {
+    let rig = load(
+        "local app = require 'sampan'
+         app.get('/', function() error({ message = 'first', secret = 1 }) end)
+         app.get('/late', function() return { x = 0/0 } end)
+         app.on_error(function(req, err) return app.json({ err.message, err.value and err.value.secret or 'none' }) end)",
+    );
+    let handler = rig.lua.program().on_error;
+    let mut answers = Vec::new();
+    for route in [0, 1] {
+        let error = rig
+            .ask_route(route, &Ask::default())
+            .err()
+            .expect("an error");
+        let call = sampan_host::Call {
+            request: std::rc::Rc::new(Ask::default()),
+            handler,
+            fallback: 500,
+            middleware: &[],
+            error: Some(&error),
+        };
+        let mut answer = support::Answer {
+            status: 200,
+            ..support::Answer::default()
+        };
+        assert!(matches!(
+            rig.lua.start(call, &mut answer),
+            sampan_host::Step::Done
+        ));
+        // A builder without a status keeps the error's.
+        assert_eq!(answer.status, 500);
+        answers.push(answer.text());
+    }
+    assert_eq!(answers[0], r#"["first",1]"#);
+    assert!(answers[1].ends_with(r#","none"]"#), "{}", answers[1]);
 }
