@@ -76,8 +76,8 @@ function app.redirect(location, status)
   if status ~= 301 and status ~= 302 and status ~= 303 and status ~= 307 and status ~= 308 then
     error("app.redirect: the status must be 301, 302, 303, 307 or 308", 2)
   end
-  -- What cannot stand in a URL is percent-encoded (RFC 3986 section 2); what already is stays as it is.
-  location = location:gsub("[^%w%-._~:/?#%[%]@!$&'()*+,;=%%]", function(c) return ("%%%02X"):format(c:byte()) end)
+  -- What cannot stand in a URL is percent-encoded (RFC 3986 section 2); control bytes stay, and are refused as in any header.
+  location = location:gsub('[\128-\255 "<>\\^`{|}]', function(c) return ("%%%02X"):format(c:byte()) end)
   local headers = new_headers()
   headers.location = location
   return setmetatable({ status = status, headers = headers, kind = "empty" }, Response)

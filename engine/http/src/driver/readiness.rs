@@ -75,3 +75,45 @@ fn attempt(
         None => result,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::io::Write;
+
+    use super::*;
+
+    /// A request that fits the buffer costs one read: after it the socket is not asked again.
+    #[test]
+    fn a_short_read_ends_the_readiness() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let server = listener.accept().unwrap().0;
+            server.set_nonblocking(true).unwrap();
+            let server = TcpStream::from_std(server).unwrap();
+            let mut space = [0; 8];
+            client.write_all(b"hello").unwrap();
+            let len = poll_fn(|cx| read_once(&server, cx, &mut space)).await;
+            assert_eq!(len.unwrap(), 5);
+            let ready = poll_fn(|cx| Poll::Ready(server.poll_read_ready(cx).is_ready())).await;
+            assert!(!ready, "a second read would be tried");
+            // What fills the buffer may have more behind it.
+            client.write_all(b"hello, world").unwrap();
+            let len = poll_fn(|cx| read_once(&server, cx, &mut space)).await;
+            assert_eq!(len.unwrap(), 8);
+            let ready = poll_fn(|cx| Poll::Ready(server.poll_read_ready(cx).is_ready())).await;
+            assert!(ready);
+            // The end that arrives with the last bytes is not lost with the readiness.
+            client.shutdown(std::net::Shutdown::Write).unwrap();
+            let len = poll_fn(|cx| read_once(&server, cx, &mut space)).await;
+            assert_eq!(len.unwrap(), 4);
+            let len = poll_fn(|cx| read_once(&server, cx, &mut space)).await;
+            assert_eq!(len.unwrap(), 0);
+        });
+    }
+}
