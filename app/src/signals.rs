@@ -5,6 +5,10 @@ use crate::server::{Event, Server};
 use sampan_log::Level;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::time::Duration;
+
+/// How long the end of the process waits for standard error to take the last lines.
+const FLUSH_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +35,13 @@ impl Outcome {
 /// # Errors
 /// The server does not start: one line that says what to do.
 pub fn run(config: Config) -> Result<Outcome, String> {
+    let logger = config.logger.clone();
+    let outcome = serve(config);
+    logger.flush(FLUSH_TIME_MAX);
+    outcome
+}
+
+fn serve(config: Config) -> Result<Outcome, String> {
     let logger = config.logger.clone();
     let mut signals = Signals::new([SIGTERM, SIGINT])
         .map_err(|error| format!("cannot wait for signals: {error}"))?;

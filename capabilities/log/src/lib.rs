@@ -2,6 +2,7 @@
 
 mod line;
 mod logger;
+mod writer;
 
 pub use logger::{Level, Logger};
 

@@ -1,12 +1,11 @@
 //! Where lines go: standard error, or a buffer that a test reads.
 
-use crate::line;
+use crate::{line, writer};
 use sampan_host::Value;
 use std::fmt;
-use std::io::Write;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The most bytes that a buffer keeps; older lines make room.
 const CAPTURED_BYTES_MAX: usize = 1024 * 1024;
@@ -81,6 +80,14 @@ impl Logger {
         self
     }
 
+    /// Waits until standard error has taken what was written so far, but no longer than `patience`: for the end of a
+    /// process.
+    pub fn flush(&self, patience: Duration) {
+        if self.captured.is_none() {
+            writer::flush(patience);
+        }
+    }
+
     /// The least level that is written.
     pub fn level_min(&self) -> Level {
         self.level_min
@@ -151,8 +158,7 @@ impl Logger {
     /// One write per message, so that lines of several threads do not mix.
     fn put(&self, text: &str) {
         match &self.captured {
-            // A closed standard error is no reason to fail a request.
-            None => drop(std::io::stderr().lock().write_all(text.as_bytes())),
+            None => writer::put(text),
             Some(buffer) => {
                 let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
                 buffer.push_str(text);

@@ -9,6 +9,9 @@ pub(crate) const HEADERS_CEILING: usize = 256;
 /// The largest settable [`Limits::head_bytes_max`].
 pub(crate) const HEAD_BYTES_CEILING: usize = 1 << 20;
 
+/// All headers of one response together; a further one is an error of the handler. Clients and proxies take less.
+pub(crate) const RESPONSE_FIELDS_BYTES_MAX: usize = 64 * 1024;
+
 /// Space in a request line for what is not the target: method, two spaces, version.
 pub(crate) const REQUEST_LINE_SLACK_BYTES: usize = 64;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::codec::{is_field_value, is_token};
+use crate::limits::RESPONSE_FIELDS_BYTES_MAX;
 
 /// A response that has not been sent. Framing, `Date` and `Connection` are the engine's, see [`Response::header`].
 pub struct Response {
@@ -61,6 +62,8 @@ pub enum HeaderError {
     InvalidValue,
     /// A `Content-Length` that is not a number.
     InvalidLength,
+    /// All headers together would have more than 64 KiB.
+    TooLarge,
 }
 
 impl fmt::Display for HeaderError {
@@ -70,6 +73,7 @@ impl fmt::Display for HeaderError {
             HeaderError::InvalidValue => {
                 "invalid header value: it contains a control byte such as CR, LF or NUL"
             }
+            HeaderError::TooLarge => "the headers of the response have more than 65536 bytes",
             HeaderError::InvalidLength => "invalid Content-Length: it must be a number of bytes",
         })
     }
@@ -122,10 +126,13 @@ impl Response {
     /// - `Date` replaces the engine's.
     ///
     /// # Errors
-    /// A name that is no token or a value with control bytes; nothing is added then.
+    /// A name that is no token, a value with control bytes, or more than 64 KiB of headers; nothing is added then.
     pub fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), HeaderError> {
         if !is_token(name) {
             return Err(HeaderError::InvalidName);
+        }
+        if self.fields.len() + name.len() + value.len() > RESPONSE_FIELDS_BYTES_MAX {
+            return Err(HeaderError::TooLarge);
         }
         if !is_field_value(value) {
             return Err(HeaderError::InvalidValue);
@@ -357,6 +364,16 @@ mod tests {
             Err(HeaderError::InvalidLength)
         );
         assert_eq!(response.headers().count(), 0);
+    }
+
+    #[test]
+    fn headers_have_a_limit_together() {
+        let mut response = Response::new(200);
+        let value = [b'x'; 30_000];
+        assert_eq!(response.header(b"x-a", &value), Ok(()));
+        assert_eq!(response.header(b"x-a", &value), Ok(()));
+        assert_eq!(response.header(b"x-a", &value), Err(HeaderError::TooLarge));
+        assert_eq!(response.headers().count(), 2);
     }
 
     #[test]

@@ -158,6 +158,34 @@ fn held_answers_of_many_connections_and_of_futures() {
     }
 }
 
+/// The interim response must not overtake an answer that is still held.
+#[test]
+fn a_body_is_not_asked_for_before_held_answers() {
+    let server = Server::start(Limits::default(), || Rc::new(Group::default()));
+    let mut held = server.connect();
+    held.write_all(&get("/hold")).unwrap();
+    held.write_all(
+        b"POST /behind HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n",
+    )
+    .unwrap();
+    wait_until("handling", Duration::from_secs(5), || {
+        server.handle.requests() == 1
+    });
+    held.set_read_timeout(Some(Duration::from_millis(60)))
+        .unwrap();
+    assert!(
+        std::io::Read::read(&mut held, &mut [0u8; 1]).is_err(),
+        "something overtook a held answer"
+    );
+    held.set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    server.exchange(b"GET /release HTTP/1.0\r\n\r\n");
+    assert_eq!(read_response(&mut held).1, "/hold");
+    assert!(read_response(&mut held).0.starts_with("HTTP/1.1 100 "));
+    held.write_all(b"ok").unwrap();
+    assert_eq!(read_response(&mut held).1, "/behind");
+}
+
 #[test]
 fn a_ticket_that_nobody_decides_becomes_504() {
     let server = Server::start(

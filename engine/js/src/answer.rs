@@ -71,6 +71,20 @@ impl Answerer<'_> {
         Ok(())
     }
 
+    /// Writes what a handler threw if that is a `Response`, which then is the answer; `None` for anything else.
+    #[cold]
+    pub(crate) fn write_thrown(
+        &self,
+        cx: Cx<'_>,
+        thrown: Raw,
+        sink: &mut dyn ResponseSink,
+    ) -> Option<Result<(), Error>> {
+        (is_object(thrown) && self.is_response(cx, thrown)).then(|| {
+            self.core.drain(cx);
+            self.write(cx, thrown, sink)
+        })
+    }
+
     /// Whether an object is a `Response` of the Web surface. Most objects are told apart by their prototype.
     #[inline]
     fn is_response(&self, cx: Cx<'_>, value: Raw) -> bool {

@@ -6,7 +6,7 @@ use crate::request::{data, pairs_object};
 use crate::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, native};
 use crate::{error, parse};
 use rquickjs::qjs;
-use sampan_host::{Error, request::form_pairs};
+use sampan_host::{Error, ErrorKind, request::form_pairs};
 use std::ffi::{CStr, c_int};
 
 /// `json()`: a promise of the parsed body.
@@ -72,7 +72,7 @@ pub(crate) unsafe extern "C" fn form(
         }
         settled(
             cx,
-            Err(Error::new(sampan_host::ErrorKind::BadRequest, "the body is not a form").into()),
+            Err(Error::new(ErrorKind::Status(415), "the body is not a form").into()),
         )
     })
 }

@@ -71,7 +71,10 @@ fn run(
     let core = answerer.core;
     let returned = match invoke(cx, answerer, call) {
         Ok(returned) => returned,
-        Err(Fault::Thrown) => return Outcome::Failed(failed(cx)),
+        Err(Fault::Thrown) => {
+            let exception = cx.exception();
+            return raised(cx, answerer, exception, sink);
+        }
         Err(Fault::Error(error)) => return Outcome::Failed(error),
     };
     if !is_promise(returned.raw()) {
@@ -93,7 +96,22 @@ fn settled(
     match promise_result(cx, promise.raw()) {
         None => Outcome::Waits(promise),
         Some(Ok(value)) => finish(cx, answerer, value.raw(), sink),
-        Some(Err(reason)) => Outcome::Failed(rejected(cx, reason)),
+        Some(Err(reason)) => raised(cx, answerer, reason, sink),
+    }
+}
+
+/// What a handler threw: an answer if it is a `Response`, else an error.
+#[cold]
+fn raised(
+    cx: Cx<'_>,
+    answerer: &Answerer<'_>,
+    thrown: Val,
+    sink: &mut dyn ResponseSink,
+) -> Outcome {
+    match answerer.write_thrown(cx, thrown.raw(), sink) {
+        Some(Ok(())) => Outcome::Answered,
+        Some(Err(error)) => Outcome::Failed(error),
+        None => Outcome::Failed(rejected(cx, thrown)),
     }
 }
 
@@ -120,13 +138,6 @@ pub(crate) fn promise_result(cx: Cx<'_>, promise: Raw) -> Option<Result<Val, Val
             Err(result)
         })
     }
-}
-
-/// The pending exception as the error of a request.
-#[cold]
-fn failed(cx: Cx<'_>) -> Error {
-    let exception = cx.exception();
-    rejected(cx, exception)
 }
 
 /// What was thrown as the error of a request; it is kept for the error handler.

@@ -12,6 +12,7 @@ use std::rc::Rc;
 const SYMBOLS: &[(&CStr, &CStr)] = &[
     (c"status", c"sampan.status"),
     (c"statusText", c"sampan.statusText"),
+    (c"immutable", c"sampan.immutable"),
     (c"headers", c"sampan.headers"),
     (c"list", c"sampan.list"),
     (c"body", c"sampan.body"),

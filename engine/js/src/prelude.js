@@ -5,13 +5,15 @@
   "use strict";
   const { route, use, notFound, onError, stringify, symbols, modules, version } = native;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
+  const { immutable: IMMUTABLE } = symbols;
   const { responsePrototype, headersPrototype } = native;
   const { isArray } = Array;
-  const { keys, hasOwn, freeze } = Object;
+  const { keys, hasOwn, freeze, getPrototypeOf } = Object;
   const { apply } = Reflect;
   const promiseThen = Promise.prototype.then;
+  const { replace, toWellFormed } = String.prototype;
   const isPromise = (value) => typeof value === "object" && value instanceof Promise;
-  const then = (promise, next) => apply(promiseThen, promise, [next]);
+  const then = (promise, next, failed) => apply(promiseThen, promise, [next, failed]);
 
   const JSON_TYPE = "application/json";
   const TEXT_TYPE = "text/plain; charset=utf-8";
@@ -19,11 +21,12 @@
 
   // The shape that the Web surface gives its own responses (web/mod.rs), so that a response made here is one of
   // them without loading that surface: its prototype loads it when a method is touched.
-  function response(status, type, body) {
+  // The status text is null where nobody chose the status: the handler of an error then answers with that of the error.
+  function response(status, type, body, statusText = "") {
     return {
       __proto__: responsePrototype,
       [STATUS]: status,
-      [STATUS_TEXT]: "",
+      [STATUS_TEXT]: statusText,
       [HEADERS]: { __proto__: headersPrototype, [LIST]: type === null ? [] : ["content-type", type] },
       [BODY]: body,
       [USED]: false,
@@ -35,42 +38,66 @@
 
   // Applies `opts` of a builder: a status, or `{ status, headers }`.
   function build(name, type, body, opts) {
-    if (opts === undefined || opts === null) return response(200, type, body);
-    const status = typeof opts === "number" ? opts : opts.status ?? 200;
+    if (opts === undefined || opts === null) return response(200, type, body, null);
+    const chosen = typeof opts === "number" ? opts : opts.status;
+    const status = chosen ?? 200;
     if (!(status >= 200 && status <= 599) || status % 1 !== 0) {
       throw new RangeError(`${name}: the status must be a whole number from 200 to 599, not ${status}`);
     }
-    const made = response(status, type, body);
+    const made = response(status, type, body, chosen === undefined || chosen === null ? null : "");
     if (typeof opts === "number") return made;
     if (typeof opts !== "object") throw new TypeError(`${name}: options are a status or { status, headers }`);
     for (const key of keys(opts)) {
       if (key !== "status" && key !== "headers") throw new TypeError(`${name}: unknown option ${key}`);
     }
     if (opts.headers !== undefined) {
-      const headers = new Headers(opts.headers);
+      const headers = headersOf(opts.headers);
       if (type !== null && !headers.has("content-type")) headers.set("content-type", type);
       made[HEADERS] = headers;
     }
     return made;
   }
 
+  // A list of values is a field for each of them, which Set-Cookie needs (RFC 6265, section 3).
+  function headersOf(given) {
+    const isPlain = typeof given === "object" && given !== null && given[Symbol.iterator] === undefined;
+    if (!isPlain || !keys(given).some((name) => isArray(given[name]))) return new Headers(given);
+    const pairs = [];
+    for (const name of keys(given)) {
+      if (!isArray(given[name])) pairs.push([name, given[name]]);
+      else for (const value of given[name]) pairs.push([name, value]);
+    }
+    return new Headers(pairs);
+  }
+
+  const kindOf = (value) => (value === null ? "null" : isArray(value) ? "array" : typeof value);
+  const needsString = (name, what, value) => new TypeError(`${name}: the ${what} must be a string, not ${kindOf(value)}`);
+
   function json(value, opts) {
     return build("json", JSON_TYPE, stringify(value), opts);
   }
   function text(value, opts) {
-    return build("text", TEXT_TYPE, `${value}`, opts);
+    if (typeof value === "string") return build("text", TEXT_TYPE, value, opts);
+    if (!(value instanceof Uint8Array)) throw needsString("text", "body", value);
+    return build("text", TEXT_TYPE, new Uint8Array(value), opts);
   }
   function html(value, opts) {
-    return build("html", HTML_TYPE, `${value}`, opts);
+    if (typeof value !== "string") throw needsString("html", "body", value);
+    return build("html", HTML_TYPE, value, opts);
   }
   function redirect(location, status = 302) {
-    if (status !== 301 && status !== 302 && status !== 303 && status !== 307 && status !== 308) {
-      throw new RangeError(`redirect: ${status} is not a redirect status`);
+    if (typeof location !== "string") throw needsString("redirect", "location", location);
+    if (!redirects.includes(status)) {
+      throw new RangeError(`redirect: the status must be 300, 301, 302, 303, 307 or 308, not ${stringify(status)}`);
     }
+    if (/[\0-\x1f\x7f]/.test(location)) throw new TypeError("redirect: the location must not have control characters");
     const made = response(status, null, null);
-    made[HEADERS] = new Headers({ location: `${location}` });
+    made[HEADERS][LIST] = ["location", apply(replace, apply(toWellFormed, location, []), [OUTSIDE_URL, encodeURIComponent])];
     return made;
   }
+  const redirects = [300, 301, 302, 303, 307, 308];
+  // What cannot stand in a URL is percent-encoded (RFC 3986, section 2); what already is stays as it is.
+  const OUTSIDE_URL = /[^\w\-.~:/?#[\]@!$&'()*+,;=%]+/g;
 
   // A body that `produce` writes while it is sent. What `write` returns is fulfilled when there is room for more.
   function stream(produce, opts) {
@@ -81,9 +108,17 @@
     const encoder = new TextEncoder();
     const body = new ReadableStream({
       start(controller) {
-        const write = async (chunk) => {
+        // Not async: a chunk of a wrong type ends the stream even if nobody waits for the write.
+        const write = (chunk) => {
+          const isText = typeof chunk === "string";
+          if (!isText && !(chunk instanceof Uint8Array)) {
+            throw new TypeError(`stream: write takes a string or a Uint8Array, not ${kindOf(chunk)}`);
+          }
+          return put(isText ? encoder.encode(chunk) : chunk);
+        };
+        const put = async (bytes) => {
           if (gone) throw new Error("stream: the client has gone away");
-          controller.enqueue(typeof chunk === "string" ? encoder.encode(chunk) : chunk);
+          controller.enqueue(bytes);
           if (controller.desiredSize > 0) return;
           await waiting;
           if (gone) throw new Error("stream: the client has gone away");
@@ -106,6 +141,22 @@
   }
 
   const isResponse = (value) => value[STATUS] !== undefined;
+  const isThrownResponse = (value) => typeof value === "object" && value !== null && isResponse(value);
+
+  // A response as middleware gets to see it: with its status, and headers that can be changed. It is a new one where
+  // something has to change, since the script may give the same response again.
+  function finished(given, status) {
+    const isOpen = given[STATUS_TEXT] === null && status !== 200;
+    if (!isOpen && given[HEADERS][IMMUTABLE] !== true) return given;
+    return {
+      __proto__: getPrototypeOf(given),
+      [STATUS]: isOpen ? status : given[STATUS],
+      [STATUS_TEXT]: isOpen ? "" : given[STATUS_TEXT],
+      [HEADERS]: { __proto__: headersPrototype, [LIST]: [...given[HEADERS][LIST]] },
+      [BODY]: given[BODY],
+      [USED]: given[USED],
+    };
+  }
 
   // What a handler returned, as a response: the same rules as native code has without middleware (answer.rs).
   // `status` is that of plain values.
@@ -116,7 +167,7 @@
       case "symbol": throw new TypeError(`a handler returned a ${typeof value}, which is no answer`);
     }
     if (value === undefined || value === null) return response(status === 200 ? 204 : status, null, null);
-    return isResponse(value) ? value : response(status, JSON_TYPE, stringify(value));
+    return isResponse(value) ? finished(value, status) : response(status, JSON_TYPE, stringify(value));
   }
 
   // Runs the middleware from `at` on around what answers at the end of the chain. `next` refers to nothing that refers
@@ -125,16 +176,31 @@
     if (at === chain.length) return end.answer(request, end);
     let inner;
     const next = (given = request) => (inner = run(chain, at + 1, given, end));
-    const result = chain[at](request, next);
+    const result = called(chain[at], request, next);
     if (result === inner && inner !== undefined) return inner;
-    if (isPromise(result)) return then(result, (value) => passed(value, inner));
+    if (isPromise(result)) return then(result, (value) => passed(value, inner), (thrown) => returnThrown(thrown, 200));
     return passed(result, inner);
+  }
+  // A response that is thrown is an answer like one that is returned.
+  function called(handler, request, argument) {
+    try {
+      return handler(request, argument);
+    } catch (thrown) {
+      if (isThrownResponse(thrown)) return thrown;
+      throw thrown;
+    }
+  }
+  function returnThrown(thrown, status) {
+    if (isThrownResponse(thrown)) return toResponse(thrown, status);
+    throw thrown;
   }
   const passed = (value, inner) => (value === undefined && inner !== undefined ? inner : toResponse(value, 200));
 
   function answer(request, { handler, status, error }) {
-    const result = typeof handler === "function" ? handler(request, error) : handler;
-    return isPromise(result) ? then(result, (value) => toResponse(value, status)) : toResponse(result, status);
+    const result = typeof handler === "function" ? called(handler, request, error) : handler;
+    return isPromise(result)
+      ? then(result, (value) => toResponse(value, status), (thrown) => returnThrown(thrown, status))
+      : toResponse(result, status);
   }
   const runHandler = (request, chain, handler, status, error) =>
     run(chain, 0, request, { answer, handler, status, error });
@@ -239,7 +305,9 @@
   }
 
   const app = router({}, "");
-  app.notFound = declare("notFound", notFound);
+  // Without middleware native code calls this handler itself, so it sees to the status.
+  app.notFound = declare("notFound", (handler, place) =>
+    notFound((request) => answer(request, { handler, status: 404 }), place));
   app.onError = declare("onError", onError);
   app.runtime = "js";
   app.version = version;

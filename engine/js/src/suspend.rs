@@ -164,7 +164,9 @@ impl Waiting {
             Some(self.tasks.clone()),
             |cx| match promise_result(cx, self.watched.promise()) {
                 Some(Ok(value)) => answerer.write(cx, value.raw(), sink),
-                Some(Err(reason)) => Err(rejected(cx, reason)),
+                Some(Err(reason)) => answerer
+                    .write_thrown(cx, reason.raw(), sink)
+                    .unwrap_or_else(|| Err(rejected(cx, reason))),
                 None => Err(Error::new(
                     ErrorKind::Internal,
                     "the promise is not settled",

@@ -92,13 +92,12 @@ fn rows_to_js(cx: Cx<'_>, rows: Rows) -> Result<Val, Thrown> {
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an object with
 /// `toJSON`, such as a date, is what that returns.
 pub(crate) fn from_js(cx: Cx<'_>, value: Raw) -> Result<Value, Fault> {
-    Reader {
-        cx,
-        inside: Vec::new(),
-        until_check: VALUES_PER_CHECK,
-        read: 0,
-    }
-    .read(value)
+    Reader::new(cx, false).read(value)
+}
+
+/// A script's value for people to read: an error is `Error: why`, and what holds no plain data is named.
+pub(crate) fn shown(cx: Cx<'_>, value: Raw) -> Result<Value, Fault> {
+    Reader::new(cx, true).read(value)
 }
 
 struct Reader<'a> {
@@ -109,9 +108,30 @@ struct Reader<'a> {
     until_check: u32,
     /// How many values have been read, in steps of that.
     read: usize,
+    /// Whether what cannot be passed on is named instead of being an error.
+    for_people: bool,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(cx: Cx<'a>, for_people: bool) -> Self {
+        Self {
+            cx,
+            inside: Vec::new(),
+            until_check: VALUES_PER_CHECK,
+            read: 0,
+            for_people,
+        }
+    }
+
+    /// What `what` is read as: an error that says so, or its name in brackets.
+    fn refuse(&self, what: &str, hint: &str) -> Result<Value, Fault> {
+        if self.for_people {
+            let name = what.split_once(' ').map_or(what, |(_article, name)| name);
+            return Ok(Value::Text(format!("[{name}]")));
+        }
+        Err(Error::script(format!("{what} cannot be passed on{hint}")).into())
+    }
+
     fn read(&mut self, value: Raw) -> Result<Value, Fault> {
         self.until_check -= 1;
         if self.until_check == 0 {
@@ -127,7 +147,7 @@ impl Reader<'_> {
             qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => self.read_big_int(value),
             qjs::JS_TAG_OBJECT => self.read_object(value),
             _ if is_string(value) => Ok(Value::Text(self.cx.text(value)?)),
-            _ => Err(Error::script("a symbol cannot be passed on").into()),
+            _ => self.refuse("a symbol", ""),
         }
     }
 
@@ -150,10 +170,7 @@ impl Reader<'_> {
     fn read_big_int(&self, value: Raw) -> Result<Value, Fault> {
         match self.cx.text(value)?.parse() {
             Ok(whole) => Ok(Value::Int(whole)),
-            Err(_) => Err(Error::script(
-                "a BigInt that takes more than 64 bits cannot be passed on",
-            )
-            .into()),
+            Err(_) => self.refuse("a BigInt that takes more than 64 bits", ""),
         }
     }
 
@@ -162,16 +179,20 @@ impl Reader<'_> {
             return Ok(Value::Bytes(bytes));
         }
         if self.cx.is_function(value) {
-            return Err(Error::script("a function cannot be passed on").into());
+            return self.refuse("a function", "");
+        }
+        // SAFETY: looks at a live value.
+        if self.for_people && unsafe { qjs::JS_IsError(value) } {
+            return Ok(Value::Text(self.cx.text(value)?));
         }
         if self.inside.contains(&address(value)) {
-            return Err(Error::script("an object that contains itself cannot be passed on").into());
+            return self.refuse("an object that contains itself", "");
         }
         if self.inside.len() >= VALUE_DEPTH_MAX {
-            return Err(Error::script(format!(
-                "a value nested more than {VALUE_DEPTH_MAX} deep cannot be passed on"
-            ))
-            .into());
+            return self.refuse(
+                &format!("a value nested more than {VALUE_DEPTH_MAX} deep"),
+                "",
+            );
         }
         self.inside.push(address(value));
         let read = self.read_members(value);
@@ -198,10 +219,7 @@ impl Reader<'_> {
         }
         // SAFETY: looks at a live value.
         if unsafe { qjs::JS_IsMap(value) || qjs::JS_IsSet(value) } {
-            return Err(Error::script(
-                "a Map or Set cannot be passed on; use an object or an array",
-            )
-            .into());
+            return self.refuse("a Map or Set", "; use an object or an array");
         }
         let mut members = Vec::new();
         for name in Names::of(cx, value)?.iter() {

@@ -330,7 +330,7 @@ fn forms_are_objects() {
         .expect_err("no form");
     assert_eq!(
         (error.kind().status(), error.message()),
-        (400, "the body is not a form")
+        (415, "the body is not a form")
     );
 }
 

@@ -107,6 +107,20 @@ fn an_error_has_its_stack_and_its_causes() {
 }
 
 #[test]
+fn a_stack_shows_no_frames_of_our_own() {
+    let app = load(
+        "import { app } from 'sampan';\napp.use((req, next) => next(req));\napp.get('/', function inner() { throw new Error('oh'); });",
+    );
+    let error = app.wrapped(get("/")).expect_err("an error");
+    let stack = error.stack().expect("a stack");
+    assert!(
+        stack.starts_with("at inner (app.js:3:") && stack.contains("(app.js:2:"),
+        "{stack}"
+    );
+    assert!(!stack.contains("sampan:"), "{stack}");
+}
+
+#[test]
 fn what_does_not_load_says_where() {
     for (files, shown) in [
         (

@@ -189,6 +189,7 @@ unsafe fn advance(state: State, entry: &mut Entry<'_>, thread: Thread, count: c_
         let inner = entry.inner;
         inner.running.set(thread.state);
         inner.has_raised.set(false);
+        inner.nested.set(0.0);
         let status = lua_resume_(thread.state, count);
         inner.running.set(std::ptr::null_mut());
         entry.outcome = match status {

@@ -15,6 +15,9 @@ use sampan_host::{
 use std::ffi::{CStr, c_int};
 use std::rc::Rc;
 
+/// How many coroutines may be inside of one another.
+const NESTED_MAX: f64 = 190.0;
+
 const PATTERN: &str = include_str!("pattern.lua");
 const SANDBOX: &str = include_str!("sandbox.lua");
 const PRELUDE: &str = include_str!("prelude.lua");
@@ -188,6 +191,10 @@ unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
         set(c"is_handler");
         lua_pushcfunction(state, is_loaded);
         set(c"is_loaded");
+        lua_pushcfunction(state, nest);
+        set(c"nest");
+        lua_pushnumber(state, NESTED_MAX);
+        set(c"nested_max");
         lua_pushcfunction(state, must_stop);
         set(c"must_stop");
         lua_pushcfunction(state, read_source);
@@ -272,6 +279,17 @@ unsafe extern "C-unwind" fn is_handler(state: State) -> c_int {
 unsafe extern "C-unwind" fn is_loaded(state: State) -> c_int {
     // SAFETY: pushes a boolean.
     unsafe { lua_pushboolean(state, c_int::from(current().is_loaded.get())) };
+    1
+}
+
+/// `host.nest(by)`: how many coroutines are inside of one another now, after one more or less.
+unsafe extern "C-unwind" fn nest(state: State) -> c_int {
+    // SAFETY: reads a number and pushes one.
+    unsafe {
+        let depth = &current().nested;
+        depth.set(depth.get() + lua_tonumber(state, 1));
+        lua_pushnumber(state, depth.get());
+    }
     1
 }
 

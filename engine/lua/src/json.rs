@@ -36,6 +36,9 @@ pub(crate) unsafe fn write(
                 if !write_string(out, text_at(state, index)) {
                     return Err("a string that is not UTF-8 has no place in JSON".into());
                 }
+                if out.len() > PROGRESS_BYTES {
+                    check_progress(out)?;
+                }
             }
             LUA_TTABLE => match depth.checked_sub(1) {
                 None => {
@@ -44,7 +47,10 @@ pub(crate) unsafe fn write(
                             .into(),
                     );
                 }
-                Some(depth) => write_table(state, index, out, depth)?,
+                Some(depth) => {
+                    check_progress(out)?;
+                    write_table(state, index, out, depth)?;
+                }
             },
             LUA_TLIGHTUSERDATA if is_null(state, index) => out.extend_from_slice(b"null"),
             kind => match int64_at(state, index) {
@@ -65,6 +71,23 @@ pub(crate) unsafe fn write(
         }
         Ok(())
     }
+}
+
+/// Below this much output a string is not worth asking whether to go on.
+const PROGRESS_BYTES: usize = 64 * 1024;
+
+/// Whether to go on: tables may share others, so that a small value has a huge text.
+fn check_progress(out: &[u8]) -> Result<(), Why> {
+    let inner = current();
+    if out.len() > inner.limits.memory_bytes_max {
+        return Err(
+            "a value whose JSON is longer than memory_bytes_max has no place in an answer".into(),
+        );
+    }
+    if inner.watch.must_stop() {
+        return Err("stopped".into());
+    }
+    Ok(())
 }
 
 /// A table whose keys are 1 to n is an array, any other an object; an empty one is an object unless it was marked.

@@ -46,13 +46,12 @@ return function(raw, STEPS_MAX)
     return ep or error(why, 0)
   end
 
-  -- The exponent of the worst case: one for each repetition that something follows, one for the starting points.
-  local exponents = {}
+  -- The worst case: an exponent, one for each repetition that something follows and one for the starting points, and a factor, two
+  -- for each optional item.
+  local exponents, factors = {}, {}
   local cached = 0
-  local function exponent(p)
-    local known = exponents[p]
-    if known then return known end
-    local risky, pending, pi = 1, 0, 1
+  local function analyse(p)
+    local risky, pending, pi, factor = 1, 0, 1, #p
     if byte(p, 1) == CARET then risky, pi = 0, 2 end
     while pi <= #p do
       local c = byte(p, pi)
@@ -67,16 +66,18 @@ return function(raw, STEPS_MAX)
         else
           pi = item_end(p, pi) or #p + 1
           local q = byte(p, pi)
-          if q == STAR or q == PLUS or q == MINUS then pending, pi = 1, pi + 1 elseif q == QUESTION then pi = pi + 1 end
+          if q == STAR or q == PLUS or q == MINUS then pending, pi = 1, pi + 1 elseif q == QUESTION then factor, pi = factor * 2, pi + 1 end
         end
       end
     end
-    if cached > 1000 then exponents, cached = {}, 0 end
-    exponents[p], cached = risky, cached + 1
-    return risky
+    if cached > 1000 then exponents, factors, cached = {}, {}, 0 end
+    exponents[p], factors[p], cached = risky, factor, cached + 1
   end
 
-  local function is_cheap(s, p) return (#s + 1) ^ exponent(p) * #p <= STEPS_MAX end
+  local function is_cheap(s, p)
+    if not exponents[p] then analyse(p) end
+    return (#s + 1) ^ exponents[p] * factors[p] <= STEPS_MAX
+  end
 
   local match
 

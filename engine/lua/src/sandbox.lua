@@ -21,6 +21,24 @@ local env = copy(G, [[assert error getmetatable ipairs next pairs pcall rawequal
 env._G = env
 env.table = copy(G.table, "concat insert maxn move pack remove sort unpack clone isarray isempty nkeys")
 env.table.unpack = G.unpack
+-- These two would loop in C: over positions that are not there, and over lists that take long to sort.
+local raw_insert, raw_sort = G.table.insert, G.table.sort
+function env.table.insert(list, ...)
+  if select("#", ...) == 2 and type(list) == "table" then
+    local position = ...
+    if type(position) == "number" and (position < 1 or position > #list + 1) then
+      error("table.insert: position out of bounds", 2)
+    end
+  end
+  return raw_insert(list, ...)
+end
+local function less(a, b) return a < b end
+function env.table.sort(list, before)
+  if before == nil and type(list) == "table" and #list > (type(list[1]) == "number" and 100000 or 1000) then
+    before = less
+  end
+  return raw_sort(list, before)
+end
 env.math = copy(G.math, [[abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 max min modf
   pi pow rad random randomseed sin sinh sqrt tan tanh]])
 env.bit = copy(G.bit, "arshift band bnot bor bswap bxor lshift rol ror rshift tobit tohex")
@@ -45,6 +63,19 @@ meta.__metatable = false
 
 -- Coroutines: a yield of the host inside a coroutine of the user's own is passed outward, to the handler's coroutine, and
 -- from there to the event loop; what comes back is passed inward again.
+-- Each coroutine that resumes another takes a piece of the C stack, so they nest only so deeply.
+local nest, plain_resume = host.nest, raw_resume
+local function shallower(...)
+  nest(-1)
+  return ...
+end
+local function raw_resume(co, ...)
+  if nest(1) > host.nested_max then
+    nest(-1)
+    error("coroutines nested too deeply", 0)
+  end
+  return shallower(plain_resume(co, ...))
+end
 local function pass(co, ok, first, ...)
   if ok and first == HOST then
     if not isyieldable() then

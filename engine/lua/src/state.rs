@@ -183,6 +183,8 @@ pub(crate) struct Inner {
     pub(crate) scratch: UnsafeCell<Scratch>,
     pub(crate) tape: UnsafeCell<Tape>,
     pub(crate) worn_out: Cell<bool>,
+    /// How many coroutines of the script are inside of one another.
+    pub(crate) nested: Cell<f64>,
     /// Whether the registry's `last_error` is what the request at hand raised.
     pub(crate) has_raised: Cell<bool>,
     collect_at: Cell<usize>,
@@ -223,6 +225,7 @@ impl Inner {
             scratch: UnsafeCell::default(),
             tape: UnsafeCell::default(),
             worn_out: Cell::new(false),
+            nested: Cell::new(0.0),
             has_raised: Cell::new(false),
             collect_at,
         }))

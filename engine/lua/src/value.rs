@@ -42,11 +42,29 @@ pub(crate) unsafe fn is_null(state: State, index: c_int) -> bool {
 
 /// Reads the value at `index`, which must be absolute. Never raises; the caller has made [`STACK_SLOTS`] of room.
 pub(crate) unsafe fn read(state: State, index: c_int) -> Result<Value, Error> {
+    let mut bytes_left = current().limits.memory_bytes_max;
     // SAFETY: passed on.
-    unsafe { read_nested(state, index, DEPTH_MAX) }
+    unsafe { read_nested(state, index, DEPTH_MAX, &mut bytes_left) }
 }
 
-unsafe fn read_nested(state: State, index: c_int, depth_left: u32) -> Result<Value, Error> {
+/// Takes the size of one value from what may still be read: tables may share others, so that a small one is huge when it is
+/// copied.
+fn spend(bytes_left: &mut usize, bytes: usize) -> Result<(), Error> {
+    *bytes_left = bytes_left
+        .checked_sub(bytes + size_of::<Value>())
+        .ok_or_else(|| Error::script("a value that is larger than memory_bytes_max"))?;
+    if current().watch.must_stop() {
+        return Err(Error::script("stopped"));
+    }
+    Ok(())
+}
+
+unsafe fn read_nested(
+    state: State,
+    index: c_int,
+    depth_left: u32,
+    bytes_left: &mut usize,
+) -> Result<Value, Error> {
     // SAFETY: reads only; no function here allocates in Lua.
     unsafe {
         Ok(match lua_type(state, index) {
@@ -55,6 +73,7 @@ unsafe fn read_nested(state: State, index: c_int, depth_left: u32) -> Result<Val
             LUA_TNUMBER => number(lua_tonumber(state, index)),
             LUA_TSTRING => {
                 let bytes = text_at(state, index);
+                spend(bytes_left, bytes.len())?;
                 match std::str::from_utf8(bytes) {
                     Ok(text) => Value::Text(text.to_owned()),
                     Err(_) => Value::Bytes(bytes.to_owned()),
@@ -65,7 +84,10 @@ unsafe fn read_nested(state: State, index: c_int, depth_left: u32) -> Result<Val
                     "a table that nests too deeply or contains itself",
                 ));
             }
-            LUA_TTABLE => read_table(state, index, depth_left - 1)?,
+            LUA_TTABLE => {
+                spend(bytes_left, 0)?;
+                read_table(state, index, depth_left - 1, bytes_left)?
+            }
             LUA_TLIGHTUSERDATA if is_null(state, index) => Value::Null,
             LUA_TCDATA => match int64_at(state, index) {
                 Some(value) => Value::Int(value),
@@ -93,7 +115,12 @@ fn number(value: f64) -> Value {
 }
 
 /// A table with the keys 1 to n is a list, one with only text keys a map.
-unsafe fn read_table(state: State, index: c_int, depth_left: u32) -> Result<Value, Error> {
+unsafe fn read_table(
+    state: State,
+    index: c_int,
+    depth_left: u32,
+    bytes_left: &mut usize,
+) -> Result<Value, Error> {
     // SAFETY: `lua_next` with the table unchanged does not raise; raw reads do not either.
     unsafe {
         let length = lua_objlen(state, index);
@@ -101,7 +128,7 @@ unsafe fn read_table(state: State, index: c_int, depth_left: u32) -> Result<Valu
             let mut items = Vec::with_capacity(length);
             for at in 1..=length {
                 lua_rawgeti(state, index, at as i64);
-                let item = read_nested(state, lua_gettop(state), depth_left);
+                let item = read_nested(state, lua_gettop(state), depth_left, bytes_left);
                 lua_pop(state, 1);
                 items.push(item?);
             }
@@ -124,7 +151,7 @@ unsafe fn read_table(state: State, index: c_int, depth_left: u32) -> Result<Valu
                     ));
                 }
             };
-            let value = read_nested(state, top, depth_left);
+            let value = read_nested(state, top, depth_left, bytes_left);
             lua_pop(state, 1);
             match value {
                 Ok(value) => members.push((name, value)),

@@ -111,7 +111,7 @@ impl Connection {
         let peer = socket.peer_addr()?;
         let socket = Arc::new(TcpStream::from_std(socket)?);
         let read_by = local.now_millis() + local.limits.head_millis_max;
-        let mut connection = Connection {
+        Ok(Connection {
             peer,
             deadline_key: local.deadlines.add(),
             armed: NEVER,
@@ -133,19 +133,14 @@ impl Connection {
             linger: false,
             lingering: None,
             local,
-        };
-        if refused {
-            connection.say_overloaded();
-        }
-        Ok(connection)
+        })
     }
 
     fn say_overloaded(&mut self) {
         let mut response = self.local.handler().error(503);
         let seconds = self.local.limits.retry_after_seconds.to_string();
-        response
-            .set_header(b"Retry-After", seconds.as_bytes())
-            .expect("a number is a valid value");
+        // Fails only where the handler's own headers leave no room; then those are what the client gets.
+        let _ = response.set_header(b"Retry-After", seconds.as_bytes());
         self.end_with(
             response,
             Exchange {
@@ -161,6 +156,9 @@ impl Connection {
             return Poll::Ready(());
         }
         self.local.touch();
+        if self.refused && !self.last {
+            self.say_overloaded();
+        }
         let mut turn = TURN_REQUESTS_MAX;
         loop {
             if self.lingering.is_some() {

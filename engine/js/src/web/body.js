@@ -167,7 +167,7 @@
     }
     async formData() {
       const type = contentType(this);
-      return load("formdata").decode(await takeBytes(this), type);
+      return load("formdata").decode(await takeBytes(this), type, this[TAKE] !== undefined);
     }
   }
 

@@ -76,7 +76,7 @@
   // The engine contract (see mod.rs): registered symbols, so that native code finds them by name.
   const symbols = { __proto__: null };
   for (const name of ["status", "statusText", "headers", "list", "body", "used", "source", "take",
-    "method", "url", "signal"]) {
+    "method", "url", "signal", "immutable"]) {
     symbols[name] = Symbol.for("sampan." + name);
   }
   freeze(symbols);

@@ -125,14 +125,19 @@
     return { bytes: concat(parts), type: `multipart/form-data; boundary=${mark}` };
   }
 
-  // Bodies of either encoding, by their Content-Type. Native code parses and holds the limits.
-  function decode(bytes, contentType) {
+  // Bodies of either encoding, by their Content-Type. Native code parses and holds the limits. What is wrong with the
+  // body of a client is the client's fault, and says so by its status.
+  function decode(bytes, contentType, isClients) {
+    const fault = (status, text) => {
+      const error = new TypeError(`formData: ${text}`);
+      return isClients ? p.defineProperty(error, "status", { value: status, writable: true, configurable: true }) : error;
+    };
     const form = new FormData();
     const entries = entriesOf(form);
     const essence = mimeEssence(contentType);
     if (essence === "multipart/form-data") {
       const flat = parseMultipart(p.pack(bytes), p.wellFormed(contentType));
-      if (typeof flat === "string") throw new TypeError(`formData: ${flat}`);
+      if (typeof flat === "string") throw fault(400, flat);
       for (let i = 0; i < flat.length; i += 4) {
         const filename = flat[i + 1];
         const value = filename === undefined ? flat[i + 3] : new File([flat[i + 3]], filename, { type: flat[i + 2] });
@@ -140,10 +145,10 @@
       }
     } else if (essence === "application/x-www-form-urlencoded") {
       const pairs = parseUrlencoded(load("encoding").text(bytes));
-      if (typeof pairs === "string") throw new TypeError(`formData: ${pairs}`);
+      if (typeof pairs === "string") throw fault(400, pairs);
       for (let i = 0; i < pairs.length; i += 2) p.push(entries, [pairs[i], pairs[i + 1]]);
     } else {
-      throw new TypeError("formData: the Content-Type is neither multipart/form-data nor application/x-www-form-urlencoded");
+      throw fault(415, "the Content-Type is neither multipart/form-data nor application/x-www-form-urlencoded");
     }
     return form;
   }

@@ -2,7 +2,7 @@
 // names in lower case, kept under a registered symbol so that native code writes it without a call.
 (function headers({ p, symbols, native, protos, adopt }) {
   const LIST = symbols.list;
-  const IMMUTABLE = Symbol("immutable");
+  const IMMUTABLE = symbols.immutable;
   const { headerName, headerValue } = native("headers");
   const { TypeError } = p;
 

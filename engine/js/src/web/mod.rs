@@ -31,7 +31,7 @@
 //!   make one: an object whose prototype is `headersPrototype` with an own `list` (or an accessor of that name on its
 //!   prototype). Scripts can reach the list through the symbol, so the writer checks names and values again.
 //! - A `Response` has the own properties `status` (an integer from 200 to 599; 0 for `Response.error()`, which is no
-//!   answer), `statusText` (a string), `headers` (a `Headers`), `body` and `used` (a boolean; true: the script has read
+//!   answer), `statusText` (a string; `null` where nobody chose the status), `headers` (a `Headers`), `body` and `used` (a boolean; true: the script has read
 //!   the body, so it cannot be sent). `body` is a string without lone surrogates (its bytes are its UTF-8), a
 //!   `Uint8Array`, a `ReadableStream` or `null`. The default Content-Type is in the list already; Content-Length never is.
 //! - A `ReadableStream` body may have an own `source` that is not `undefined`: a string or a `Uint8Array` with its whole

@@ -94,7 +94,8 @@
       return member(this, STATUS);
     }
     get statusText() {
-      return member(this, STATUS_TEXT);
+      // The builders leave it null where the status is their default.
+      return member(this, STATUS) === 0 ? "" : this[STATUS_TEXT] ?? "";
     }
     get ok() {
       const status = member(this, STATUS);

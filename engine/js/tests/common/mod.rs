@@ -90,7 +90,14 @@ fn fails(_: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
 }
 
 fn log(context: &Context, mut args: Args) -> Result<Value, Error> {
-    Notes::add(context, args.text(0));
+    let text = args.text(0);
+    Notes::add(
+        context,
+        match args.take(1) {
+            Value::Null => text,
+            fields => format!("{text} {fields:?}"),
+        },
+    );
     Ok(Value::Null)
 }
 

@@ -1,0 +1,178 @@
+//! What the builders refuse, thrown responses, responses in the hands of middleware, and what the log shows.
+
+mod common;
+
+use common::{Answer, App, get, load, post};
+
+fn app(source: &str) -> App {
+    load(&format!(
+        "import {{ app, json, html, text, redirect, stream, log }} from 'sampan'; {source}"
+    ))
+}
+
+fn shown(answer: &Answer) -> String {
+    format!("{} {}", answer.code(), answer.text())
+}
+
+#[test]
+fn builders_keep_the_status_of_an_error() {
+    for (built, expected) in [
+        ("text('x', error.status)", "500 x"),
+        ("html('x', { status: undefined })", "500 x"),
+        ("json('x')", "500 \"x\""),
+        ("text('x', 200)", "200 x"),
+        ("new Response('x')", "200 x"),
+        ("Promise.resolve(text('x'))", "500 x"),
+    ] {
+        let app = app(&format!(
+            "app.onError((req, error) => {built}); app.get('/', () => {{ throw new Error('why'); }});"
+        ));
+        let error = app.only(get("/")).expect_err("an error");
+        let mut call = app.call(get("/"), app.js.program().on_error, &[]);
+        call.error = Some(&error);
+        assert_eq!(
+            shown(&app.run(call).expect("an answer")),
+            expected,
+            "{built}"
+        );
+    }
+    let app = app("const same = html('nope'); app.notFound(() => same); app.get('/', () => same);");
+    let missing = app.call(get("/x"), app.js.program().not_found, &[]);
+    assert_eq!(shown(&app.run(missing).expect("an answer")), "404 nope");
+    assert_eq!(shown(&app.only(get("/")).expect("an answer")), "200 nope");
+}
+
+#[test]
+fn thrown_responses_are_answers() {
+    for handler in [
+        "() => { throw text('no', 403); }",
+        "async () => { throw new Response('no', { status: 403 }); }",
+        "async () => { await Promise.resolve(); throw text('no', 403); }",
+    ] {
+        let plain = app(&format!("app.get('/', {handler});"));
+        assert_eq!(
+            shown(&plain.only(get("/")).expect("an answer")),
+            "403 no",
+            "{handler}"
+        );
+        let wrapped = app(&format!(
+            "app.use(async (req, next) => {{ const res = await next(req); res.headers.set('x-seen', res.status); return res; }});
+            app.get('/', {handler});"
+        ));
+        let answer = wrapped.wrapped(get("/")).expect("an answer");
+        assert_eq!(
+            (shown(&answer).as_str(), answer.header("x-seen")),
+            ("403 no", Some("403"))
+        );
+    }
+}
+
+#[test]
+fn middleware_may_change_guarded_headers() {
+    let app = app(
+        "const same = Response.redirect('/there');
+        app.use((req, next) => { const res = next(req); res.headers.append('x-own', 'yes'); return res; });
+        app.get('/', () => same);",
+    );
+    for _ in 0..2 {
+        let answer = app.wrapped(get("/")).expect("an answer");
+        assert_eq!(
+            (
+                answer.code(),
+                answer.header("location"),
+                answer.header("x-own")
+            ),
+            (302, Some("/there"), Some("yes"))
+        );
+    }
+}
+
+#[test]
+fn bad_forms_are_the_clients_fault() {
+    let app = app("app.post('/', async (req) => [...await req.formData()]);");
+    for (content_type, expected) in [
+        ("text/plain", 415),
+        ("multipart/form-data", 400),
+        ("multipart/form-data; boundary=B", 400),
+    ] {
+        let error = app
+            .only(post("/", content_type, "a=1"))
+            .expect_err("no form");
+        assert_eq!(error.kind().status(), expected, "{content_type}: {error}");
+    }
+    let own = load(
+        "import { app } from 'sampan'; app.get('/', async () => [...await new Response('x').formData()]);",
+    );
+    let error = own.only(get("/")).expect_err("no form");
+    assert_eq!(error.kind().status(), 500, "not what the client sent");
+}
+
+#[test]
+fn builders_check_their_arguments() {
+    for (built, expected) in [
+        ("html()", "html: the body must be a string, not undefined"),
+        ("text(null)", "text: the body must be a string, not null"),
+        ("text({})", "text: the body must be a string, not object"),
+        (
+            "redirect()",
+            "redirect: the location must be a string, not undefined",
+        ),
+        (
+            "redirect('/', 200)",
+            "redirect: the status must be 300, 301, 302, 303, 307 or 308, not 200",
+        ),
+    ] {
+        let error = app(&format!("app.get('/', () => {built});"))
+            .only(get("/"))
+            .expect_err("an error");
+        assert!(error.message().contains(expected), "{built}: {error}");
+    }
+    assert_eq!(
+        app("app.get('/', () => text(new Uint8Array([104, 105])));").text(get("/")),
+        "hi"
+    );
+    let away = app("app.get('/', () => redirect('/grüße 🛶?a=%20b#c', 303));")
+        .only(get("/"))
+        .expect("an answer");
+    assert_eq!(
+        away.header("location"),
+        Some("/gr%C3%BC%C3%9Fe%20%F0%9F%9B%B6?a=%20b#c")
+    );
+}
+
+#[test]
+fn a_stream_says_what_it_takes() {
+    let app = app("app.get('/', () => stream(async (write) => { await write(5); }));");
+    let mut answer = app.only(get("/")).expect("an answer");
+    let error = app.read(&mut answer).expect_err("a bad chunk");
+    assert!(
+        error
+            .message()
+            .contains("write takes a string or a Uint8Array, not number"),
+        "{error}"
+    );
+}
+
+#[test]
+fn anything_can_be_logged() {
+    let app = app(
+        "app.get('/', () => {
+            const self = {}; self.self = self;
+            log.error(new TypeError('why'));
+            log.info('x', { error: new Error('because'), f() {}, s: Symbol('s'), map: new Map(), self });
+            return 'ok';
+        });",
+    );
+    assert_eq!(app.text(get("/")), "ok");
+    let notes = app.notes.0.borrow();
+    assert_eq!(notes[0], "TypeError: why");
+    for part in [
+        "\"Error: because\"",
+        "[function]",
+        "[symbol]",
+        "[Map or Set]",
+        "[object that contains itself]",
+    ] {
+        assert!(notes[1].contains(part), "{part}: {}", notes[1]);
+    }
+}
