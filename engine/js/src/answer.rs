@@ -11,7 +11,7 @@ use crate::tasks::Tasks;
 use crate::value::with_bytes_of;
 use crate::{json, sys};
 use rquickjs::qjs;
-use sampan_host::{Error, HandlerId, ResponseSink};
+use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
@@ -134,17 +134,16 @@ impl Answerer<'_> {
     }
 
     fn body(&self, cx: Cx<'_>, body: Raw, sink: &mut dyn ResponseSink) -> Result<(), Fault> {
-        if is_string(body) {
-            return Ok(write_string(cx, body, sink.body())?);
-        }
-        if with_bytes_of(cx, body, |bytes| sink.body().extend_from_slice(bytes)).is_some()
-            || !is_object(body)
-        {
+        if write_at_once(cx, body, sink)? {
             return Ok(());
         }
         let source = cx.get_atom(body, cx.core().atoms.web_source)?;
         if !sys::is_undefined(source.raw()) {
-            return self.body(cx, source.raw(), sink);
+            // Scripts can reach the source: it is followed once, and is not asked for its own.
+            if write_at_once(cx, source.raw(), sink)? {
+                return Ok(());
+            }
+            return Err(Error::script("the source of a body is neither text nor bytes").into());
         }
         let tasks: Rc<Tasks> = cx.core().tasks();
         let signal = self.signal(cx)?;
@@ -191,6 +190,18 @@ fn write_string(cx: Cx<'_>, value: Raw, out: &mut Vec<u8>) -> Result<(), sys::Th
     })
 }
 
+/// Writes a body that is there as a whole: text, bytes or none. False for any other object.
+fn write_at_once(cx: Cx<'_>, body: Raw, sink: &mut dyn ResponseSink) -> Result<bool, Fault> {
+    if is_string(body) {
+        write_string(cx, body, sink.body())?;
+        return Ok(true);
+    }
+    Ok(
+        with_bytes_of(cx, body, |bytes| sink.body().extend_from_slice(bytes)).is_some()
+            || !is_object(body),
+    )
+}
+
 /// Fields that frame the message: the server writes them. Web frameworks set them for servers that do not.
 const FRAMING: [&[u8]; 4] = [
     b"content-length",
@@ -199,10 +210,20 @@ const FRAMING: [&[u8]; 4] = [
     b"keep-alive",
 ];
 
+/// How many names and values together the header of an answer may have. The sink limits their bytes.
+const HEADER_PARTS_MAX: u32 = 8192;
+
 /// Writes the flat list `[name, value, ...]` of a `Headers`. The sink checks each; scripts can reach the list.
 fn write_headers(cx: Cx<'_>, list: Raw, sink: &mut dyn ResponseSink) -> Result<(), Fault> {
-    let length = u32::try_from(cx.length(list)?).unwrap_or(0);
+    let length = u32::try_from(cx.length(list)?).unwrap_or(u32::MAX);
+    if length > HEADER_PARTS_MAX {
+        let max = HEADER_PARTS_MAX / 2;
+        return Err(Error::script(format!("an answer has at most {max} header fields")).into());
+    }
     for index in (0..length).step_by(2) {
+        if cx.core().must_stop() {
+            return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
+        }
         let (name, value) = (cx.at(list, index)?, cx.at(list, index + 1)?);
         let written = cx.with_bytes(name.raw(), |name| {
             if FRAMING

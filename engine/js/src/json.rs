@@ -22,6 +22,7 @@ pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: Raw) -> Result<bool, F
         depth_left: depth,
         is_standard: false,
         until_check: VALUES_PER_CHECK,
+        check_at: BYTES_PER_CHECK,
     }
     .value(value, Key::None)
 }
@@ -36,6 +37,7 @@ pub(crate) fn standard(cx: Cx<'_>, value: Raw) -> Result<Option<Val>, Fault> {
         depth_left: cx.core().limits.json_depth_max,
         is_standard: true,
         until_check: VALUES_PER_CHECK,
+        check_at: BYTES_PER_CHECK,
     };
     match writer.value(value, Key::None) {
         Ok(true) => Ok(Some(cx.string_from(&out)?)),
@@ -44,6 +46,9 @@ pub(crate) fn standard(cx: Cx<'_>, value: Raw) -> Result<Option<Val>, Fault> {
         Err(fault) => Err(fault),
     }
 }
+
+/// After how many bytes the writer looks whether it must stop: a few values may be very long.
+const BYTES_PER_CHECK: usize = 64 * 1024;
 
 /// Under which name a value stands; `toJSON` is told.
 #[derive(Clone, Copy)]
@@ -61,12 +66,14 @@ struct Writer<'a, 'out> {
     is_standard: bool,
     /// How many values may be written before the next look at the limits.
     until_check: u32,
+    /// At which length of `out` the limits are looked at, in bytes.
+    check_at: usize,
 }
 
 impl Writer<'_, '_> {
     fn value(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
         self.until_check -= 1;
-        if self.until_check == 0 {
+        if self.until_check == 0 || self.out.len() >= self.check_at {
             self.check()?;
         }
         match tag(value) {
@@ -92,12 +99,8 @@ impl Writer<'_, '_> {
         if self.cx.core().must_stop() {
             return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
         }
-        let bytes = self.cx.core().limits.memory_bytes_max;
-        if self.out.len() > bytes {
-            let text = format!("JSON: the text is longer than memory_bytes_max ({bytes})");
-            return Err(Error::new(ErrorKind::Memory, text).into());
-        }
-        Ok(())
+        self.check_at = self.out.len() + BYTES_PER_CHECK;
+        fits(self.cx, self.out.len())
     }
 
     /// JavaScript writes some numbers in its own way (`1e+21`): those are left to it.
@@ -129,17 +132,24 @@ impl Writer<'_, '_> {
     }
 
     fn text_of(&mut self, value: Raw) -> Result<(), Fault> {
-        let out = &mut *self.out;
-        Ok(self
-            .cx
-            .with_bytes(value, |bytes| out.extend_from_slice(bytes))?)
+        let (cx, out) = (self.cx, &mut *self.out);
+        cx.with_bytes(value, |bytes| {
+            fits(cx, out.len() + bytes.len())?;
+            out.extend_from_slice(bytes);
+            Ok(())
+        })?
     }
 
     #[inline]
     fn string(&mut self, value: Raw) -> Result<(), Fault> {
-        let out = &mut *self.out;
-        self.cx.with_bytes(value, |bytes| write_text(out, bytes))?;
-        Ok(())
+        let (cx, out) = (self.cx, &mut *self.out);
+        cx.with_bytes(value, |bytes| {
+            if bytes.len() > BYTES_PER_CHECK {
+                fits(cx, out.len() + quoted_length(bytes))?;
+            }
+            write_text(out, bytes);
+            Ok(())
+        })?
     }
 
     fn object(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
@@ -261,6 +271,23 @@ impl Writer<'_, '_> {
         self.text_of(text.raw())?;
         Ok(true)
     }
+}
+
+/// Refuses a text of more than `memory_bytes_max` bytes.
+fn fits(cx: Cx<'_>, length: usize) -> Result<(), Fault> {
+    let bytes = cx.core().limits.memory_bytes_max;
+    if length > bytes {
+        let text = format!("JSON: the text is longer than memory_bytes_max ({bytes})");
+        return Err(Error::new(ErrorKind::Memory, text).into());
+    }
+    Ok(())
+}
+
+/// About how long a string becomes in quotes, in bytes: a control character may take six.
+#[cold]
+fn quoted_length(bytes: &[u8]) -> usize {
+    let controls = bytes.iter().filter(|byte| **byte < 0x20).count();
+    bytes.len() + 5 * controls
 }
 
 /// Writes a string in quotes. `bytes` are UTF-8 but for surrogates without a partner, which are escaped

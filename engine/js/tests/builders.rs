@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Answer, App, get, load, post};
+use sampan_host::Isolate;
 
 fn app(source: &str) -> App {
     load(&format!(

@@ -388,3 +388,50 @@ fn clients_that_go_away_leave_nothing_behind() {
         assert!(is_flat, "{app}: KiB after each round: {sizes:?}");
     }
 }
+
+#[test]
+fn a_log_that_nobody_reads_stops_nothing() {
+    let app = "local app = require 'sampan'\napp.get('/', function() for i = 1, 200 do app.log.info(('x'):rep(2000)) end return 'ok' end)\n";
+    let scratch = Scratch::new("log", &[("app.lua", app)]);
+    let port = {
+        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+        free.local_addr().expect("an address").port()
+    };
+    let listen = format!("127.0.0.1:{port}");
+    let mut server = sampan(&[
+        "run",
+        &scratch.file("app.lua"),
+        "--listen",
+        &listen,
+        "--workers",
+        "1",
+    ])
+    .stderr(std::process::Stdio::piped())
+    .spawn()
+    .expect("the command starts");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let mut client = loop {
+        match Client::connect(([127, 0, 0, 1], port).into()) {
+            Ok(client) => break client,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    for _ in 0..3 {
+        let answer = get(&mut client, "/").expect("an answer");
+        assert_eq!(answer.text(), "ok");
+    }
+    let pid = server.id().to_string();
+    Command::new("kill")
+        .args(["-TERM", &pid])
+        .status()
+        .expect("kill runs");
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        match server.try_wait().expect("a child") {
+            Some(status) => break assert_eq!(status.code(), Some(0)),
+            None => assert!(Instant::now() < deadline, "it does not end"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
