@@ -23,12 +23,14 @@ mod modules;
 mod parse;
 mod request;
 mod shapes;
+mod steady;
 mod stream;
 mod suspend;
 mod sys;
 mod tasks;
 mod value;
 mod web;
+mod work;
 
 pub use limits::STACK_BYTES;
 

@@ -35,8 +35,23 @@ pub(crate) const ROUNDS_MAX: usize = 64;
 /// The largest array that built-ins without interrupt polls work on, in elements.
 pub(crate) const BUILTIN_LENGTH_MAX: i64 = 2_000_000;
 
-/// How much work a search for a text in a text may be: the length of one times that of the other, in characters.
-pub(crate) const SEARCH_STEPS_MAX: i64 = 2_000_000_000;
+/// The longest array that is sorted by the built-in order without polls, in elements.
+pub(crate) const SORT_LENGTH_MAX: i64 = 50_000;
+
+/// The same for objects that are no arrays but have a length, in elements: each costs a search along their prototypes.
+pub(crate) const ARRAY_LIKE_LENGTH_MAX: i64 = 50_000;
+
+/// How many prototypes an object may have, one behind the other, that such a built-in works on.
+pub(crate) const PROTOTYPES_MAX: usize = 16;
+
+/// How much work a search for a text may be, in characters compared.
+pub(crate) const SEARCH_STEPS_MAX: i64 = 100_000_000;
+
+/// How much work a normalization may be: the sum of the squares of the lengths of runs that may be reordered, in characters.
+pub(crate) const NORMALIZE_STEPS_MAX: i64 = 100_000_000;
+
+/// How large an integer may be that becomes text, in bytes: about [`DIGITS_MAX`] digits.
+pub(crate) const INTEGER_BYTES_MAX: usize = 20_800;
 
 /// How many digits a text may have that becomes a BigInt: the work grows with their square.
 pub(crate) const DIGITS_MAX: i64 = 50_000;

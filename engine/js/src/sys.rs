@@ -5,6 +5,7 @@
 //! [`Val`] is dropped before the `Core` that its context belongs to: whatever keeps a `Val` beyond a call keeps an `Rc<Core>` too.
 
 use crate::isolate::Core;
+use crate::limits::INTEGER_BYTES_MAX;
 use rquickjs::qjs;
 use sampan_host::Error;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -403,6 +404,16 @@ impl<'a> Cx<'a> {
         })
     }
 
+    /// `String(value)`, but that a symbol is an error.
+    #[inline]
+    pub(crate) fn to_string(self, value: Raw) -> Result<Val, Thrown> {
+        if is_string(value) {
+            return Ok(self.dup(value));
+        }
+        // SAFETY: the value is alive.
+        self.check(unsafe { qjs::JS_ToString(self.raw, value) })
+    }
+
     /// Whether a value can be called.
     #[inline]
     pub(crate) fn is_function(self, value: Raw) -> bool {
@@ -417,6 +428,10 @@ impl<'a> Cx<'a> {
         value: Raw,
         each: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, Thrown> {
+        if tag(value) == qjs::JS_TAG_BIG_INT && self.integer_bytes(value) > INTEGER_BYTES_MAX {
+            crate::error::throw_range(self, "the integer has too many digits to become text");
+            return Err(Thrown);
+        }
         let mut length = 0_usize;
         // SAFETY: the value is alive; the text is released below, after its last use.
         let text = unsafe { qjs::JS_ToCStringLen(self.raw, (&raw mut length).cast(), value) };
@@ -428,6 +443,18 @@ impl<'a> Cx<'a> {
         // SAFETY: `text` came from `JS_ToCStringLen`.
         unsafe { qjs::JS_FreeCString(self.raw, text) };
         Ok(result)
+    }
+
+    /// About how large a BigInt is, in bytes. The API has no function for that, but what it writes is as long.
+    #[cold]
+    pub(crate) fn integer_bytes(self, value: Raw) -> usize {
+        let mut length: qjs::size_t = 0;
+        // SAFETY: the value is alive; what was written is released at once.
+        unsafe {
+            let written = qjs::JS_WriteObject(self.raw, &raw mut length, value, 0);
+            qjs::js_free(self.raw, written.cast());
+        }
+        length as usize
     }
 
     /// A value as text, converted as `String(value)` does it; surrogates without a partner are replaced.

@@ -73,8 +73,8 @@ local json_response = builder("json")
 function app.redirect(location, status)
   if type(location) ~= "string" then error("app.redirect: the location must be a string", 2) end
   status = status or 302
-  if status ~= 301 and status ~= 302 and status ~= 303 and status ~= 307 and status ~= 308 then
-    error("app.redirect: the status must be 301, 302, 303, 307 or 308", 2)
+  if status ~= 300 and status ~= 301 and status ~= 302 and status ~= 303 and status ~= 307 and status ~= 308 then
+    error("app.redirect: the status must be 300, 301, 302, 303, 307 or 308", 2)
   end
   -- What cannot stand in a URL is percent-encoded (RFC 3986 section 2); control bytes stay, and are refused as in any header.
   location = location:gsub('[\128-\255 "<>\\^`{|}]', function(c) return ("%%%02X"):format(c:byte()) end)
