@@ -8,10 +8,16 @@
 
 use crate::error::{hidden, whole_number};
 use crate::json;
-use crate::limits::{BUILTIN_LENGTH_MAX, DIGITS_MAX, SEARCH_STEPS_MAX, SORT_LENGTH_MAX};
-use crate::sys::{
-    Cx, Fault, Raw, Thrown, Val, arguments, is_object, is_string, is_undefined, native,
+use crate::limits::{
+    ARRAY_LIKE_LENGTH_MAX, BUILTIN_LENGTH_MAX, DIGITS_MAX, NORMALIZE_STEPS_MAX, PROTOTYPES_MAX,
+    SEARCH_STEPS_MAX, SORT_LENGTH_MAX,
 };
+use crate::steady::{self, Own};
+use crate::sys::{
+    Cx, Fault, Raw, Thrown, Val, arguments, class_id, is_nothing, is_object, is_string,
+    is_undefined, native, tag,
+};
+use crate::work;
 use rquickjs::qjs;
 use std::ffi::{CStr, CString, c_int};
 
@@ -53,7 +59,10 @@ impl Rule {
             Self::Count => ("count", BUILTIN_LENGTH_MAX),
             Self::Search(_) => ("characters to compare", SEARCH_STEPS_MAX),
             Self::Find => ("length times that of the value to find", SEARCH_STEPS_MAX),
-            Self::Normalize => ("combining characters in a row, squared,", NORMALIZE_STEPS_MAX),
+            Self::Normalize => (
+                "combining characters in a row, squared,",
+                NORMALIZE_STEPS_MAX,
+            ),
             Self::Digits => ("digits", DIGITS_MAX),
         }
     }
@@ -106,10 +115,11 @@ const COMPARE: &CStr =
     c"(function compare(a, b) { a = `${a}`; b = `${b}`; return a < b ? -1 : a > b ? 1 : 0; })";
 
 /// Replaces `flat` and `flatMap`.
-const FLAT: &CStr = match CStr::from_bytes_with_nul(concat!(include_str!("flat.js"), "\0").as_bytes()) {
-    Ok(source) => source,
-    Err(_) => panic!("NUL in flat.js"),
-};
+const FLAT: &CStr =
+    match CStr::from_bytes_with_nul(concat!(include_str!("flat.js"), "\0").as_bytes()) {
+        Ok(source) => source,
+        Err(_) => panic!("NUL in flat.js"),
+    };
 
 /// Wraps the built-ins of the table.
 pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
@@ -127,6 +137,7 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
             Rule::Search(symbol) => cx.get(symbols.raw(), symbol)?,
             Rule::All => cx.get(symbols.raw(), c"isConcatSpreadable")?,
             Rule::First => cx.get(symbols.raw(), c"iterator")?,
+            Rule::Sort => cx.eval(COMPARE, c"sampan:sort")?,
             _ => cx.undefined(),
         };
         let mut data = [original.raw(), typed_length.raw(), symbol.raw()];
@@ -137,8 +148,8 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
     Ok(())
 }
 
-/// A function that looks first. Its data: the original, the getter of the length of typed arrays, and the symbol that the
-/// rule needs.
+/// A function that looks first. Its data: the original, the getter of the length of typed arrays, and the symbol (or the
+/// order) that the rule needs.
 fn wrapper(cx: Cx<'_>, data: &mut [Raw; 3], name: &CStr, index: usize) -> Result<Val, Thrown> {
     let (length, index) = (cx.length(data[0])? as c_int, index as c_int);
     // SAFETY: the data are copied, the name terminated.
@@ -201,7 +212,14 @@ unsafe extern "C" fn guarded(
         if matches!(rule, Rule::Search(_) | Rule::Normalize) {
             return guard.on_text(original, this, args);
         }
-        guard.allow(guard.measure(rule, this, args)?)?;
+        let size = guard.measure(rule, this, args)?;
+        guard.allow(size)?;
+        if matches!(rule, Rule::Sort)
+            && size > SORT_LENGTH_MAX
+            && args.first().is_none_or(|order| is_undefined(*order))
+        {
+            return Ok(cx.call(original, this, &[symbol])?);
+        }
         if let (Rule::Json, [value]) = (rule, args)
             && let Some(text) = json::standard(cx, *value)?
         {
@@ -239,12 +257,12 @@ impl Guard<'_> {
         let cx = self.cx;
         let Some(&first) = args.first() else {
             return match rule {
-                Rule::This | Rule::All => self.length(this),
+                Rule::This | Rule::Sort | Rule::All => self.length(this),
                 _ => Ok(0),
             };
         };
         match rule {
-            Rule::This => self.length(this),
+            Rule::This | Rule::Sort => self.length(this),
             Rule::First => self.iterable(first),
             Rule::Json if self.is_array(first) || steady::is_proxy(first) => Ok(cx.length(first)?),
             Rule::Raw => match self.steady(first, c"raw")? {
@@ -278,7 +296,8 @@ impl Guard<'_> {
         if self.is_array(value) {
             let length = self.cx.length(value)?;
             // A hole is looked for in the prototypes.
-            if length > ARRAY_LIKE_LENGTH_MAX && !steady::is_shallow(self.cx, value) {
+            if length > ARRAY_LIKE_LENGTH_MAX && !steady::is_shallow(self.cx, value, PROTOTYPES_MAX)
+            {
                 return Err(self.refuse("too many prototypes, or a proxy"));
             }
             return Ok(length);
@@ -303,8 +322,12 @@ impl Guard<'_> {
             if steady::is_typed_array(value) {
                 return Ok(length);
             }
-            if !steady::is_shallow(self.cx, value) {
+            if !steady::is_shallow(self.cx, value, PROTOTYPES_MAX) {
                 return Err(self.refuse("too many prototypes, or a proxy"));
+            }
+            // Scripts do write `Array.from({ length: 100000 })`.
+            if matches!(self.rule(), Rule::First) && steady::is_shallow(self.cx, value, 1) {
+                return Ok(length);
             }
             length
         };
@@ -367,7 +390,10 @@ impl Guard<'_> {
         if is_nothing(this) {
             return Ok(cx.call(original, this, args)?);
         }
-        let Some(&first) = args.first().filter(|_| matches!(self.rule(), Rule::Search(_))) else {
+        let Some(&first) = args
+            .first()
+            .filter(|_| matches!(self.rule(), Rule::Search(_)))
+        else {
             let text = cx.to_string(this)?;
             if matches!(self.rule(), Rule::Normalize) {
                 self.allow(work::normalization(cx, text.raw())?)?;
@@ -409,7 +435,11 @@ impl Guard<'_> {
     #[cold]
     fn refuse(&self, why: &str) -> Fault {
         let (owner, name, _) = WRAPPED[self.index];
-        let text = format!("{}.{}: {why}", owner.to_string_lossy(), name.to_string_lossy());
+        let text = format!(
+            "{}.{}: {why}",
+            owner.to_string_lossy(),
+            name.to_string_lossy()
+        );
         crate::error::throw_range(self.cx, &text)
     }
 }

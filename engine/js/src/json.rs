@@ -145,7 +145,7 @@ impl Writer<'_, '_> {
         let (cx, out) = (self.cx, &mut *self.out);
         cx.with_bytes(value, |bytes| {
             if bytes.len() > BYTES_PER_CHECK {
-                fits(cx, out.len() + quoted_length(bytes))?;
+                return write_long_text(cx, out, bytes);
             }
             write_text(out, bytes);
             Ok(())
@@ -283,11 +283,32 @@ fn fits(cx: Cx<'_>, length: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// About how long a string becomes in quotes, in bytes: a control character may take six.
+/// The same as [`write_text`] in pieces, with a look at the limits before each: a control character takes six bytes.
 #[cold]
-fn quoted_length(bytes: &[u8]) -> usize {
-    let controls = bytes.iter().filter(|byte| **byte < 0x20).count();
-    bytes.len() + 5 * controls
+fn write_long_text(cx: Cx<'_>, out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Fault> {
+    let mut rest = bytes;
+    out.push(b'"');
+    while !rest.is_empty() {
+        if cx.core().must_stop() {
+            return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
+        }
+        let mut length = rest.len().min(BYTES_PER_CHECK);
+        // No character is cut.
+        while length < rest.len() && rest[length] & 0xc0 == 0x80 {
+            length += 1;
+        }
+        let (piece, after) = rest.split_at(length);
+        fits(cx, out.len() + length)?;
+        // The quote that is there is the one in front of the piece.
+        out.pop();
+        let quote = out.len();
+        write_text(out, piece);
+        if rest.len() < bytes.len() {
+            out.remove(quote);
+        }
+        rest = after;
+    }
+    Ok(())
 }
 
 /// Writes a string in quotes. `bytes` are UTF-8 but for surrogates without a partner, which are escaped

@@ -104,10 +104,10 @@ fn prototype(cx: Cx<'_>, object: &Val) -> Val {
     cx.own(unsafe { qjs::JS_GetPrototype(cx.raw(), object.raw()) })
 }
 
-/// Whether an object has few prototypes, and none is a proxy.
-pub(crate) fn is_shallow(cx: Cx<'_>, object: Raw) -> bool {
+/// Whether an object has at most `max` prototypes, and none is a proxy.
+pub(crate) fn is_shallow(cx: Cx<'_>, object: Raw, max: usize) -> bool {
     let mut at = cx.dup(object);
-    for _ in 0..PROTOTYPES_MAX {
+    for _ in 0..=max {
         if is_proxy(at.raw()) {
             return false;
         }

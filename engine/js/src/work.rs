@@ -75,7 +75,11 @@ fn comparisons(
         if at % BYTES_PER_CHECK == 0 {
             stop()?;
         }
-        let known = if at < right { (equal[at - left] as usize).min(right - at) } else { 0 };
+        let known = if at < right {
+            (equal[at - left] as usize).min(right - at)
+        } else {
+            0
+        };
         let length = known + common(&wanted[at + known..], &wanted[known..]);
         equal[at] = length as u32;
         if at + length > right {
@@ -90,7 +94,11 @@ fn comparisons(
         if at % BYTES_PER_CHECK == 0 {
             stop()?;
         }
-        let known = if at < right { (equal[at - left] as usize).min(right - at) } else { 0 };
+        let known = if at < right {
+            (equal[at - left] as usize).min(right - at)
+        } else {
+            0
+        };
         let length = known + common(&text[at + known..], &wanted[known..]);
         sum += length as i64 + 1;
         if sum > SEARCH_STEPS_MAX {
@@ -138,7 +146,16 @@ mod tests {
 
     #[test]
     fn combining_characters_start_nothing() {
-        for character in ['\u{300}', '\u{36f}', '\u{483}', '\u{591}', '\u{302a}', '\u{3099}', '\u{20d0}', '\u{1d165}'] {
+        for character in [
+            '\u{300}',
+            '\u{36f}',
+            '\u{483}',
+            '\u{591}',
+            '\u{302a}',
+            '\u{3099}',
+            '\u{20d0}',
+            '\u{1d165}',
+        ] {
             assert!(!starts(character), "{character:?}");
         }
         for character in ['a', 'é', 'я', '你', '한'] {

@@ -198,6 +198,37 @@ const CALLS: &[&str] = &[
     "Array.fromAsync(new Array(1e9))",
     "Promise.all(new Array(1e6))",
     "Promise.race(new Array(1e9))",
+    // Lengths, texts and methods that are others the second time, or hidden in objects.
+    "(() => { let n = 0; return Array.prototype.join.call({ get length() { return n++ ? 1e9 : 0; } }); })()",
+    "(() => { let n = 0; return Array.prototype.join.call({ length: { valueOf() { return n++ ? 1e9 : 0; } } }); })()",
+    "(() => { let n = 0; return Array.prototype.join.call(new Proxy({}, { get: (_, k) => k === 'length' ? (n++ ? 1e9 : 0) : 1 })); })()",
+    "(() => { let n = 0; const a = new Uint8Array(8); Object.defineProperty(a, 'length', { get() { return n++ ? 1e9 : 0; } }); return Array.prototype.join.call(a); })()",
+    "(() => { let n = 0; return String.raw({ get raw() { return n++ ? { length: 1e9 } : []; } }); })()",
+    "(() => { let n = 0; return Array.from({ get length() { return n++ ? 1e9 : 0; } }).length; })()",
+    "(() => { let p = {}; for (let i = 0; i < 1e5; i++) p = Object.create(p); p.length = 2e6; return Array.prototype.join.call(p); })()",
+    "(() => { let p = {}; for (let i = 0; i < 1e5; i++) p = Object.create(p); p.length = 4e4; return Array.prototype.join.call(p); })()",
+    "(() => { let p = []; for (let i = 0; i < 1e5; i++) p = Object.create(p); return Object.setPrototypeOf(new Array(2e6), p).join(); })()",
+    "'a'.repeat(1e6).indexOf({ toString: () => 'a'.repeat(5e5) + 'b' })",
+    "'a'.repeat(1e6).split({ toString: () => 'a'.repeat(5e5) + 'b' })",
+    "'a'.repeat(1e6).includes({ toString: () => 'a'.repeat(5e5) + 'b' })",
+    "String.prototype.indexOf.call(new String('a'.repeat(1e6)), 'a'.repeat(5e5) + 'b')",
+    "(() => { let n = 0; return 'a'.repeat(1e6).split({ get [Symbol.split]() { return n++ ? undefined : String; }, toString: () => 'a'.repeat(5e5) + 'b' }); })()",
+    "('a'.repeat(60e3) + '€').indexOf('a'.repeat(30e3) + 'b')",
+    "('a'.repeat(60e3) + '€').replaceAll('a'.repeat(30e3) + 'b', '')",
+    "'a'.repeat(60e3).lastIndexOf('a'.repeat(30e3) + 'b')",
+    // Nested and sparse arrays.
+    "(() => { const l = [], c = new Array(1000).fill(l), b = new Array(1000).fill(c); return new Array(1000).fill(b).flat(Infinity).length; })()",
+    "[new Array(4e9)].flat().length",
+    "[1].flatMap(() => new Array(4e9)).length",
+    // Comparisons of long values, and marks that must be sorted.
+    "(() => { const x = 'a'.repeat(1e7) + 'b', y = 'a'.repeat(1e7) + 'c'; return new Array(1e5).fill(x).indexOf(y); })()",
+    "(() => { const x = 'a'.repeat(1e7) + 'b', y = 'a'.repeat(1e7) + 'c'; return new Array(1e5).fill(x).lastIndexOf(y); })()",
+    "(() => { const x = 'a'.repeat(1e7) + 'b', y = 'a'.repeat(1e7) + 'c'; return new Array(1e5).fill(x).includes(y); })()",
+    "(() => { const x = 'a'.repeat(999) + 'b', y = 'a'.repeat(999) + 'c€'.slice(0, 1); return new Array(99000).fill(x).includes(y); })()",
+    "(() => { const x = (1n << 1000000n) - 1n, y = x - 1n; return new Array(1e6).fill(x).indexOf(y); })()",
+    "('a' + '\\u0301\\u0316'.repeat(1e5)).normalize('NFC').length",
+    "('a' + '\\u0301\\u0316'.repeat(4900)).normalize('NFC').length",
+    "('a' + '\\u0301\\u0316'.repeat(50)).repeat(9000).normalize('NFC').length",
     "Atomics.wait(new Int32Array(new SharedArrayBuffer(8)), 0, 0, 10000)",
 ];
 
@@ -238,7 +269,7 @@ const BOUNDED: &[&str] = &[
 
 #[test]
 fn a_long_array_is_sorted_as_a_short_one() {
-    let source = "import { app } from 'sampan'; const sorted = (n) => { const a = Array.from({ length: n }, (_, i) => (i * 7919) % n); a[3] = undefined; a[4] = 'x'; return [a.toSorted(), a.sort()]; };
+    let source = "import { app } from 'sampan'; const sorted = (n) => { const a = new Array(n).fill(0).map((_, i) => (i * 7919) % n); a[3] = undefined; a[4] = 'x'; return [a.toSorted(), a.sort()]; };
         app.get('/', (req) => { const [copy, place] = sorted(+req.query.n); let ok = true;
           for (let i = 1; i < copy.length - 1; i++) ok &&= String(copy[i - 1]) <= String(copy[i]) && Object.is(copy[i], place[i]);
           return [ok, copy.at(-1) === undefined, copy.at(-2)]; });";
@@ -296,4 +327,93 @@ fn try_all(calls: &[&'static str], limit: Duration) {
         }
     }
     assert!(slow.is_empty(), "too slow:\n{}", slow.join("\n"));
+}
+
+#[test]
+fn guarded_builtins_do_their_work() {
+    for (call, expected) in [
+        ("[1, [2, [3, [4]]]].flat()", "[1,2,[3,[4]]]"),
+        ("[1, [2, [3, [4]]], , []].flat(Infinity)", "[1,2,3,4]"),
+        ("[1, [2]].flat(0)", "[1,[2]]"),
+        (
+            "[1, 2].flatMap((x, i, all) => [x, [i, all.length]])",
+            "[1,[0,2],2,[1,2]]",
+        ),
+        (
+            "Array.prototype.flat.call({ length: 2, 0: [1], 1: 2 })",
+            "[1,2]",
+        ),
+        (
+            "[Array.prototype.flat.length, Array.prototype.flatMap.length, [].flat.name]",
+            "[0,1,\"flat\"]",
+        ),
+        (
+            "(() => { class A extends Array {} return new A(1, [2]).flat() instanceof A; })()",
+            "true",
+        ),
+        (
+            "Array.prototype.join.call({ length: 2, 0: 'a', 1: 'b' })",
+            "a,b",
+        ),
+        (
+            "Array.prototype.slice.call(new Uint8Array([1, 2, 3]), 1)",
+            "[2,3]",
+        ),
+        ("Array.prototype.join.call('abc')", "a,b,c"),
+        (
+            "(function () { return Array.prototype.slice.call(arguments, 1); })(1, 2, 3)",
+            "[2,3]",
+        ),
+        ("Array.from({ length: 2 }, (_, i) => i)", "[0,1]"),
+        ("Array.from(new Set([1, 2]))", "[1,2]"),
+        (
+            "Array.from({ get length() { return 5; }, *[Symbol.iterator]() { yield 1; } })",
+            "[1]",
+        ),
+        (
+            "[0].concat({ get length() { return 5; } }, [1], 2).length",
+            "4",
+        ),
+        ("String.raw`a\\n${1}`", "a\\n1"),
+        ("'a1b22c'.split(/[0-9]+/)", "[\"a\",\"b\",\"c\"]"),
+        ("'a,b'.split({ toString: () => ',' })", "[\"a\",\"b\"]"),
+        ("'a-b'.replace(/-/, '+')", "a+b"),
+        ("'a-b-'.replaceAll(/-/g, (x) => x + x)", "a--b--"),
+        ("'a1b1'.replaceAll(1, { toString: () => 'x' })", "axbx"),
+        ("'a1'.indexOf(1)", "1"),
+        ("'undefined'.indexOf()", "0"),
+        (
+            "String.prototype.includes.call(123, { [Symbol.match]: false, toString: () => '2' })",
+            "true",
+        ),
+        (
+            "(() => { try { return 'a'.includes(/a/); } catch (error) { return error.name; } })()",
+            "TypeError",
+        ),
+        (
+            "'abc'.split({ [Symbol.split]: (text, limit) => [text, limit] }, 7)",
+            "[\"abc\",7]",
+        ),
+        ("('x'.repeat(3e6) + '--end').indexOf('--end' )", "3000000"),
+        (
+            "('é'.repeat(3e5) + '\\r\\n' + 'b'.repeat(900)).indexOf('\\r\\n' + 'b'.repeat(900))",
+            "300000",
+        ),
+        ("'e\\u0301'.normalize()", "é"),
+        ("'é'.repeat(1e5).normalize('NFD').length", "200000"),
+        (
+            "new Array(1e5).fill('x'.repeat(100)).concat('y').indexOf('y')",
+            "100000",
+        ),
+        (
+            "(() => { const x = 'a€\\u0001\\ud800'.repeat(1e5); return JSON.parse(JSON.stringify([x, x]))[1] === x; })()",
+            "true",
+        ),
+        ("[3, 1, undefined, 2].sort()", "[1,2,3,null]"),
+    ] {
+        let app = load(&format!(
+            "import {{ app }} from 'sampan'; app.get('/', () => {call});"
+        ));
+        assert_eq!(app.text(get("/")), expected, "{call}");
+    }
 }

@@ -265,3 +265,21 @@ fn cyclic_garbage_is_collected_in_time() {
     }
     assert!(app.js.memory_bytes() < 16 * 1024 * 1024);
 }
+
+#[test]
+fn answers_that_never_end_are_refused() {
+    use ErrorKind::{Memory, Script, Stopped};
+    for handler in [
+        "() => { const r = new Response('x'), b = {}; b[Symbol.for('sampan.source')] = b; r[Symbol.for('sampan.body')] = b; return r; }",
+        "() => { const x = 'x'.repeat(1e6); return new Array(1500).fill(x); }",
+        "() => { const x = 'x'.repeat(1e6); return JSON.stringify(new Array(1500).fill(x)); }",
+        "() => new Array(20).fill('\\u0001'.repeat(2e7))",
+        "() => { const r = new Response('x'); r[Symbol.for('sampan.headers')] = { [Symbol.for('sampan.list')]: { length: 4294967294 } }; return r; }",
+        "() => { const r = new Response('x'), l = new Array(8000).fill('x'.repeat(1e6)); r[Symbol.for('sampan.headers')] = { [Symbol.for('sampan.list')]: l }; return r; }",
+        "() => ({ a: 2n ** 900000n })",
+        "() => { throw 2n ** 900000n; }",
+        "() => probe.shape(2n ** 900000n)",
+    ] {
+        ends(handler, &[Memory, Script, Stopped]);
+    }
+}

@@ -153,7 +153,8 @@ fn dropping_requests_leaks_nothing() {
     };
     let before = drop_some(100);
     let after = drop_some(10_000);
-    assert!(after < before + 50_000, "{before} then {after}");
+    // One object left behind by each would be half a megabyte.
+    assert!(after < before + 200_000, "{before} then {after}");
     assert_eq!(app.sleeps.0.get(), 0);
 }
 
