@@ -72,7 +72,7 @@ declare module "sampan" {
   export default app;
 
   export function html(body: string, options?: ResponseOptions): Response;
-  export function text(body: string, options?: ResponseOptions): Response;
+  export function text(body: string | Uint8Array, options?: ResponseOptions): Response;
   /** 302 unless a status is given. */
   export function redirect(location: string, status?: number): Response;
   /** A body that is produced while it is sent. */

@@ -47,7 +47,9 @@ pub(crate) fn run(options: &Options) -> Result<bool, Error> {
     total.add(step::run(build(&root)));
     total.add(step::run(tests(&root)));
     if !options.quick {
-        total.add(step::run(fuzz(&root, options.fuzz_seconds)?));
+        total.add(step::run(fuzz(&root, "fuzz", &[], options.fuzz_seconds)?));
+        let compare = ["differential"];
+        total.add(step::run(fuzz(&root, "differential", &compare, options.fuzz_seconds)?));
     }
     println!("\nall steps: {:.1} s", started.elapsed().as_secs_f64());
     println!("{total}");
@@ -125,14 +127,15 @@ fn tests(root: &Path) -> Step {
 
 /// The fuzz program of the build step, started as it is: `cargo run -p` would choose other features and
 /// compile half of the workspace again.
-fn fuzz(root: &Path, seconds: u32) -> Result<Step, Error> {
+fn fuzz(root: &Path, name: &'static str, words: &[&str], seconds: u32) -> Result<Step, Error> {
     let mut command =
         std::process::Command::new(project::target_dir(root)?.join("debug/sampan-fuzz"));
     command
         .current_dir(root)
+        .args(words)
         .args(["--seconds", &seconds.to_string()]);
     Ok(Step {
-        name: "fuzz",
+        name,
         command,
         reading: Reading::Closing,
     })
