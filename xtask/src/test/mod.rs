@@ -49,7 +49,12 @@ pub(crate) fn run(options: &Options) -> Result<bool, Error> {
     if !options.quick {
         total.add(step::run(fuzz(&root, "fuzz", &[], options.fuzz_seconds)?));
         let compare = ["differential"];
-        total.add(step::run(fuzz(&root, "differential", &compare, options.fuzz_seconds)?));
+        total.add(step::run(fuzz(
+            &root,
+            "differential",
+            &compare,
+            options.fuzz_seconds,
+        )?));
     }
     println!("\nall steps: {:.1} s", started.elapsed().as_secs_f64());
     println!("{total}");
