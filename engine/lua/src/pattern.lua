@@ -3,7 +3,7 @@
 -- LuaJIT matches patterns in C, where no hook can stop it, and backtracking makes some patterns cost n^k steps. This
 -- file estimates the worst case of each call. What is cheap enough goes to LuaJIT's own function; the rest is matched by the
 -- matcher below, which is Lua and is stopped like any other Lua.
-local error, type, tostring, unpack, concat = error, type, tostring, unpack, table.concat
+local error, type, tostring, unpack, concat, setmetatable = error, type, tostring, unpack, table.concat, setmetatable
 
 local CAPTURES_MAX = 32
 
@@ -14,13 +14,18 @@ return function(raw, STEPS_MAX)
   local PERCENT, OPEN, CLOSE, DOT, CARET, DOLLAR = 37, 40, 41, 46, 94, 36
   local BRACKET, BRACKET_END, MINUS, STAR, PLUS, QUESTION = 91, 93, 45, 42, 43, 63
 
-  -- One-character classes, asked of LuaJIT once for each of the 256 bytes.
-  local classes = {}
-  for letter in raw.gmatch("acdglpsuwxACDGLPSUWX", ".") do
+  -- One-character classes, asked of LuaJIT for each of the 256 bytes when a class is first met: the collector would walk all
+  -- of them in every cycle.
+  local letters = {}
+  for letter in raw.gmatch("acdglpsuwxACDGLPSUWX", ".") do letters[byte(letter)] = letter end
+  local classes = setmetatable({}, { __index = function(all, code)
+    local letter = letters[code]
+    if not letter then return nil end
     local set = {}
     for c = 0, 255 do set[c] = raw.find(char(c), "%" .. letter) ~= nil end
-    classes[byte(letter)] = set
-  end
+    all[code] = set
+    return set
+  end })
 
   -- The end of the item at `pi`, or nil and what is wrong with it.
   local function item_end(p, pi)
