@@ -163,17 +163,25 @@ pub(crate) fn whole_number(value: Raw) -> Option<i64> {
 }
 
 fn text_property(cx: Cx<'_>, object: Raw, name: &CStr) -> Option<String> {
-    let text = cx.get(object, name).and_then(|value| {
-        if is_nothing(value.raw()) || is_object(value.raw()) {
-            Ok(None)
-        } else {
-            cx.text(value.raw()).map(Some)
+    /// `stack` is an accessor, so reading it is a native call, and a stop that is repeated just now interrupts it.
+    const ATTEMPTS_MAX: u32 = 3;
+    for _ in 0..ATTEMPTS_MAX {
+        let text = cx.get(object, name).and_then(|value| {
+            if is_nothing(value.raw()) || is_object(value.raw()) {
+                Ok(None)
+            } else {
+                cx.text(value.raw()).map(Some)
+            }
+        });
+        match text {
+            Ok(text) => return text,
+            Err(Thrown) => drop(cx.exception()),
         }
-    });
-    text.unwrap_or_else(|Thrown| {
-        drop(cx.exception());
-        None
-    })
+        if !cx.core().must_stop() {
+            break;
+        }
+    }
+    None
 }
 
 fn plain_text(cx: Cx<'_>, value: Raw) -> String {
