@@ -49,10 +49,21 @@ pub(crate) fn run(bytes: &[u8]) {
         whole,
         "in pieces of {chunks}"
     );
+    // A decoder remembers the last head that it accepted; that must not show.
+    let mut used = Decoder::new();
+    decode_with(&mut used, &[bytes], &limits);
+    for again in [bytes, &bytes[..one], &bytes[one..]] {
+        used.clear();
+        let fresh = decode(&[again], &limits);
+        assert_eq!(decode_with(&mut used, &[again], &limits), fresh, "again");
+    }
 }
 
 fn decode(pieces: &[&[u8]], limits: &Limits) -> Vec<Seen> {
-    let mut decoder = Decoder::new();
+    decode_with(&mut Decoder::new(), pieces, limits)
+}
+
+fn decode_with(decoder: &mut Decoder, pieces: &[&[u8]], limits: &Limits) -> Vec<Seen> {
     let mut seen = Vec::new();
     let mut wait = Wait::Nothing;
     for piece in pieces {

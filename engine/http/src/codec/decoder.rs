@@ -16,6 +16,9 @@ const BUFFER_BYTES: usize = 8 * 1024;
 /// A buffer that has grown beyond this is not kept when the decoder is cleared.
 const BUFFER_KEPT_BYTES_MAX: usize = 64 * 1024;
 
+/// A head longer than this is not kept for comparison.
+const KNOWN_BYTES_MAX: usize = 4 * 1024;
+
 /// What the bytes received so far mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -69,7 +72,10 @@ pub struct Decoder {
     lines: usize,
     blank_lines: usize,
     state: State,
+    /// What the bytes of `known` mean, or of the last head if it was refused.
     head: Head,
+    /// The last head that was accepted, as received; empty if there is none to compare with. See [`Decoder::repeats`].
+    known: Vec<u8>,
     has_head: bool,
     head_end: usize,
     body_end: usize,
@@ -96,6 +102,7 @@ impl Decoder {
             blank_lines: 0,
             state: State::Head,
             head: Head::default(),
+            known: Vec::new(),
             has_head: false,
             head_end: 0,
             body_end: 0,
@@ -185,15 +192,25 @@ impl Decoder {
     }
 
     fn next_head(&mut self, limits: &Limits) -> Result<Event, Fault> {
-        let Some(end) = self.find_head_end(limits)? else {
-            let wait = if self.filled == self.start {
-                Wait::Nothing
-            } else {
-                Wait::Head
+        let end = if self.repeats() {
+            self.start + self.known.len()
+        } else {
+            let Some(end) = self.find_head_end(limits)? else {
+                let wait = if self.filled == self.start {
+                    Wait::Nothing
+                } else {
+                    Wait::Head
+                };
+                return Ok(Event::Incomplete(wait));
             };
-            return Ok(Event::Incomplete(wait));
+            self.known.clear();
+            let bytes = &self.buf[self.start..end];
+            self.head.parse(bytes, limits)?;
+            if bytes.len() <= KNOWN_BYTES_MAX {
+                self.known.extend_from_slice(bytes);
+            }
+            end
         };
-        self.head.parse(&self.buf[self.start..end], limits)?;
         self.has_head = true;
         self.head_end = end;
         self.body_end = end;
@@ -204,6 +221,16 @@ impl Decoder {
         }
         self.state = State::Announced;
         Ok(Event::Head)
+    }
+
+    /// Whether the bytes begin with the head that this decoder accepted last, to its last byte. Then `head` is
+    /// theirs too, for its spans count from the first byte: clients that ask for the same thing again and again,
+    /// and proxies in front of many, cost one comparison instead of a parse.
+    #[inline]
+    fn repeats(&self) -> bool {
+        self.scanned == self.start
+            && !self.known.is_empty()
+            && self.buf[self.start..self.filled].starts_with(&self.known)
     }
 
     /// Looks for the empty line that ends the head, and checks on the way what must not depend on how the
@@ -376,5 +403,58 @@ impl Decoder {
     #[inline]
     pub fn body(&self) -> &[u8] {
         &self.buf[self.head_end..self.body_end]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The targets of all requests in `bytes`, and the status of the fault at the end.
+    fn targets(decoder: &mut Decoder, bytes: &[u8]) -> (Vec<String>, Option<u16>) {
+        let limits = Limits::default();
+        let mut found = Vec::new();
+        decoder.clear();
+        decoder.feed(bytes);
+        loop {
+            match decoder.next(&limits) {
+                Event::Request => {
+                    let target = decoder.head().target.of(decoder.head_bytes());
+                    found.push(String::from_utf8_lossy(target).into_owned());
+                    decoder.advance();
+                }
+                Event::Head => decoder.accept_body(1024).unwrap(),
+                Event::Incomplete(_) => return (found, None),
+                Event::Fault(fault) => return (found, Some(fault.status)),
+            }
+        }
+    }
+
+    #[test]
+    fn a_repeated_head_is_recognised_and_nothing_else_is() {
+        let mut decoder = Decoder::new();
+        let first = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
+        assert_eq!(targets(&mut decoder, first).0, ["/a"]);
+        assert!(!decoder.known.is_empty());
+        let twice = [&first[..], first].concat();
+        assert_eq!(targets(&mut decoder, &twice).0, ["/a", "/a"]);
+        // One field more, another target, and a line end too few are no repetitions.
+        let more = b"GET /a HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n";
+        assert_eq!(targets(&mut decoder, more), (vec![], Some(400)));
+        assert!(decoder.known.is_empty(), "a refused head is not known");
+        assert_eq!(targets(&mut decoder, first).0, ["/a"]);
+        let other = b"GET /b HTTP/1.1\r\nHost: h\r\n\r\n";
+        assert_eq!(targets(&mut decoder, other).0, ["/b"]);
+        assert_eq!(targets(&mut decoder, &first[..first.len() - 2]).0.len(), 0);
+        // The body behind a known head is that of the new request.
+        let with_body =
+            |body: &str| format!("POST /c HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{body}");
+        targets(&mut decoder, with_body("xx").as_bytes());
+        decoder.clear();
+        decoder.feed(with_body("yy").as_bytes());
+        assert_eq!(decoder.next(&Limits::default()), Event::Head);
+        decoder.accept_body(2).unwrap();
+        assert_eq!(decoder.next(&Limits::default()), Event::Request);
+        assert_eq!(decoder.body(), b"yy");
     }
 }
