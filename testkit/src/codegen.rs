@@ -138,7 +138,9 @@ fn typescript(modules: &[&Module]) -> String {
                 .collect();
             let result = ts_type(function.returns);
             let (params, result) = match function.kind {
-                Kind::Sync(_) => (params.join(", "), result.to_owned()),
+                Kind::Sync(_) | Kind::Prompt { .. } | Kind::Tag(_) => {
+                    (params.join(", "), result.to_owned())
+                }
                 Kind::Async(_) => (params.join(", "), format!("Promise<{result}>")),
                 Kind::Bracket { .. } => {
                     let call = "fn: (value: any) => T".to_owned();

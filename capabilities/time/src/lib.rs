@@ -87,7 +87,9 @@ mod tests {
                 .build()
                 .expect("a runtime")
                 .block_on(async { body(&context, args).await }),
-            Kind::Bracket { .. } => unreachable!("time has no brackets"),
+            Kind::Bracket { .. } | Kind::Prompt { .. } | Kind::Tag(_) => {
+                unreachable!("time has no brackets")
+            }
         }
     }
 

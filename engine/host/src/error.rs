@@ -20,6 +20,11 @@ pub enum ErrorKind {
     Stopped,
     /// The isolate has no memory left: 503.
     Memory,
+    /// A synchronous operation that would take too long to wait for it in place: 500. Engines whose scripts can wait in the
+    /// middle of a call run the row's `later` instead, see [`Kind::Prompt`](crate::Kind::Prompt).
+    TooLong,
+    /// Something that the request needs is not available at the moment; trying again later may help: 503.
+    Unavailable,
     /// Waiting for something that will not happen, or that took too long: 504.
     Timeout,
     /// A fault of the server itself: 500.
@@ -32,9 +37,9 @@ impl ErrorKind {
         match self {
             Self::BadRequest => 400,
             Self::Status(status) => status,
-            Self::Stopped | Self::Memory => 503,
+            Self::Stopped | Self::Memory | Self::Unavailable => 503,
             Self::Timeout => 504,
-            Self::Script | Self::Load | Self::Internal => 500,
+            Self::Script | Self::Load | Self::TooLong | Self::Internal => 500,
         }
     }
 

@@ -14,8 +14,10 @@ pub mod json;
 pub mod limits;
 pub mod module;
 pub mod names;
+pub mod outbox;
 pub mod request;
 pub mod response;
+pub mod rows;
 pub mod value;
 pub mod watch;
 
@@ -26,7 +28,9 @@ pub use engine::{
 pub use error::{Error, ErrorKind, Place};
 pub use limits::ScriptLimits;
 pub use module::{Args, Context, Function, Kind, Module, Param, Type};
+pub use outbox::{Fate, Outbox, Verdict};
 pub use request::RequestView;
 pub use response::{BodyStream, ResponseSink};
-pub use value::{Rows, Value};
+pub use rows::{Cell, Rows};
+pub use value::Value;
 pub use watch::Watch;

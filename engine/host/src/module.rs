@@ -85,6 +85,18 @@ pub enum Kind {
     Sync(SyncBody),
     /// Waits without blocking the worker.
     Async(AsyncBody),
+    /// Returns at once where it can. Where `body` fails with [`ErrorKind::TooLong`](crate::ErrorKind::TooLong), a script that can wait in the
+    /// middle of a call (Lua) waits for `later`, called with the same arguments; elsewhere the error is the script's, and says what to
+    /// call instead.
+    Prompt {
+        /// Tries at once.
+        body: SyncBody,
+        /// Does the same without blocking the worker.
+        later: AsyncBody,
+    },
+    /// A JavaScript template tag: the body gets the list of the strings around the values, and the list of the values. Lua has
+    /// no such thing and does not get the row.
+    Tag(SyncBody),
     /// Calls a function of the script between `enter` and `leave`. The function is the last argument; it is not among
     /// `params`. Its results are passed on, its errors too, after `leave`.
     Bracket {

@@ -1,5 +1,7 @@
 //! Values that cross the border between a script and a capability.
 
+use crate::Rows;
+
 /// A value of either script language, owned by neither.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Value {
@@ -20,24 +22,10 @@ pub enum Value {
     List(Vec<Value>),
     /// A table or object with text keys, in the order in which the script's engine lists them.
     Map(Vec<(String, Value)>),
-    /// A batch of rows that share their column names.
+    /// A list of rows that share their column names.
     Rows(Rows),
-}
-
-/// Query results: column names once, cells flat, so that an engine converts them in one pass.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct Rows {
-    /// The column names, in the order of the query.
-    pub columns: Vec<String>,
-    /// The cells, row after row; the length is a multiple of the number of columns.
-    pub cells: Vec<Value>,
-}
-
-impl Rows {
-    /// The rows, each as a slice of cells in column order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Value]> {
-        self.cells.chunks_exact(self.columns.len().max(1))
-    }
+    /// One row: the first of these. A batch without rows is [`Value::Null`] to a script.
+    Row(Rows),
 }
 
 impl Value {
@@ -53,6 +41,7 @@ impl Value {
             Self::List(_) => "a list",
             Self::Map(_) => "a table",
             Self::Rows(_) => "rows",
+            Self::Row(_) => "a row",
         }
     }
 

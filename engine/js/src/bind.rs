@@ -72,7 +72,7 @@ unsafe extern "C" fn call(
         let args = unsafe { arguments(argc, argv) };
         let row = cx.core().rows.borrow()[index as usize];
         match row.function.kind {
-            Kind::Sync(body) => {
+            Kind::Sync(body) | Kind::Prompt { body, .. } | Kind::Tag(body) => {
                 let args = checked(cx, &row, args)?;
                 returned(cx, &row, body(&cx.core().context_of_capabilities, args)?)
             }

@@ -66,6 +66,8 @@ fn kind_code(kind: ErrorKind) -> Option<u8> {
         ErrorKind::Memory => Some(3),
         ErrorKind::Timeout => Some(4),
         ErrorKind::Internal => Some(5),
+        ErrorKind::TooLong => Some(6),
+        ErrorKind::Unavailable => Some(7),
         ErrorKind::Script | ErrorKind::Load | ErrorKind::Status(_) => None,
     }
 }
@@ -77,6 +79,8 @@ fn kind_of_code(code: i64) -> Option<ErrorKind> {
         3 => Some(ErrorKind::Memory),
         4 => Some(ErrorKind::Timeout),
         5 => Some(ErrorKind::Internal),
+        6 => Some(ErrorKind::TooLong),
+        7 => Some(ErrorKind::Unavailable),
         _ => None,
     }
 }

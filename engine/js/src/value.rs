@@ -7,7 +7,7 @@ use crate::sys::{
     number, tag,
 };
 use rquickjs::qjs;
-use sampan_host::{Error, ErrorKind, Rows, Value};
+use sampan_host::{Cell, Error, ErrorKind, Rows, Value};
 use std::ffi::{c_int, c_void};
 
 /// The largest whole number that a JavaScript number holds exactly, with all below it.
@@ -37,7 +37,9 @@ pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
             }
             Ok(object)
         }
-        Value::Rows(rows) => rows_to_js(cx, rows),
+        Value::Rows(rows) => rows_to_js(cx, &rows),
+        Value::Row(rows) if rows.is_empty() => Ok(cx.own(NULL)),
+        Value::Row(rows) => Ok(row_to_js(cx, &rows, &atoms_of(cx, &rows)?, 0)?),
     }
 }
 
@@ -71,22 +73,34 @@ fn integer(cx: Cx<'_>, value: i64) -> Result<Val, Thrown> {
 }
 
 /// Every row an object of the same shape: the names are looked up once.
-fn rows_to_js(cx: Cx<'_>, rows: Rows) -> Result<Val, Thrown> {
-    let atoms = rows
-        .columns
+fn rows_to_js(cx: Cx<'_>, rows: &Rows) -> Result<Val, Thrown> {
+    let atoms = atoms_of(cx, rows)?;
+    let objects = (0..rows.len())
+        .map(|row| row_to_js(cx, rows, &atoms, row))
+        .collect::<Result<Vec<_>, Thrown>>()?;
+    cx.array(objects)
+}
+
+fn atoms_of<'a>(cx: Cx<'a>, rows: &Rows) -> Result<Vec<Atom<'a>>, Thrown> {
+    rows.columns()
         .iter()
         .map(|name| Atom::new(cx, name))
-        .collect::<Result<Vec<_>, Thrown>>()?;
-    let mut objects = Vec::with_capacity(rows.cells.len() / atoms.len().max(1));
-    let mut cells = rows.cells.into_iter();
-    while !atoms.is_empty() && cells.len() >= atoms.len() {
-        let object = cx.object()?;
-        for (atom, cell) in atoms.iter().zip(&mut cells) {
-            cx.define_atom(object.raw(), atom.0, to_js(cx, cell)?)?;
-        }
-        objects.push(object);
+        .collect()
+}
+
+fn row_to_js(cx: Cx<'_>, rows: &Rows, atoms: &[Atom<'_>], row: usize) -> Result<Val, Thrown> {
+    let object = cx.object()?;
+    for (column, atom) in atoms.iter().enumerate() {
+        let value = match rows.cell(row, column) {
+            Cell::Null => to_js(cx, Value::Null)?,
+            Cell::Int(value) => integer(cx, value)?,
+            Cell::Float(value) => to_js(cx, Value::Float(value))?,
+            Cell::Text(text) => to_js(cx, Value::Text(text.to_owned()))?,
+            Cell::Bytes(bytes) => to_js(cx, Value::Bytes(bytes.to_vec()))?,
+        };
+        cx.define_atom(object.raw(), atom.0, value)?;
     }
-    cx.array(objects)
+    Ok(object)
 }
 
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an object with

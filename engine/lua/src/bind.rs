@@ -50,7 +50,11 @@ pub(crate) unsafe fn push_rows(state: State, modules: &'static [&'static Module]
                 lua_pushnumber(state, function.params.len() as f64);
                 lua_setfield(state, -2, c"count".as_ptr());
                 let (kind, call): (&[u8], lua_CFunction) = match function.kind {
-                    Kind::Sync(_) => (b"sync", call_sync),
+                    Kind::Sync(_) | Kind::Prompt { .. } => (b"sync", call_sync),
+                    Kind::Tag(_) => {
+                        lua_pop(state, 1);
+                        continue;
+                    }
                     Kind::Async(_) => (b"async", call_async),
                     Kind::Bracket { .. } => (b"bracket", call_sync),
                 };
@@ -146,10 +150,10 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
             let (module, function) = row(state);
             let args = arguments(state, module, function)?;
             match function.kind {
-                Kind::Sync(body) | Kind::Bracket { enter: body, .. } => {
-                    body(&current().context, args)
-                }
-                Kind::Async(_) => Ok(Value::Null),
+                Kind::Sync(body)
+                | Kind::Prompt { body, .. }
+                | Kind::Bracket { enter: body, .. } => body(&current().context, args),
+                Kind::Async(_) | Kind::Tag(_) => Ok(Value::Null),
             }
         });
         give_result(state, result)

@@ -2,7 +2,7 @@
 
 use crate::state::{State, current, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::{Error, Value};
+use sampan_host::{Cell, Error, Rows, Value};
 use std::ffi::{CStr, c_int};
 
 /// How deeply tables may nest on their way out of Lua; cycles end here.
@@ -230,17 +230,33 @@ pub(crate) unsafe fn push(state: State, value: &Value) {
                 }
             }
             Value::Rows(rows) => {
-                lua_createtable(state, rows.iter().len() as c_int, 0);
-                for (index, cells) in rows.iter().enumerate() {
-                    lua_createtable(state, 0, cells.len() as c_int);
-                    for (name, cell) in rows.columns.iter().zip(cells) {
-                        push_text(state, name.as_bytes());
-                        push(state, cell);
-                        lua_rawset(state, -3);
-                    }
-                    lua_rawseti(state, -2, index as i64 + 1);
+                lua_createtable(state, rows.len() as c_int, 0);
+                for row in 0..rows.len() {
+                    push_row(state, rows, row);
+                    lua_rawseti(state, -2, row as i64 + 1);
                 }
             }
+            Value::Row(rows) if rows.is_empty() => lua_pushnil(state),
+            Value::Row(rows) => push_row(state, rows, 0),
+        }
+    }
+}
+
+/// Pushes one row as a table.
+unsafe fn push_row(state: State, rows: &Rows, row: usize) {
+    // SAFETY: the caller is under protection and has made room.
+    unsafe {
+        lua_createtable(state, 0, rows.columns().len() as c_int);
+        for (column, name) in rows.columns().iter().enumerate() {
+            push_text(state, name.as_bytes());
+            match rows.cell(row, column) {
+                Cell::Null => lua_pushnil(state),
+                Cell::Int(value) => push_i64(state, value),
+                Cell::Float(value) => lua_pushnumber(state, value),
+                Cell::Text(text) => push_text(state, text.as_bytes()),
+                Cell::Bytes(bytes) => push_text(state, bytes),
+            }
+            lua_rawset(state, -3);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The pieces from which engines write JSON straight into an output buffer.
 
-use crate::{Error, Value};
+use crate::{Cell, Error, Rows, Value};
 
 /// What to do with each byte of a string: 0 copies it, `u` needs `\u00XX`, another byte follows a backslash.
 static ESCAPES: [u8; 256] = {
@@ -112,21 +112,38 @@ pub fn write_value(out: &mut Vec<u8>, value: &Value, depth_left: usize) -> Resul
             )?;
         }
         Value::Rows(rows) => {
-            let rows_iter: Vec<&[Value]> = rows.iter().collect();
-            let write_row = |out: &mut Vec<u8>, cells: &&[Value]| {
-                let members: Vec<(&String, &Value)> =
-                    rows.columns.iter().zip(cells.iter()).collect();
-                write_sequence(
-                    out,
-                    &members,
-                    |out, (key, cell)| write_member(out, key, cell, depth_left),
-                    (b'{', b'}'),
-                )
-            };
-            write_sequence(out, &rows_iter, write_row, (b'[', b']'))?;
+            let rows_of: Vec<usize> = (0..rows.len()).collect();
+            write_sequence(
+                out,
+                &rows_of,
+                |out, row| write_row(out, rows, *row),
+                (b'[', b']'),
+            )?;
         }
+        Value::Row(rows) if rows.is_empty() => out.extend_from_slice(b"null"),
+        Value::Row(rows) => write_row(out, rows, 0)?,
     }
     Ok(())
+}
+
+fn write_row(out: &mut Vec<u8>, rows: &Rows, row: usize) -> Result<(), Error> {
+    let columns: Vec<usize> = (0..rows.columns().len()).collect();
+    let write_cell = |out: &mut Vec<u8>, column: &usize| {
+        write_string(out, rows.columns()[*column].as_bytes());
+        out.push(b':');
+        match rows.cell(row, *column) {
+            Cell::Null => out.extend_from_slice(b"null"),
+            Cell::Int(number) => write_i64(out, number),
+            Cell::Float(number) if write_f64(out, number) => {}
+            Cell::Float(number) => return Err(Error::script(format!("JSON has no {number}"))),
+            Cell::Text(text) => {
+                write_string(out, text.as_bytes());
+            }
+            Cell::Bytes(_) => return Err(Error::script("JSON: a string that is not UTF-8")),
+        }
+        Ok(())
+    };
+    write_sequence(out, &columns, write_cell, (b'{', b'}'))
 }
 
 fn write_member(
@@ -212,10 +229,10 @@ mod tests {
 
     #[test]
     fn rows_become_objects() {
-        let rows = crate::Rows {
-            columns: vec!["id".into(), "n".into()],
-            cells: vec![1.into(), Value::Null, 2.into(), "x".into()],
-        };
+        let rows = Rows::of(
+            &["id", "n"],
+            &[Cell::Int(1), Cell::Null, Cell::Int(2), Cell::Text("x")],
+        );
         let mut out = Vec::new();
         write_value(&mut out, &Value::Rows(rows), 8).expect("writable");
         assert_eq!(out, br#"[{"id":1,"n":null},{"id":2,"n":"x"}]"#);

@@ -106,16 +106,13 @@ fn echo(_: &Context, mut args: Args) -> Result<Value, Error> {
 }
 
 fn rows(_: &Context, _: Args) -> Result<Value, Error> {
-    let cells = vec![
-        Value::Int(1),
-        Value::Text("ada".into()),
-        Value::Int(i64::MAX),
-        Value::Null,
+    let cells = [
+        sampan_host::Cell::Int(1),
+        sampan_host::Cell::Text("ada"),
+        sampan_host::Cell::Int(i64::MAX),
+        sampan_host::Cell::Null,
     ];
-    Ok(Value::Rows(sampan_host::Rows {
-        columns: vec!["id".into(), "name".into()],
-        cells,
-    }))
+    Ok(Value::Rows(sampan_host::Rows::of(&["id", "name"], &cells)))
 }
 
 fn result(_: &Context, _: Args) -> Result<Value, Error> {

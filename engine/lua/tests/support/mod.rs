@@ -191,16 +191,8 @@ static PROBE: Module = Module {
             returns: Type::List,
             doc: "Two rows.",
             kind: Kind::Sync(|_, _| {
-                let cells = vec![
-                    Value::Int(1),
-                    Value::Int(i64::MAX),
-                    Value::Int(2),
-                    Value::Null,
-                ];
-                Ok(Value::Rows(Rows {
-                    columns: vec!["id".into(), "big".into()],
-                    cells,
-                }))
+                let cells = [Cell::Int(1), Cell::Int(i64::MAX), Cell::Int(2), Cell::Null];
+                Ok(Value::Rows(Rows::of(&["id", "big"], &cells)))
             }),
         },
     ],

@@ -1,0 +1,152 @@
+//! What must not leave the process yet.
+//!
+//! While a worker has writes that are not committed, everything that its isolate produces may depend on them: answers,
+//! chunks, and later outbound requests, messages and jobs. Whoever writes [opens](Outbox::open) the worker's outbox and
+//! [settles](Outbox::settle) it when it knows; whoever sends asks whether it [is open](Outbox::is_open) and, if so,
+//! leaves what it has with [`Outbox::hold`]. Neither knows the other.
+//!
+//! While the outcome is being found out elsewhere (a slow commit on a thread of its own) the outbox is
+//! [sealed](Outbox::seal): the isolate may not be entered until it is settled, because what it would do then would depend on
+//! writes whose group it can no longer join.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+/// How a group of writes ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is committed.
+    Committed,
+    /// None of it is there.
+    Failed,
+}
+
+/// Receives the verdict on what it holds.
+type Held = Box<dyn FnOnce(Verdict)>;
+
+/// The outcome of one group, for those who ran in it and are not done yet.
+#[derive(Clone, Default)]
+pub struct Fate(Rc<Cell<Option<Verdict>>>);
+
+impl Fate {
+    /// The outcome, once it is known.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.0.get()
+    }
+}
+
+/// The outbox of one worker, shared by clones.
+#[derive(Clone, Default)]
+pub struct Outbox(Rc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    /// The group that is open now.
+    fate: RefCell<Option<Fate>>,
+    held: RefCell<Vec<Held>>,
+    is_sealed: Cell<bool>,
+    /// Those who wait to enter the isolate.
+    waiting: RefCell<Vec<Waker>>,
+}
+
+impl Outbox {
+    /// Whether there are writes that are not committed, so that nothing may leave.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.0.fate.borrow().is_some()
+    }
+
+    /// The group that is open now.
+    pub fn fate(&self) -> Option<Fate> {
+        self.0.fate.borrow().clone()
+    }
+
+    /// Has `held` called with the verdict on the group that is open now; at once with [`Verdict::Committed`] if there is none.
+    pub fn hold(&self, held: Held) {
+        if self.is_open() {
+            self.0.held.borrow_mut().push(held);
+        } else {
+            held(Verdict::Committed);
+        }
+    }
+
+    /// A group begins. One at a time: it is settled before the next.
+    pub fn open(&self) {
+        debug_assert!(!self.is_open());
+        *self.0.fate.borrow_mut() = Some(Fate::default());
+    }
+
+    /// The outcome is being found out elsewhere: nobody enters the isolate until it is settled.
+    pub fn seal(&self) {
+        debug_assert!(self.is_open());
+        self.0.is_sealed.set(true);
+    }
+
+    /// Whether the isolate may not be entered now.
+    #[inline]
+    pub fn is_sealed(&self) -> bool {
+        self.0.is_sealed.get()
+    }
+
+    /// Waits until the isolate may be entered.
+    pub async fn unsealed(&self) {
+        poll_fn(|cx| {
+            if !self.is_sealed() {
+                return Poll::Ready(());
+            }
+            self.0.waiting.borrow_mut().push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// The outcome of the open group is known: tells everyone who holds something, and lets those in who wait.
+    pub fn settle(&self, verdict: Verdict) {
+        let Some(fate) = self.0.fate.borrow_mut().take() else {
+            return;
+        };
+        fate.0.set(Some(verdict));
+        self.0.is_sealed.set(false);
+        let held = std::mem::take(&mut *self.0.held.borrow_mut());
+        for held in held {
+            held(verdict);
+        }
+        let waiting = std::mem::take(&mut *self.0.waiting.borrow_mut());
+        for waker in waiting {
+            waker.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_hears_the_verdict_once() {
+        let outbox = Outbox::default();
+        let heard = Rc::new(RefCell::new(Vec::new()));
+        let hold = |name: &'static str| {
+            let heard = heard.clone();
+            outbox.hold(Box::new(move |verdict| {
+                heard.borrow_mut().push((name, verdict))
+            }));
+        };
+        hold("none open");
+        outbox.open();
+        hold("a");
+        let fate = outbox.fate().unwrap();
+        outbox.seal();
+        assert!(outbox.is_open() && outbox.is_sealed() && fate.verdict().is_none());
+        outbox.settle(Verdict::Failed);
+        assert!(!outbox.is_open() && !outbox.is_sealed());
+        assert_eq!(fate.verdict(), Some(Verdict::Failed));
+        outbox.settle(Verdict::Committed);
+        assert_eq!(
+            *heard.borrow(),
+            [("none open", Verdict::Committed), ("a", Verdict::Failed)]
+        );
+    }
+}

@@ -1,0 +1,197 @@
+//! Query results as a batch: column names once, cells flat, all text in one buffer, so that a result costs a few
+//! allocations however many cells it has and an engine converts it in one pass.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Rows that share their columns.
+///
+/// The names are behind an `Arc` that all results of one prepared statement share, so that an engine can keep what it
+/// derives from them (keys, shapes) and recognise them by [`Arc::ptr_eq`].
+#[derive(Clone)]
+pub struct Rows {
+    columns: Arc<[String]>,
+    cells: Vec<Slot>,
+    bytes: Vec<u8>,
+}
+
+/// One cell as it is kept: text and bytes are ranges of the batch's buffer.
+#[derive(Clone, Copy)]
+enum Slot {
+    Null,
+    Int(i64),
+    Float(f64),
+    Text { end: u32, len: u32 },
+    Bytes { end: u32, len: u32 },
+}
+
+/// One cell of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// No value.
+    Null,
+    /// An exact integer.
+    Int(i64),
+    /// A floating-point number.
+    Float(f64),
+    /// Text; always UTF-8.
+    Text(&'a str),
+    /// Bytes, or text that is not UTF-8.
+    Bytes(&'a [u8]),
+}
+
+/// The most bytes of text that one batch holds: positions have 32 bits.
+pub const ROWS_BYTES_MAX: usize = u32::MAX as usize;
+
+/// The batch holds [`ROWS_BYTES_MAX`] bytes already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLarge;
+
+impl Rows {
+    /// No rows yet, of these columns.
+    pub fn new(columns: Arc<[String]>) -> Self {
+        Self {
+            columns,
+            cells: Vec::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// A small batch from cells in order.
+    ///
+    /// # Panics
+    /// The cells have more than [`ROWS_BYTES_MAX`] bytes.
+    pub fn of(columns: &[&str], cells: &[Cell<'_>]) -> Self {
+        let mut rows = Self::new(columns.iter().map(|&name| name.to_owned()).collect());
+        for cell in cells {
+            rows.push(*cell).expect("a small batch");
+        }
+        rows
+    }
+
+    /// The names of the columns, in the order of the query. Names may repeat; the last of a name wins.
+    pub fn columns(&self) -> &Arc<[String]> {
+        &self.columns
+    }
+
+    /// How many rows there are. Without columns there are none.
+    pub fn len(&self) -> usize {
+        self.cells.len() / self.columns.len().max(1)
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// About how much memory the batch takes, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes.len() + self.cells.len() * size_of::<Slot>()
+    }
+
+    /// Adds the next cell, row by row in the order of the columns.
+    ///
+    /// # Errors
+    /// Text or bytes that the batch has no room for.
+    #[inline]
+    pub fn push(&mut self, cell: Cell<'_>) -> Result<(), TooLarge> {
+        let slot = match cell {
+            Cell::Null => Slot::Null,
+            Cell::Int(value) => Slot::Int(value),
+            Cell::Float(value) => Slot::Float(value),
+            Cell::Text(text) => {
+                let (end, len) = self.append(text.as_bytes())?;
+                Slot::Text { end, len }
+            }
+            Cell::Bytes(bytes) => {
+                let (end, len) = self.append(bytes)?;
+                Slot::Bytes { end, len }
+            }
+        };
+        self.cells.push(slot);
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(u32, u32), TooLarge> {
+        let end = u32::try_from(self.bytes.len() + bytes.len()).map_err(|_| TooLarge)?;
+        self.bytes.extend_from_slice(bytes);
+        Ok((end, bytes.len() as u32))
+    }
+
+    /// A cell by row and column, both from 0.
+    ///
+    /// # Panics
+    /// There is no such cell.
+    #[inline]
+    pub fn cell(&self, row: usize, column: usize) -> Cell<'_> {
+        let range = |end: u32, len: u32| &self.bytes[(end - len) as usize..end as usize];
+        match self.cells[row * self.columns.len() + column] {
+            Slot::Null => Cell::Null,
+            Slot::Int(value) => Cell::Int(value),
+            Slot::Float(value) => Cell::Float(value),
+            // Only whole texts are appended, so the check never fails; it costs less than a copy does.
+            Slot::Text { end, len } => {
+                Cell::Text(std::str::from_utf8(range(end, len)).unwrap_or_default())
+            }
+            Slot::Bytes { end, len } => Cell::Bytes(range(end, len)),
+        }
+    }
+
+    /// The bytes of a cell that is text or bytes, without a check of its text.
+    #[inline]
+    pub fn raw(&self, row: usize, column: usize) -> Option<&[u8]> {
+        match self.cells[row * self.columns.len() + column] {
+            Slot::Text { end, len } | Slot::Bytes { end, len } => {
+                Some(&self.bytes[(end - len) as usize..end as usize])
+            }
+            _ => None,
+        }
+    }
+}
+
+impl PartialEq for Rows {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |row: usize| {
+            (0..self.columns.len()).all(|column| self.cell(row, column) == other.cell(row, column))
+        };
+        self.columns == other.columns && self.len() == other.len() && (0..self.len()).all(same)
+    }
+}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let row = |row: usize| {
+            (0..self.columns.len())
+                .map(|column| self.cell(row, column))
+                .collect::<Vec<_>>()
+        };
+        f.debug_struct("Rows")
+            .field("columns", &self.columns)
+            .field("rows", &(0..self.len()).map(row).collect::<Vec<_>>())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_come_back_as_they_went_in() {
+        let cells = [
+            Cell::Text("x"),
+            Cell::Int(i64::MIN),
+            Cell::Bytes(b"\xff"),
+            Cell::Text(""),
+            Cell::Float(0.5),
+            Cell::Null,
+        ];
+        let rows = Rows::of(&["a", "b"], &cells);
+        assert_eq!(rows.len(), 3);
+        for (index, cell) in cells.into_iter().enumerate() {
+            assert_eq!(rows.cell(index / 2, index % 2), cell);
+        }
+        assert_eq!(rows, rows.clone());
+        assert!(rows != Rows::new(rows.columns().clone()));
+    }
+}
