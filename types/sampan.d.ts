@@ -69,6 +69,7 @@ declare module "sampan" {
     time: typeof time;
     log: typeof log;
     env: typeof env;
+    db: typeof db;
   }
 
   export const app: App;
@@ -120,5 +121,23 @@ declare module "sampan" {
     function encode(value?: any): string;
     /** The value of a JSON text. Text that is not JSON is an error that names the line and column. */
     function decode(text: string | Uint8Array | ArrayBuffer): any;
+  }
+
+  /** SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit. */
+  export namespace db {
+    /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that Lua waits for a reader thread, and in JavaScript `queryAsync` does. */
+    function query(sql: string, params?: any): any[];
+    /** The first row of a statement, or nothing. */
+    function one(sql: string, params?: any): any;
+    /** Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted. */
+    function exec(sql: string, params?: any): Record<string, any>;
+    /** Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. Nothing inside may wait. */
+    function batch<T>(fn: (value: any) => T): T;
+    /** The rows of a long read, on a reader thread, without blocking the worker. It sees what is committed. At most `statement_millis_max`. */
+    function queryAsync(sql: string, params?: any): Promise<any[]>;
+    /** The first row of a long read, or nothing; see `query_async`. */
+    function oneAsync(sql: string, params?: any): Promise<any>;
+    /** A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted. */
+    function sql(strings: TemplateStringsArray, ...values: unknown[]): any[];
   }
 }

@@ -143,4 +143,41 @@ function app.json.encode(value) end
 ---@return any
 function app.json.decode(text) end
 
+--- SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit.
+app.db = {}
+
+--- The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that Lua waits for a reader thread, and in JavaScript `queryAsync` does.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return table
+function app.db.query(sql, params) end
+
+--- The first row of a statement, or nothing.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return any
+function app.db.one(sql, params) end
+
+--- Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return table
+function app.db.exec(sql, params) end
+
+--- Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. Nothing inside may wait.
+---@return any
+function app.db.batch(fn) end
+
+--- The rows of a long read, on a reader thread, without blocking the worker. It sees what is committed. At most `statement_millis_max`.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return table
+function app.db.query_async(sql, params) end
+
+--- The first row of a long read, or nothing; see `query_async`.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return any
+function app.db.one_async(sql, params) end
+
 return app

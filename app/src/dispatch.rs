@@ -1,6 +1,7 @@
 //! From a request to its answer: router, middleware, script, error handlers.
 
 use crate::errors;
+use crate::gate::{Uses, Visit};
 use crate::loaded::Loaded;
 use crate::pattern::normal_form;
 use crate::routes::{Allow, Found, Spans};
@@ -82,6 +83,7 @@ struct Exchange {
     loaded: Rc<Loaded>,
     view: Rc<View>,
     fallback: Fallback,
+    uses: Rc<Uses>,
 }
 
 impl Handler for Dispatch {
@@ -100,8 +102,9 @@ impl Handler for Dispatch {
                     loaded: Rc::clone(&loaded),
                     view,
                     fallback: Fallback::NONE,
+                    uses: Rc::clone(&entry.uses),
                 };
-                exchange.run(Some(entry.handler), &chain)
+                exchange.answer(Some(entry.handler), &chain)
             }
             Found::Nothing(allow) => no_route(loaded, request, normal, allow),
         }
@@ -180,18 +183,45 @@ fn no_route(
         return Answer::Now(response);
     }
     let view = view(request, normal, Spans::default(), &loaded.no_route);
+    let uses = Rc::clone(&loaded.no_route_uses);
     Exchange {
         loaded,
         view,
         fallback,
+        uses,
     }
-    .run(handler, &chain)
+    .answer(handler, &chain)
 }
 
 impl Exchange {
-    /// Calls a handler within its middleware.
+    /// Answers by a handler within its middleware, as soon as it may run.
+    fn answer(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
+        if self.loaded.control.gate.admits(self.route()) {
+            return self.run(handler, middleware);
+        }
+        let middleware = middleware.to_vec();
+        Answer::Later(Box::pin(async move {
+            let admitted = self.loaded.control.gate.admitted(self.route()).await;
+            match admitted {
+                Ok(()) => self.run(handler, &middleware),
+                Err(error) => {
+                    self.log(&error);
+                    Answer::Now(errors::answer_to(&error))
+                }
+            }
+        }))
+    }
+
+    /// What is known about the route for this method.
+    fn route(&self) -> &sampan_db::Use {
+        let method = self.view.method();
+        self.uses
+            .of(matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE"))
+    }
+
     fn run(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
-        let mut sink = Sink::new(self.fallback.status, &self.loaded.control.logger);
+        let mut visit = self.loaded.control.gate.visit();
+        let mut sink = Sink::new(self.fallback.status, &self.loaded.control);
         let request: Rc<dyn RequestView> = self.view.clone();
         let call = Call {
             request,
@@ -200,35 +230,42 @@ impl Exchange {
             middleware,
             error: None,
         };
-        match self.loaded.engine.start(call, &mut sink) {
-            Step::Done => Answer::Now(self.finish(sink)),
-            Step::Failed(error) => self.failed(&error),
+        let step = self.loaded.engine.start(call, &mut sink);
+        visit.left(Some(self.route()));
+        match step {
+            Step::Done => visit.release(self.finish(sink)),
+            Step::Failed(error) => self.failed(&error, visit),
             Step::Waiting(suspended) => Answer::Later(Box::pin(async move {
-                match self.wait(suspended, &mut sink).await {
-                    Ok(()) => Answer::Now(self.finish(sink)),
-                    Err(error) => match self.failed(&error) {
-                        Answer::Later(rest) => rest.await,
-                        answer => answer,
-                    },
+                visit.remember();
+                match self.wait(suspended, &mut sink, &mut visit).await {
+                    Ok(()) => visit.release(self.finish(sink)),
+                    Err(error) => self.failed(&error, visit),
                 }
             })),
         }
     }
 
     /// Waits for a suspended handler to end.
-    async fn wait(&self, mut rest: Box<dyn Suspended>, sink: &mut Sink) -> Result<(), Error> {
+    async fn wait(
+        &self,
+        mut rest: Box<dyn Suspended>,
+        sink: &mut Sink,
+        visit: &mut Visit,
+    ) -> Result<(), Error> {
         let mut log = WaitLog {
             exchange: self,
             since: Instant::now(),
             is_over: false,
         };
-        let result = poll_fn(|cx| rest.poll(cx, sink)).await;
+        let route = self.route();
+        let result =
+            poll_fn(|cx| visit.turn(cx, Some(route), |cx| rest.poll(cx, &mut *sink))).await;
         log.is_over = true;
         result
     }
 
     /// Logs an error and lets the script's `on_error` answer it, or answers by default.
-    fn failed(self, error: &Error) -> Answer {
+    fn failed(self, error: &Error, mut visit: Visit) -> Answer {
         // An error outside of any line of the script is looked for where its handler was declared.
         let located;
         let error = if error.place().is_none() && self.view.place().is_some() {
@@ -245,10 +282,10 @@ impl Exchange {
         // A script that used up its time or memory does not get more of it to say so.
         let is_spent = matches!(error.kind(), ErrorKind::Stopped | ErrorKind::Memory);
         let Some(handler) = loaded.on_error.filter(|_| !is_spent) else {
-            return Answer::Now(errors::answer_to(error));
+            return visit.release(errors::answer_to(error));
         };
         let status = error.kind().status();
-        let mut sink = Sink::new(status, &loaded.control.logger);
+        let mut sink = Sink::new(status, &loaded.control);
         let request: Rc<dyn RequestView> = self.view.clone();
         let call = Call {
             request,
@@ -257,13 +294,17 @@ impl Exchange {
             middleware: &[],
             error: Some(error),
         };
-        match loaded.engine.start(call, &mut sink) {
-            Step::Done => Answer::Now(sink.into_response()),
-            Step::Failed(second) => Answer::Now(self.failed_twice(error, &second)),
+        let step = loaded.engine.start(call, &mut sink);
+        visit.left(Some(self.route()));
+        match step {
+            Step::Done => visit.release(sink.into_response()),
+            Step::Failed(second) => visit.release(self.failed_twice(error, &second)),
             Step::Waiting(suspended) => {
                 let error = error.clone();
                 Answer::Later(Box::pin(async move {
-                    Answer::Now(match self.wait(suspended, &mut sink).await {
+                    visit.remember();
+                    let waited = self.wait(suspended, &mut sink, &mut visit).await;
+                    visit.release(match waited {
                         Ok(()) => sink.into_response(),
                         Err(second) => self.failed_twice(&error, &second),
                     })

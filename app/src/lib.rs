@@ -5,9 +5,11 @@
 //! engine, the script engines and the capabilities meet; none of them knows another.
 
 mod config;
+mod database;
 mod dispatch;
 mod engine;
 mod errors;
+mod gate;
 mod loaded;
 mod pattern;
 mod project;
@@ -20,9 +22,10 @@ mod view;
 mod watchdog;
 mod worker;
 
-pub use config::{Config, Flags};
+pub use config::{Config, Flags, Storage};
 pub use project::{Language, Project};
 pub use proxies::Cidr;
+pub use sampan_db as db;
 pub use sampan_host as host;
 pub use sampan_log::{Level, Logger};
 pub use server::{Event, Running, Server};
@@ -39,4 +42,5 @@ pub static MODULES: &[&Module] = &[
     &sampan_log::MODULE,
     &sampan_env::MODULE,
     &sampan_json::MODULE,
+    &sampan_db::MODULE,
 ];

@@ -1,6 +1,7 @@
 //! A project loaded on one worker: its script, its routes as a tree, and what can be decided at start.
 
 use crate::engine::Engine;
+use crate::gate::{Gate, Uses};
 use crate::pattern::{Covers, Pattern};
 use crate::project::Language;
 use crate::proxies::Cidr;
@@ -25,6 +26,7 @@ pub(crate) struct Loaded {
     middleware: Vec<(Pattern, HandlerId)>,
     /// What requests without a route share.
     pub(crate) no_route: Rc<RouteInfo>,
+    pub(crate) no_route_uses: Rc<Uses>,
     pub(crate) not_found: Option<HandlerId>,
     pub(crate) on_error: Option<HandlerId>,
     pub(crate) fetch: Option<HandlerId>,
@@ -36,6 +38,8 @@ pub(crate) struct Loaded {
 /// What a project on a worker needs from the worker.
 pub(crate) struct Control {
     pub(crate) logger: Rc<Logger>,
+    /// The way to the database and out.
+    pub(crate) gate: Rc<Gate>,
     /// The proxies whose `X-Forwarded-*` fields are believed.
     pub(crate) trusted: Rc<[Cidr]>,
     /// Called when the isolate ran out of memory and could not recover.
@@ -48,6 +52,8 @@ pub(crate) struct Control {
 pub(crate) struct Entry {
     pub(crate) handler: HandlerId,
     pub(crate) info: Rc<RouteInfo>,
+    /// What its handler does with the database.
+    pub(crate) uses: Rc<Uses>,
     pub(crate) chain: Chain,
     /// The answer of a route that is a value.
     pub(crate) precomputed: Option<Arc<Precomputed>>,
@@ -81,7 +87,7 @@ impl Loaded {
             let pattern = parse(&def.pattern, def.place.as_ref())?;
             insert(&mut routes, &program.routes, index, &pattern)?;
             let precomputed = if def.fixed {
-                Some(precompute(&engine, def, &control.logger)?)
+                Some(precompute(&engine, def, &control)?)
             } else {
                 None
             };
@@ -93,6 +99,7 @@ impl Loaded {
             entries.push(Entry {
                 handler: def.handler,
                 info: Rc::new(info),
+                uses: control.gate.uses(def.handler),
                 chain: Chain::around(&pattern, &middleware),
                 precomputed,
                 body_bytes_max: def.body_bytes_max,
@@ -105,7 +112,11 @@ impl Loaded {
             place: None,
             trusted: Rc::clone(&control.trusted),
         });
+        control.gate.finish_loading()?;
         Ok(Rc::new(Self {
+            no_route_uses: control
+                .gate
+                .uses(fetch.or(not_found).unwrap_or(HandlerId::MAX)),
             engine,
             routes,
             entries,
@@ -229,7 +240,7 @@ fn insert(
 fn precompute(
     engine: &Engine,
     def: &RouteDef,
-    logger: &Rc<Logger>,
+    control: &Rc<Control>,
 ) -> Result<Arc<Precomputed>, Error> {
     let view = AtStart {
         method: def.method.clone().unwrap_or_else(|| "GET".into()),
@@ -242,7 +253,7 @@ fn precompute(
         middleware: &[],
         error: None,
     };
-    let mut sink = Sink::new(200, logger);
+    let mut sink = Sink::new(200, control);
     let fault = |message: String| Error::new(ErrorKind::Load, message).at(def.place.clone());
     match engine.start(call, &mut sink) {
         Step::Done => Precomputed::new(sink.into_response())

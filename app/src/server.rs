@@ -1,8 +1,10 @@
 //! The whole server: workers, acceptor, watchdog, and how they start and end.
 
 use crate::config::Config;
+use crate::database;
 use crate::watchdog::{ABANDONED_MAX, Watchdog};
 use crate::worker::{self, Plan, Starting};
+use sampan_db::Database;
 use sampan_host::Error;
 use sampan_http::{Accepting, Acceptor, Limits, WorkerHandle, Workers};
 use sampan_log::Level;
@@ -18,6 +20,9 @@ const JOIN_MILLIS_MAX: u64 = 500;
 
 /// Files that the process may need besides its connections: the project's sources, and what capabilities open.
 const RESERVED_FILES: u64 = 64;
+
+/// How long an abandoned worker may keep the write connection.
+const LEASE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What ends a running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +49,7 @@ pub struct Running {
 struct Shared {
     config: Arc<Config>,
     limits: Arc<Limits>,
+    database: Arc<Database>,
     watchdog: Watchdog,
     /// The workers that serve, and their threads.
     crew: Mutex<Vec<Member>>,
@@ -77,10 +83,12 @@ impl Server {
         let address = acceptor
             .local_addr()
             .map_err(|error| bind_fault(config.listen, &error))?;
+        let database = database::prepare(&config)?;
         let (events, inbox) = channel();
         let shared = Arc::new(Shared {
             config: Arc::new(config),
             limits: Arc::new(limits),
+            database,
             watchdog: Watchdog::default(),
             crew: Mutex::default(),
             workers: Mutex::default(),
@@ -101,6 +109,7 @@ impl Server {
                 .iter()
                 .for_each(|member| member.handle.shutdown());
             shared.watchdog.stop();
+            shared.database.shutdown();
             return Err(fault);
         }
         let handles = shared
@@ -173,6 +182,7 @@ impl Running {
             .into_iter()
             .all(|member| ends_by(member.thread, deadline));
         self.shared.watchdog.stop();
+        self.shared.database.shutdown();
         all_ended
     }
 }
@@ -213,6 +223,7 @@ impl Shared {
             place,
             config: Arc::clone(&self.config),
             limits: Arc::clone(&self.limits),
+            database: Arc::clone(&self.database),
             watchdog: self.watchdog.clone(),
             on_deaf: Box::new(move |handle, name| shared.abandon(id, place, &handle, name)),
         };
@@ -245,13 +256,30 @@ impl Shared {
                     format!("worker {place} could not be replaced: {fault}"),
                 );
                 let _ = shared.events.send(Event::GiveUp);
+                return;
             }
+            shared.look_after_lease();
         };
         if std::thread::Builder::new()
             .name("sampan-replace".into())
             .spawn(body)
             .is_err()
         {
+            let _ = self.events.send(Event::GiveUp);
+        }
+    }
+
+    /// An abandoned worker may have taken the write connection with it. Should it not come back, nothing can be written in this
+    /// process any more.
+    fn look_after_lease(&self) {
+        let before = self.database.lease();
+        if before.is_none() {
+            return;
+        }
+        std::thread::sleep(LEASE_PATIENCE);
+        if self.database.lease() == before && !self.is_ending.load(Ordering::SeqCst) {
+            let message = "the abandoned worker keeps the write connection: the server gives up";
+            self.config.logger.text(Level::Error, message);
             let _ = self.events.send(Event::GiveUp);
         }
     }

@@ -1,28 +1,29 @@
 //! Where a script's answer is written: straight into the HTTP engine's response.
 
 use crate::errors;
-use sampan_host::{Error, ResponseSink};
+use crate::gate::Visit;
+use crate::loaded::Control;
+use sampan_host::{Error, Fate, ResponseSink, Verdict};
 use sampan_http::{Body, BodyError, Response};
 use sampan_log::{Level, Logger};
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// The answer of one call of a handler, while it is being written.
 pub(crate) struct Sink {
     response: Response,
     /// The status unless the script sets one.
     status: u16,
-    /// Receives errors of a stream, which come too late for any answer.
-    logger: Rc<Logger>,
+    control: Rc<Control>,
 }
 
 impl Sink {
     /// An empty answer with the status that holds unless the script sets one.
-    pub(crate) fn new(status: u16, logger: &Rc<Logger>) -> Self {
+    pub(crate) fn new(status: u16, control: &Rc<Control>) -> Self {
         Self {
             response: Response::new(status),
             status,
-            logger: Rc::clone(logger),
+            control: Rc::clone(control),
         }
     }
 
@@ -63,7 +64,9 @@ impl ResponseSink for Sink {
     fn stream(&mut self, body: Box<dyn sampan_host::BodyStream>) {
         self.response.set_body(Body::Stream(Box::new(Stream {
             body,
-            logger: Rc::clone(&self.logger),
+            visit: self.control.gate.visit(),
+            held: None,
+            control: Rc::clone(&self.control),
         })));
     }
 
@@ -75,18 +78,47 @@ impl ResponseSink for Sink {
 /// A script's stream as the HTTP engine reads it.
 struct Stream {
     body: Box<dyn sampan_host::BodyStream>,
-    logger: Rc<Logger>,
+    visit: Visit,
+    /// A chunk that depends on writes that are not committed.
+    held: Option<(Vec<u8>, Fate)>,
+    /// Its log receives the errors of the stream, which come too late for any answer.
+    control: Rc<Control>,
+}
+
+impl Stream {
+    fn next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
+        let held = match self.held.take() {
+            Some(held) => held,
+            None => {
+                let body = &mut self.body;
+                let turn = |cx: &mut Context<'_>| body.poll_chunk(cx).map(Option::transpose);
+                let made = ready!(self.visit.turn(cx, None, turn))?;
+                match (made, self.visit.depends_on()) {
+                    (Some(chunk), Some(fate)) => (chunk, fate),
+                    (made, _) => return Poll::Ready(Ok(made)),
+                }
+            }
+        };
+        match held.1.verdict() {
+            None => {
+                self.held = Some(held);
+                self.visit.wake_when_settled(cx);
+                Poll::Pending
+            }
+            Some(Verdict::Committed) => Poll::Ready(Ok(Some(held.0))),
+            Some(Verdict::Failed) => Poll::Ready(Err(Visit::lost())),
+        }
+    }
 }
 
 impl sampan_http::BodyStream for Stream {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>> {
-        self.body.poll_chunk(cx).map(|chunk| {
-            chunk.map(|result| {
-                result.map_err(|error| {
-                    log(&self.logger, "stream", &error);
-                    BodyError(error.message().to_owned())
-                })
+        self.next(cx).map(|made| {
+            made.map_err(|error| {
+                log(&self.control.logger, "stream", &error);
+                BodyError(error.message().to_owned())
             })
+            .transpose()
         })
     }
 }

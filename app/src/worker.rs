@@ -2,9 +2,11 @@
 
 use crate::config::Config;
 use crate::dispatch::Dispatch;
+use crate::gate::Gate;
 use crate::loaded::{Control, Loaded};
 use crate::sink;
 use crate::watchdog::Watchdog;
+use sampan_db::Database;
 use sampan_host::{Context, Error, ErrorKind, Setup, Watch};
 use sampan_http::{Limits, WorkerHandle};
 use sampan_log::Level;
@@ -32,6 +34,7 @@ pub(crate) struct Plan {
     pub(crate) place: usize,
     pub(crate) config: Arc<Config>,
     pub(crate) limits: Arc<Limits>,
+    pub(crate) database: Arc<Database>,
     pub(crate) watchdog: Watchdog,
     /// Called from the watchdog's thread if the worker, once it serves, is deaf to a stop.
     pub(crate) on_deaf: OnDeaf,
@@ -88,7 +91,8 @@ async fn serve(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
     };
     plan.watchdog
         .add(plan.id, Arc::clone(&watch), Box::new(deaf_while_loading));
-    let loader = Rc::new(Loader::new(&plan, watch));
+    let gate = Gate::new(&plan.database, &watch);
+    let loader = Rc::new(Loader::new(&plan, watch, Rc::clone(&gate)));
     let loaded = match loader.load() {
         Ok(loaded) => loaded,
         Err(error) => return drop(ready.send(Err(error))),
@@ -108,6 +112,8 @@ async fn serve(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
     );
     let dispatch = Rc::new(Dispatch::new(loaded));
     loader.dispatch.replace(Rc::downgrade(&dispatch));
+    gate.serve();
+    drop(gate);
     if ready.send(Ok(handle)).is_ok() {
         worker.run(dispatch).await;
     }
@@ -117,6 +123,7 @@ async fn serve(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
 struct Loader {
     config: Arc<Config>,
     watch: Arc<Watch>,
+    gate: Rc<Gate>,
     watchdog: Watchdog,
     id: u64,
     dispatch: RefCell<Weak<Dispatch>>,
@@ -125,10 +132,11 @@ struct Loader {
 }
 
 impl Loader {
-    fn new(plan: &Plan, watch: Arc<Watch>) -> Self {
+    fn new(plan: &Plan, watch: Arc<Watch>, gate: Rc<Gate>) -> Self {
         Self {
             config: Arc::clone(&plan.config),
             watch,
+            gate,
             watchdog: plan.watchdog.clone(),
             id: plan.id,
             dispatch: RefCell::default(),
@@ -146,6 +154,8 @@ impl Loader {
         let context = Context::default();
         context.put(config.logger.clone());
         context.put(config.script.clone());
+        self.gate.put_into(&context);
+        let gate = Rc::clone(&self.gate);
         let report_to = Rc::clone(&logger);
         let setup = Setup {
             sources: config.project.sources(),
@@ -154,12 +164,13 @@ impl Loader {
             context: Rc::new(context),
             limits: config.script.clone(),
             watch: Arc::clone(&self.watch),
-            spawn: Rc::new(|future| drop(spawn_local(future))),
+            spawn: Rc::new(move |future| drop(spawn_local(gate.background(future)))),
             report: Rc::new(move |error| sink::log(&report_to, "in the background", &error)),
         };
         let loader = Rc::downgrade(self);
         let control = Control {
             logger,
+            gate: Rc::clone(&self.gate),
             trusted: config.trusted_proxies.as_slice().into(),
             worn_out: Box::new(move || {
                 if let Some(loader) = loader.upgrade() {

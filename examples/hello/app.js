@@ -1,5 +1,5 @@
 // The first steps with Sampan in JavaScript:  sampan run examples/hello/app.js
-import { app } from "sampan";
+import { app, db, time } from "sampan";
 
 app.get("/health", () => ({ status: "ok", runtime: app.runtime, version: app.version }));
 
@@ -18,3 +18,11 @@ app.post("/echo", async (req) => await req.json());
 
 // Not a function: a response that is computed once, at start.
 app.get("/version", { version: "1.0" });
+
+// The table is made at start, by migrations/0001_visits.sql.
+app.get("/", (req) => {
+  db.exec("INSERT INTO visits (path, ts) VALUES (?, ?)", [req.path, time.now()]);
+  return { message: "visit recorded" };
+});
+
+app.get("/visits", () => db.query("SELECT * FROM visits ORDER BY id DESC LIMIT 20"));

@@ -1,5 +1,6 @@
 -- The first steps with Sampan in Lua:  sampan run examples/hello/app.lua
 local app = require "sampan"
+local db = app.db
 
 app.get("/health", function()
   return { status = "ok", runtime = app.runtime, version = app.version }
@@ -22,3 +23,11 @@ app.post("/echo", function(req) return req:json() end)
 
 -- Not a function: a response that is computed once, at start.
 app.get("/version", { version = "1.0" })
+
+-- The table is made at start, by migrations/0001_visits.sql.
+app.get("/", function(req)
+  db.exec("INSERT INTO visits (path, ts) VALUES (?, ?)", { req.path, app.time.now() })
+  return { message = "visit recorded" }
+end)
+
+app.get("/visits", function() return db.query("SELECT * FROM visits ORDER BY id DESC LIMIT 20") end)

@@ -65,20 +65,21 @@ fn reference(modules: &[&Module]) -> String {
                 ""
             };
             let (module, name) = (module.name, function.name);
-            let _ = write!(
-                out,
-                "\n### {module}.{name}\n\n```lua\napp.{module}.{name}({params})\n```\n"
-            );
-            let _ = write!(
-                out,
-                "```js\n{awaited}{module}.{}({params})\n```\n\n{}\n",
-                camel_case(name),
-                function.doc
-            );
-            if !function.params.is_empty() {
+            let _ = write!(out, "\n### {module}.{name}\n\n");
+            if is_tag(function) {
+                let name = camel_case(name);
+                let _ = write!(out, "```js\n{module}.{name}`... ${{value}} ...`\n```\n\n");
+                let _ = writeln!(out, "{} Lua has no such thing.", function.doc);
+            } else {
+                let _ = write!(out, "```lua\napp.{module}.{name}({params})\n```\n");
+                let name = camel_case(name);
+                let _ = write!(out, "```js\n{awaited}{module}.{name}({params})\n```\n\n");
+                let _ = writeln!(out, "{}", function.doc);
+            }
+            if !listed_params(function).is_empty() {
                 out.push('\n');
             }
-            for param in function.params {
+            for param in listed_params(function) {
                 let optional = if param.optional { ", optional" } else { "" };
                 let _ = writeln!(
                     out,
@@ -94,6 +95,20 @@ fn reference(modules: &[&Module]) -> String {
         }
     }
     out
+}
+
+/// Whether it is a template tag: JavaScript has them, Lua does not.
+fn is_tag(function: &Function) -> bool {
+    matches!(function.kind, Kind::Tag(_))
+}
+
+/// The parameters that a caller writes; a tag's are the template itself.
+fn listed_params(function: &Function) -> &[Param] {
+    if is_tag(function) {
+        &[]
+    } else {
+        function.params
+    }
 }
 
 fn type_word(ty: Type) -> &'static str {
@@ -138,9 +153,11 @@ fn typescript(modules: &[&Module]) -> String {
                 .collect();
             let result = ts_type(function.returns);
             let (params, result) = match function.kind {
-                Kind::Sync(_) | Kind::Prompt { .. } | Kind::Tag(_) => {
-                    (params.join(", "), result.to_owned())
-                }
+                Kind::Sync(_) | Kind::Prompt { .. } => (params.join(", "), result.to_owned()),
+                Kind::Tag(_) => (
+                    "strings: TemplateStringsArray, ...values: unknown[]".to_owned(),
+                    result.to_owned(),
+                ),
                 Kind::Async(_) => (params.join(", "), format!("Promise<{result}>")),
                 Kind::Bracket { .. } => {
                     let call = "fn: (value: any) => T".to_owned();
@@ -197,7 +214,7 @@ fn lua(modules: &[&Module]) -> String {
             out.push_str("---@field object fun(map?: table): table marks a table as an object\n");
         }
         let _ = writeln!(out, "app.{} = {{}}\n", module.name);
-        for function in module.functions {
+        for function in module.functions.iter().filter(|row| !is_tag(row)) {
             let _ = writeln!(out, "--- {}", function.doc);
             for param in function.params {
                 let mark = if param.optional { "?" } else { "" };
@@ -248,6 +265,32 @@ mod tests {
             stale.is_empty(),
             "{stale:?} do not say what the tables say; run `cargo xtask codegen`"
         );
+    }
+
+    #[test]
+    fn a_tag_is_declared_for_javascript_only() {
+        const PARAM: Param = Param {
+            name: "strings",
+            ty: Type::List,
+            optional: false,
+            doc: "Around.",
+        };
+        static MODULE: Module = Module {
+            name: "db",
+            doc: "A module.",
+            functions: &[Function {
+                name: "sql",
+                params: &[PARAM, PARAM],
+                returns: Type::List,
+                doc: "A tag.",
+                kind: Kind::Tag(|_, _| unreachable!()),
+            }],
+        };
+        let line = "function sql(strings: TemplateStringsArray, ...values: unknown[]): any[];";
+        assert!(typescript(&[&MODULE]).contains(line));
+        assert!(reference(&[&MODULE]).contains("db.sql`"));
+        assert!(!reference(&[&MODULE]).contains("- `strings`"));
+        assert!(!lua(&[&MODULE]).contains("sql"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -91,7 +92,9 @@ impl Case {
             ));
         }
         let logger = Logger::captured(Level::Debug);
-        let started = start(&app, &scenario, &logger);
+        let scratch =
+            Scratch::new().map_err(|error| format!("no folder for the database: {error}"))?;
+        let started = start(&app, &scenario, &logger, &scratch);
         if let Some(part) = &scenario.load_error {
             return match started {
                 Err(message) if message.contains(part) => Ok(()),
@@ -116,6 +119,25 @@ impl Case {
     }
 }
 
+/// A folder for the database of one run, removed at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("sampan-spec-{}-{count}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 fn folders(parent: &Path) -> io::Result<Vec<PathBuf>> {
     let entries: io::Result<Vec<_>> = std::fs::read_dir(parent)?.collect();
     Ok(entries?
@@ -125,7 +147,12 @@ fn folders(parent: &Path) -> io::Result<Vec<PathBuf>> {
         .collect())
 }
 
-fn start(app: &Path, scenario: &Scenario, logger: &Logger) -> Result<Running, String> {
+fn start(
+    app: &Path,
+    scenario: &Scenario,
+    logger: &Logger,
+    scratch: &Scratch,
+) -> Result<Running, String> {
     let text = toml::to_string(&scenario.config).map_err(|error| error.to_string())?;
     let mut config = Config::from_text(app, &text)?;
     let says = |key: &str| {
@@ -145,6 +172,7 @@ fn start(app: &Path, scenario: &Scenario, logger: &Logger) -> Result<Running, St
         Level::Debug
     };
     config.logger = logger.clone().with_level(level);
+    config.db.path = scratch.0.join("data.db");
     Server::start(config)
 }
 

@@ -3,7 +3,7 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use sampan_app::host::names::camel_case;
-use sampan_app::host::{Function, Module};
+use sampan_app::host::{Function, Kind, Module};
 use sampan_testkit::{Case, Engine};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -71,7 +71,12 @@ fn check_row(
             Engine::Lua => function.name.to_owned(),
             Engine::Js => camel_case(function.name),
         };
-        let call = format!("{}.{spelled}(", module.name);
+        let opening = match (function.kind, engine) {
+            (Kind::Tag(_), Engine::Lua) => continue,
+            (Kind::Tag(_), Engine::Js) => '`',
+            _ => '(',
+        };
+        let call = format!("{}.{spelled}{opening}", module.name);
         if !scripts
             .iter()
             .any(|(language, text)| *language == engine && text.contains(&call))

@@ -52,7 +52,9 @@ enum Command {
 #[derive(Subcommand)]
 enum Bench {
     /// The routes of examples/hello: JSON, a parameter, an echo, a precomputed answer
-    Hello(bench::Options),
+    Hello(bench::HelloOptions),
+    /// The database: writes, reads and both, beside Bun, Node.js and Go with SQLite
+    Db(bench::DbOptions),
 }
 
 fn main() -> ExitCode {
@@ -65,9 +67,10 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(options),
         Command::Tidy => tidy::run(),
         Command::Codegen => codegen(),
-        Command::Bench {
-            what: Bench::Hello(options),
-        } => bench::hello(options),
+        Command::Bench { what } => match what {
+            Bench::Hello(options) => bench::hello(options),
+            Bench::Db(options) => bench::db(options),
+        },
         Command::IdleClient(options) => bench::idle_client(options),
     };
     match outcome {

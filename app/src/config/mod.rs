@@ -1,12 +1,14 @@
 //! What to run and how, in two steps: as written ([`raw`]), then resolved, with defaults filled in and everything checked.
 
+mod db;
 mod raw;
 
+pub use db::Storage;
 pub use raw::Flags;
 
 use crate::project::Project;
 use crate::proxies::Cidr;
-use raw::RawConfig;
+use raw::{FILE, RawConfig};
 use sampan_host::{Module, ScriptLimits};
 use sampan_http::Limits;
 use sampan_log::{Level, Logger};
@@ -15,8 +17,6 @@ use std::path::Path;
 
 /// Where a server listens unless told otherwise.
 const LISTEN: &str = "127.0.0.1:8080";
-/// The name of the configuration file in a project folder.
-const FILE: &str = "sampan.toml";
 /// The most workers that can be asked for.
 const WORKERS_MAX: usize = 1_024;
 
@@ -35,6 +35,10 @@ pub struct Config {
     pub http: Limits,
     /// The limits of the scripts.
     pub script: ScriptLimits,
+    /// The database.
+    pub db: sampan_db::Config,
+    /// Whether migrations run at start.
+    pub migrate: bool,
     /// Where the log goes.
     pub logger: Logger,
     /// The capabilities that scripts get.
@@ -48,12 +52,7 @@ impl Config {
     /// One line that says what is wrong and what to do.
     pub fn resolve(flags: &Flags) -> Result<Self, String> {
         let project = Project::find(&flags.path)?;
-        let beside = project.root().join(FILE);
-        let (raw, name) = match &flags.config {
-            Some(path) => (RawConfig::read(path)?, path.display().to_string()),
-            None if beside.exists() => (RawConfig::read(&beside)?, beside.display().to_string()),
-            None => (RawConfig::default(), FILE.to_owned()),
-        };
+        let (raw, name) = RawConfig::of(project.root(), flags)?;
         Self::from_raw(project, &raw, &name, flags)
     }
 
@@ -105,6 +104,8 @@ impl Config {
         let trusted_proxies =
             trusted.map_err(|fault| format!("{name}: server.trusted_proxies: {fault}"))?;
         let (http, script) = limits(raw).map_err(|fault| format!("{name}: limits.{fault}"))?;
+        let db = raw.db.resolve(project.root(), flags.db.as_deref());
+        let db = db.map_err(|fault| format!("{name}: db.{fault}"))?;
         let level = match raw.log.level.as_deref() {
             None => Level::Info,
             Some(text) => text.parse().map_err(|()| {
@@ -119,6 +120,8 @@ impl Config {
             trusted_proxies,
             http,
             script,
+            db,
+            migrate: raw.db.migrates() && !flags.no_migrate,
             logger,
             modules: crate::MODULES,
         })

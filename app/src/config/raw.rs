@@ -1,5 +1,6 @@
 //! The configuration as it is written: `sampan.toml` with every key optional, and the flags of the command line.
 
+use super::db::RawDb;
 use sampan_host::ScriptLimits;
 use sampan_http::Limits;
 use serde::Deserialize;
@@ -16,6 +17,10 @@ pub struct Flags {
     pub workers: Option<usize>,
     /// `--config`.
     pub config: Option<PathBuf>,
+    /// `--db`.
+    pub db: Option<PathBuf>,
+    /// `--no-migrate`.
+    pub no_migrate: bool,
 }
 
 /// `sampan.toml`.
@@ -25,6 +30,7 @@ pub(crate) struct RawConfig {
     pub(crate) server: RawServer,
     pub(crate) limits: RawLimits,
     pub(crate) log: RawLog,
+    pub(crate) db: RawDb,
 }
 
 /// `[server]`.
@@ -99,7 +105,21 @@ raw_limits! {
     }
 }
 
+/// The name of the configuration file in a project folder.
+pub(super) const FILE: &str = "sampan.toml";
+
 impl RawConfig {
+    /// The configuration of the project in the folder `root`, and the name of its file for errors.
+    pub(crate) fn of(root: &Path, flags: &Flags) -> Result<(Self, String), String> {
+        let beside = root.join(FILE);
+        let path = match &flags.config {
+            Some(path) => path,
+            None if beside.exists() => &beside,
+            None => return Ok((Self::default(), FILE.to_owned())),
+        };
+        Ok((Self::read(path)?, path.display().to_string()))
+    }
+
     /// Reads a configuration file. The error is one line that names the file, the line and the key.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path)

@@ -12,7 +12,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// How a group of writes ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,13 +90,31 @@ impl Outbox {
         self.0.is_sealed.get()
     }
 
+    /// Has a task woken when the open group is settled.
+    pub fn wake_when_settled(&self, cx: &Context<'_>) {
+        self.0.waiting.borrow_mut().push(cx.waker().clone());
+    }
+
     /// Waits until the isolate may be entered.
     pub async fn unsealed(&self) {
+        self.until(|| !self.is_sealed()).await;
+    }
+
+    /// Waits until the group that is open now is settled, and tells how.
+    pub async fn settled(&self) -> Verdict {
+        let Some(fate) = self.fate() else {
+            return Verdict::Committed;
+        };
+        self.until(|| fate.verdict().is_some()).await;
+        fate.verdict().unwrap_or(Verdict::Failed)
+    }
+
+    async fn until(&self, is_so: impl Fn() -> bool) {
         poll_fn(|cx| {
-            if !self.is_sealed() {
+            if is_so() {
                 return Poll::Ready(());
             }
-            self.0.waiting.borrow_mut().push(cx.waker().clone());
+            self.wake_when_settled(cx);
             Poll::Pending
         })
         .await;

@@ -50,11 +50,21 @@ pub struct TooLarge;
 impl Rows {
     /// No rows yet, of these columns.
     pub fn new(columns: Arc<[String]>) -> Self {
+        Self::with_capacity(columns, 0, 0)
+    }
+
+    /// No rows yet, with room for so many cells and so many bytes of text.
+    pub fn with_capacity(columns: Arc<[String]>, cells: usize, bytes: usize) -> Self {
         Self {
             columns,
-            cells: Vec::new(),
-            bytes: Vec::new(),
+            cells: Vec::with_capacity(cells),
+            bytes: Vec::with_capacity(bytes),
         }
+    }
+
+    /// How many cells there are and how many bytes of text, as [`Rows::with_capacity`] takes them.
+    pub fn size(&self) -> (usize, usize) {
+        (self.cells.len(), self.bytes.len())
     }
 
     /// A small batch from cells in order.

@@ -1,10 +1,11 @@
 //! What a call of a handler costs without any HTTP around it: `cargo bench -p sampan-js`.
 //!
-//! Prints nanoseconds per call, as the median of several rounds.
+//! Prints nanoseconds per call, as the median of several rounds. A part of a route's pattern as argument runs only such
+//! routes; a number after it is that of the calls per round, for a profiler that counts instructions.
 
 use sampan_host::{
-    BodyStream, Call, Context, Error, HandlerId, Isolate, RequestView, ResponseSink, ScriptLimits,
-    Setup, Sources, Step, Watch,
+    BodyStream, Call, Cell, Context, Error, Function, HandlerId, Isolate, Kind, Module,
+    RequestView, ResponseSink, Rows, ScriptLimits, Setup, Sources, Step, Type, Value, Watch,
 };
 use sampan_js::Js;
 use std::borrow::Cow;
@@ -13,8 +14,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+// As the server has it: a good part of the work is small blocks.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const SOURCE: &str = r#"
-import { app, json } from "sampan";
+import { app, json, bench } from "sampan";
 app.get("/nothing", () => undefined);
 app.get("/text", () => "text");
 app.get("/greet/:name", (req) => ({ greeting: `Hello, ${req.params.name}` }));
@@ -25,7 +30,11 @@ app.get("/builtin-parse", () => { JSON.parse(text); });
 app.get("/async", async () => "text");
 app.get("/object", () => ({ a: 1, b: "two", c: [1, 2, 3], d: { e: null, f: true } }));
 const rows = Array.from({ length: 20 }, (_, id) => ({ id, path: "/some/path", ts: 1700000000 + id }));
-app.get("/rows", () => rows);
+app.get("/plain-rows", () => rows);
+app.get("/all-rows", () => bench.rows());
+app.get("/rows-objects", () => { bench.rows(); });
+app.get("/rows-batch", () => bench.batch());
+app.get("/bracket", () => { bench.bracket(() => {}); });
 app.get("/stringify", () => JSON.stringify(rows));
 app.get("/builder", () => json({ ok: true }, 201));
 app.get("/response", () => new Response("text"));
@@ -34,6 +43,70 @@ app.get("/query", (req) => req.query.a);
 app.get("/middleware/:name", (req) => ({ greeting: `Hello, ${req.params.name}` }));
 app.use((req, next) => next(req));
 "#;
+
+struct Batch {
+    columns: Arc<[String]>,
+    first: std::cell::Cell<i64>,
+}
+
+/// A batch such as a prepared statement gives: the columns are shared, each result has texts of its own.
+fn rows(context: &Context) -> Rows {
+    let batch = context.get::<Batch>().expect("put at the start");
+    let mut rows = Rows::new(batch.columns.clone());
+    let first = batch.first.get();
+    batch.first.set(first + 20);
+    for at in 0..20 {
+        let payload = format!("payload {}", first + at);
+        for cell in [
+            Cell::Int(first + at),
+            Cell::Text("click"),
+            Cell::Text(&payload),
+            Cell::Int(1_700_000_000_000 + first + at),
+        ] {
+            rows.push(cell).expect("a small batch");
+        }
+    }
+    rows
+}
+
+const fn row(name: &'static str, returns: Type, kind: Kind) -> Function {
+    Function {
+        name,
+        params: &[],
+        returns,
+        doc: "",
+        kind,
+    }
+}
+
+static MODULE: Module = Module {
+    name: "bench",
+    doc: "",
+    functions: &[
+        row(
+            "rows",
+            Type::List,
+            Kind::Sync(|context, _| Ok(Value::Rows(rows(context)))),
+        ),
+        row(
+            "batch",
+            Type::Nothing,
+            Kind::Sync(|context, _| {
+                black_box(rows(context));
+                Ok(Value::Null)
+            }),
+        ),
+        row(
+            "bracket",
+            Type::Any,
+            Kind::Bracket {
+                enter: |_, _| Ok(Value::Null),
+                leave: |_, _, _| Ok(()),
+            },
+        ),
+    ],
+};
+static MODULES: &[&Module] = &[&MODULE];
 
 struct One;
 impl Sources for One {
@@ -100,11 +173,16 @@ impl ResponseSink for Sink {
 }
 
 fn load() -> Js {
+    let context = Context::default();
+    context.put(Batch {
+        columns: ["id", "kind", "payload", "ts"].map(str::to_owned).into(),
+        first: std::cell::Cell::new(0),
+    });
     Js::load(Setup {
         sources: Arc::new(One),
         entry: "app.js".into(),
-        modules: &[],
-        context: Rc::new(Context::default()),
+        modules: MODULES,
+        context: Rc::new(context),
         limits: ScriptLimits::default(),
         watch: Arc::new(Watch::default()),
         spawn: Rc::new(|_| {}),
@@ -136,8 +214,12 @@ fn run(
 }
 
 fn main() {
-    const CALLS: u32 = 20_000;
     const ROUNDS: usize = 25;
+    let mut args = std::env::args().skip(1).filter(|arg| !arg.starts_with('-'));
+    let only = args.next();
+    let calls: u32 = args
+        .next()
+        .map_or(20_000, |calls| calls.parse().expect("a number of calls"));
     let start = Instant::now();
     let js = load();
     println!(
@@ -145,7 +227,6 @@ fn main() {
         start.elapsed().as_nanos() as f64 / 1000.0,
         js.memory_bytes() / 1024
     );
-    let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
     let request = Rc::new(Request);
     let middleware: Vec<HandlerId> = js.program().middleware.iter().map(|m| m.handler).collect();
     for route in js.program().routes.clone() {
@@ -164,10 +245,10 @@ fn main() {
         let mut rounds: Vec<f64> = (0..ROUNDS)
             .map(|_| {
                 let start = Instant::now();
-                for _ in 0..CALLS {
+                for _ in 0..calls {
                     run(&js, &request, route.handler, wraps, &mut sink);
                 }
-                start.elapsed().as_nanos() as f64 / f64::from(CALLS)
+                start.elapsed().as_nanos() as f64 / f64::from(calls)
             })
             .collect();
         rounds.sort_by(f64::total_cmp);

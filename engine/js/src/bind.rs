@@ -1,27 +1,26 @@
 //! The binder: walks any [`sampan_host::Module`] table and makes an object of native functions from it.
 //!
-//! Synchronous rows return, asynchronous ones give a promise, brackets call the script's function between their two halves, also if
-//! that function waits.
+//! Synchronous rows return, asynchronous ones give a promise, brackets call the script's function between their two halves (see
+//! `bracket`), tags are template tags.
 
-use crate::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, arguments, is_promise, native};
-use crate::tasks::Bracket;
-use crate::{error, sys, value};
+use crate::bracket::bracket;
+use crate::sys::{Cx, Fault, Raw, Thrown, Val, arguments, native};
+use crate::value;
 use rquickjs::qjs;
 use sampan_host::names::camel_case;
 use sampan_host::{Args, Error, Function, Kind, Module, Type, Value};
 use std::ffi::{CString, c_int};
-use std::rc::Rc;
 
 /// A bound row.
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
     module: &'static Module,
-    function: &'static Function,
+    pub(crate) function: &'static Function,
 }
 
 impl Row {
     /// The name as JavaScript spells it: `time.nowMs`.
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{}.{}", self.module.name, camel_case(self.function.name))
     }
 
@@ -36,6 +35,26 @@ impl Row {
             None => format!("{name}: {}", error.message()),
         };
         Error::new(error.kind(), text)
+    }
+
+    /// An error of the row's body, with the functions of its module as JavaScript spells them.
+    #[cold]
+    pub(crate) fn spelled(&self, error: Error) -> Error {
+        let functions = self.module.functions.iter().map(|function| function.name);
+        let mut names: Vec<&str> = functions.filter(|name| name.contains('_')).collect();
+        // A name may be the beginning of another.
+        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        let mut text = error.message().to_owned();
+        for name in names {
+            let full = |name: &str| format!("{}.{name}", self.module.name);
+            text = text.replace(&full(name), &full(&camel_case(name)));
+        }
+        if text == error.message() {
+            return error;
+        }
+        Error::new(error.kind(), text)
+            .at(error.place().cloned())
+            .with_stack(error.stack().unwrap_or_default())
     }
 }
 
@@ -72,9 +91,15 @@ unsafe extern "C" fn call(
         let args = unsafe { arguments(argc, argv) };
         let row = cx.core().rows.borrow()[index as usize];
         match row.function.kind {
-            Kind::Sync(body) | Kind::Prompt { body, .. } | Kind::Tag(body) => {
+            Kind::Sync(body) | Kind::Prompt { body, .. } => {
                 let args = checked(cx, &row, args)?;
-                returned(cx, &row, body(&cx.core().context_of_capabilities, args)?)
+                let result = body(&cx.core().context_of_capabilities, args);
+                returned(cx, &row, result.map_err(|error| row.spelled(error))?)
+            }
+            Kind::Tag(body) => {
+                let args = tagged(cx, &row, args)?;
+                let result = body(&cx.core().context_of_capabilities, args);
+                returned(cx, &row, result.map_err(|error| row.spelled(error))?)
             }
             Kind::Async(body) => {
                 let args = checked(cx, &row, args)?;
@@ -86,9 +111,12 @@ unsafe extern "C" fn call(
                     .into());
                 }
                 let future = body(&cx.core().context_of_capabilities, args);
-                let result = row.function.returns;
-                let future =
-                    Box::pin(async move { future.await.map(|value| renamed(value, result)) });
+                let future = Box::pin(async move {
+                    match future.await {
+                        Ok(value) => Ok(renamed(value, row.function.returns)),
+                        Err(error) => Err(row.spelled(error)),
+                    }
+                });
                 cx.core().tasks().promise(cx, future, None)
             }
             Kind::Bracket { .. } => bracket(cx, &row, args),
@@ -96,8 +124,44 @@ unsafe extern "C" fn call(
     })
 }
 
+/// The arguments of a template tag: the strings around the values, and the values.
+fn tagged(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Fault> {
+    let name = row.name();
+    let wrong = || {
+        Error::script(format!(
+            "{name} is a template tag: {name}`... ${{value}} ...`"
+        ))
+    };
+    let [strings, values @ ..] = args else {
+        return Err(wrong().into());
+    };
+    // A list that a script made itself has no `raw`: what is in it may come from anywhere.
+    // SAFETY: looks at live values.
+    unsafe {
+        let is_template = qjs::JS_IsArray(*strings)
+            && qjs::JS_IsArray(cx.get(*strings, c"raw")?.raw())
+            && usize::try_from(cx.length(*strings)?) == Ok(values.len() + 1);
+        if !is_template {
+            return Err(wrong().into());
+        }
+    }
+    let strings = value::from_js(cx, *strings)?;
+    let mut read = Vec::with_capacity(values.len());
+    for (index, raw) in values.iter().enumerate() {
+        read.push(value::from_js(cx, *raw).map_err(|fault| match fault {
+            Fault::Error(error) => {
+                let text = format!("{name}: value {}: {}", index + 1, error.message());
+                Error::new(error.kind(), text).into()
+            }
+            thrown => thrown,
+        })?);
+    }
+    let values = vec![strings, Value::List(read)];
+    Args::check(row.module.name, row.function, values).map_err(|error| row.named(&error).into())
+}
+
 /// The arguments as the row wants them.
-fn checked(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Fault> {
+pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Fault> {
     let mut values = Vec::with_capacity(row.function.params.len());
     // A line of the log is for people: what cannot be passed on is named in it rather than failing the request.
     let read = if row.module.name == "log" {
@@ -142,89 +206,4 @@ fn renamed(value: Value, returns: Type) -> Value {
         ),
         (_, value) => value,
     }
-}
-
-/// Calls the script's function between `enter` and `leave`.
-fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault> {
-    let Kind::Bracket { enter, leave } = row.function.kind else {
-        return Err(Error::script("not a bracket").into());
-    };
-    let Some((function, rest)) = args.split_last().filter(|(last, _)| cx.is_function(**last))
-    else {
-        return Err(Error::script(format!(
-            "{}: the last argument must be a function",
-            row.name()
-        ))
-        .into());
-    };
-    let token = enter(&cx.core().context_of_capabilities, checked(cx, row, rest)?)?;
-    let tasks = cx.core().tasks();
-    let shown = value::to_js(cx, token.clone());
-    let number = cx.core().open_bracket(Bracket {
-        leave,
-        token,
-        owner: Rc::downgrade(&tasks),
-    });
-    let result = shown.and_then(|shown| cx.call(*function, UNDEFINED, &[shown.raw()]));
-    match result {
-        Ok(promise) if is_promise(promise.raw()) => leave_later(cx, number, &promise),
-        Ok(value) => {
-            cx.core().close_bracket(number, true)?;
-            Ok(value)
-        }
-        Err(Thrown) => {
-            // What the script threw is more telling than what `leave` may say on top of it.
-            let exception = cx.exception();
-            if let Err(error) = cx.core().close_bracket(number, false) {
-                (cx.core().report)(error);
-            }
-            // SAFETY: the function takes the exception's reference.
-            unsafe { qjs::JS_Throw(cx.raw(), exception.into_raw()) };
-            Err(Fault::Thrown)
-        }
-    }
-}
-
-/// The inside of the bracket waits: `leave` follows when its promise is settled.
-fn leave_later(cx: Cx<'_>, number: u64, promise: &Val) -> Result<Val, Fault> {
-    let closer = |magic: c_int| {
-        let mut data = [sys::number(number as f64)];
-        // SAFETY: the datum is copied.
-        cx.check(unsafe {
-            qjs::JS_NewCFunctionData(cx.raw(), Some(close), 1, magic, 1, data.as_mut_ptr())
-        })
-    };
-    let (fulfilled, rejected) = (closer(1)?, closer(0)?);
-    // SAFETY: all three are alive.
-    Ok(cx.check(unsafe {
-        qjs::JS_PromiseThen(cx.raw(), promise.raw(), fulfilled.raw(), rejected.raw())
-    })?)
-}
-
-unsafe extern "C" fn close(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    is_ok: c_int,
-    data: *mut Raw,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: the function was made with one datum, and QuickJS passes `argc` values.
-        let (number, args) = unsafe { (error::whole_number(*data), arguments(argc, argv)) };
-        let passed = cx.dup(args.first().copied().unwrap_or(UNDEFINED));
-        let closed = number.map_or(Ok(()), |number| {
-            cx.core().close_bracket(number as u64, is_ok != 0)
-        });
-        if is_ok != 0 {
-            closed?;
-            return Ok(passed);
-        }
-        if let Err(error) = closed {
-            (cx.core().report)(error);
-        }
-        // SAFETY: the function takes the reference of the reason, which goes on.
-        unsafe { qjs::JS_Throw(cx.raw(), passed.into_raw()) };
-        Err(Fault::Thrown)
-    })
 }

@@ -1,12 +1,14 @@
 //! One QuickJS runtime with one context: what it keeps, how it is entered and left, and how it ends.
 
 use crate::json::Keys;
+use crate::layout::Layout;
 use crate::limits::{self, SCRIPT_STACK_BYTES_MAX, Stopper};
 use crate::memory::{Counted, Memory};
 use crate::request::{Names, Pool};
+use crate::rows::Columns;
 use crate::shapes::Shapes;
 use crate::sys::{Cx, Raw, Val, address};
-use crate::tasks::{Bracket, Tasks};
+use crate::tasks::Tasks;
 use crate::{error, request};
 use rquickjs::qjs;
 use sampan_host::json::Tape;
@@ -114,6 +116,9 @@ pub(crate) struct Core {
     pub(crate) classes: Classes,
     pub(crate) keys: Keys,
     pub(crate) shapes: Shapes,
+    pub(crate) columns: Columns,
+    /// Where objects keep their values, if that is known.
+    pub(crate) layout: Cell<Option<Layout>>,
     /// Names of route parameters.
     pub(crate) names: Names,
     /// Reused from one JSON text to the next.
@@ -138,9 +143,6 @@ pub(crate) struct Core {
     pub(crate) spawn: Rc<dyn Fn(LocalFuture<()>)>,
     /// Which request's tasks each running timer is among.
     pub(crate) timers: RefCell<HashMap<i64, Weak<Tasks>>>,
-    /// The brackets that are open, by number.
-    pub(crate) brackets: RefCell<HashMap<u64, Bracket>>,
-    pub(crate) brackets_opened: Cell<u64>,
     /// How many requests have work left over.
     pub(crate) background: Cell<usize>,
     /// Those who wait for a promise that another request may settle.
@@ -221,6 +223,8 @@ impl Core {
             classes: classes(cx)?,
             keys: Keys::new(),
             shapes: Shapes::new(),
+            columns: Columns::new(),
+            layout: Cell::new(None),
             names: Names::default(),
             tape: RefCell::default(),
             object_prototype: object_prototype(cx)?,
@@ -237,8 +241,6 @@ impl Core {
             report: setup.report.clone(),
             spawn: setup.spawn.clone(),
             timers: RefCell::default(),
-            brackets: RefCell::default(),
-            brackets_opened: Cell::new(0),
             background: Cell::new(0),
             waiters: RefCell::default(),
             failure: RefCell::default(),
@@ -307,6 +309,11 @@ impl Core {
             .borrow_mut()
             .get_or_insert_with(Rc::default)
             .clone()
+    }
+
+    /// The same, if it has any.
+    pub(crate) fn tasks_if_any(&self) -> Option<Rc<Tasks>> {
+        self.current.borrow().clone()
     }
 
     /// Runs `body` as a part of one request, then all jobs that it caused.
@@ -379,6 +386,14 @@ impl Core {
             if self.must_stop() {
                 return self.drop_jobs(cx);
             }
+            self.run_job(cx);
+        }
+    }
+
+    /// Runs jobs until there are none, or it is done, or the run must stop.
+    pub(crate) fn drain_until(&self, cx: Cx<'_>, is_done: impl Fn() -> bool) {
+        // SAFETY: the runtime is alive.
+        while !is_done() && !self.must_stop() && unsafe { qjs::JS_IsJobPending(cx.runtime()) } {
             self.run_job(cx);
         }
     }
@@ -520,6 +535,7 @@ impl Drop for Core {
         self.waiters.take();
         self.keys.clear(cx);
         self.shapes.clear();
+        self.columns.clear();
         self.names.clear(cx);
         self.atoms.release(cx);
     }

@@ -3,10 +3,12 @@
 //! Differences that are meant: a BigInt is written with its digits (an integer of a database row that a number cannot hold),
 //! and nesting has a limit. Everything else, from the order of keys to the escapes, is the standard's.
 
+use crate::layout::Layout;
 use crate::limits::VALUES_PER_CHECK;
-use crate::shapes::Hash;
+use crate::shapes::{Hash, Plan};
 use crate::sys::{
-    Cx, Fault, Raw, Thrown, UNDEFINED, Val, class_id, float_of, int_of, is_string, is_true, tag,
+    Cx, Fault, Raw, Thrown, UNDEFINED, Val, class_id, float_of, int_of, is_promise, is_string,
+    is_true, tag,
 };
 use crate::value::{Names, is_ordinary};
 use rquickjs::qjs;
@@ -155,6 +157,14 @@ impl Writer<'_, '_> {
     fn object(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
         let cx = self.cx;
         let classes = &cx.core().classes;
+        if let Some(layout) = cx.core().layout.get()
+            && class_id(value) == classes.object
+            && let Some(plan) = cx.core().shapes.plan(layout, value)
+            && !prototype_converts(cx)
+        {
+            self.nested(|writer| writer.planned(value, layout, &plan))?;
+            return Ok(true);
+        }
         let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
         if cx.is_function(to_json.raw()) {
             return self.converted(value, &to_json, key);
@@ -166,6 +176,8 @@ impl Writer<'_, '_> {
             self.nested(|writer| writer.members(value))?;
         } else if cx.is_function(value) {
             return Ok(false);
+        } else if is_promise(value) && !self.is_standard {
+            return Err(forgotten(cx, key));
         } else {
             return self.unusual(value);
         }
@@ -252,9 +264,41 @@ impl Writer<'_, '_> {
         }
         self.out.push(b'}');
         if !cx.core().shapes.knows(hash) {
-            cx.core()
-                .shapes
-                .keep(cx, hash, cx.object()?, names.iter())?;
+            cx.core().shapes.keep(cx, hash, true, names.iter())?;
+        }
+        Ok(())
+    }
+
+    /// The same as `members` for an object whose shape has a plan: its values are read where they lie.
+    fn planned(&mut self, value: Raw, layout: Layout, plan: &Plan) -> Result<(), Fault> {
+        let cx = self.cx;
+        let start = self.out.len();
+        for (index, member) in plan.members.iter().enumerate() {
+            let (before, key) = (self.out.len(), Key::Name(member.name));
+            self.out.extend_from_slice(&member.text);
+            // What is written may be an object whose `toJSON` changes this one: then the rest is asked for by its name.
+            let is_written = if plan.fits(layout, value) {
+                // SAFETY: an object of this shape has a value for each of its names.
+                let item = unsafe { *layout.values(value).add(index) };
+                match tag(item) {
+                    qjs::JS_TAG_OBJECT | qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => {
+                        self.value(cx.dup(item).raw(), key)?
+                    }
+                    // No script runs for these, so the object keeps them.
+                    _ => self.value(item, key)?,
+                }
+            } else {
+                self.value(cx.get_atom(value, member.name)?.raw(), key)?
+            };
+            if !is_written {
+                self.out.truncate(before);
+            }
+        }
+        if self.out.len() == start {
+            self.out.extend_from_slice(b"{}");
+        } else {
+            self.out[start] = b'{';
+            self.out.push(b'}');
         }
         Ok(())
     }
@@ -271,6 +315,32 @@ impl Writer<'_, '_> {
         self.text_of(text.raw())?;
         Ok(true)
     }
+}
+
+/// A promise in an answer would be `{}`, which nobody means.
+#[cold]
+fn forgotten(cx: Cx<'_>, key: Key) -> Fault {
+    let place = match key {
+        Key::None => Ok(String::new()),
+        Key::Name(atom) => cx.name(atom).and_then(|name| cx.text(name.raw())),
+        Key::Index(index) => Ok(index.to_string()),
+    };
+    match place {
+        Ok(place) => {
+            let text = format!("JSON: '{place}' is a promise; is an await missing?");
+            Error::script(text).into()
+        }
+        Err(thrown) => thrown.into(),
+    }
+}
+
+/// Whether a script has given all objects a `toJSON`.
+#[inline]
+fn prototype_converts(cx: Cx<'_>) -> bool {
+    let prototype = qjs::JS_MKPTR(qjs::JS_TAG_OBJECT, cx.core().object_prototype);
+    let name = cx.core().atoms.to_json;
+    // SAFETY: looks for an own property, without reading it, of an object that lives as long as the context.
+    unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), prototype, name) != 0 }
 }
 
 /// Refuses a text of more than `memory_bytes_max` bytes.

@@ -1,6 +1,7 @@
 //! Loading a project: the isolate is furnished, the entry file runs, and what it declared is the program.
 
 use crate::isolate::{Core, Tables};
+use crate::layout::Layout;
 use crate::sys::{Cx, Fault, Thrown, UNDEFINED, Val, is_object};
 use crate::{bind, call, declare, error, guard, hooks, modules, request, web};
 use rquickjs::qjs;
@@ -76,6 +77,7 @@ fn keep_shapes(cx: Cx<'_>) -> Result<(), Thrown> {
     [promise, resolve, reject]
         .into_iter()
         .for_each(|value| shapes.keep_own(value));
+    cx.core().layout.set(Layout::find(cx)?);
     Ok(())
 }
 

@@ -392,7 +392,7 @@ fn params(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
         let names = (0..index)
             .filter_map(|index| view.param(index))
             .map(|(name, _)| core.names.atom(cx, name));
-        core.shapes.keep(cx, hash, cx.bare_object()?, names)?;
+        core.shapes.keep(cx, hash, false, names)?;
     }
     Ok(object)
 }

@@ -184,6 +184,12 @@ pub(crate) fn boolean(value: bool) -> Raw {
     qjs::JS_MKVAL(qjs::JS_TAG_BOOL, i32::from(value))
 }
 
+/// A number that fits into 32 bits.
+#[inline]
+pub(crate) fn whole(value: i32) -> Raw {
+    qjs::JS_MKVAL(qjs::JS_TAG_INT, value)
+}
+
 /// A number, kept as an integer where it is one.
 #[inline]
 pub(crate) fn number(value: f64) -> Raw {

@@ -1,4 +1,4 @@
-//! What a request waits for: the futures behind its promises and the brackets that it has open.
+//! What a request waits for: the futures behind its promises.
 //!
 //! A future belongs to the request whose script was running when it was made. Dropping a request's tasks drops its futures and
 //! with them the only references to the functions that would go on with its script.
@@ -7,11 +7,10 @@ use crate::isolate::Core;
 use crate::limits::{PENDING_MAX, ROUNDS_MAX};
 use crate::sys::{Cx, Fault, UNDEFINED, Val};
 use crate::{error, value};
-use sampan_host::module::LeaveBody;
 use sampan_host::{Error, HandlerId, LocalFuture, Value};
 use slab::Slab;
 use std::cell::{Cell, RefCell};
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 /// The tasks of one request, or of an isolate's module top level.
@@ -34,18 +33,14 @@ struct Pending {
     timer: Option<i64>,
 }
 
-/// A bracket whose inside still runs.
-pub(crate) struct Bracket {
-    pub(crate) leave: LeaveBody,
-    pub(crate) token: Value,
-    /// Whose it is.
-    pub(crate) owner: Weak<Tasks>,
-}
-
 impl Tasks {
     /// Whether nothing is left to wait for.
     pub(crate) fn is_empty(&self) -> bool {
         self.pending.borrow().is_empty()
+    }
+
+    fn keys(&self) -> Vec<usize> {
+        self.pending.borrow().iter().map(|(key, _)| key).collect()
     }
 
     /// Makes a promise of what `future` will give.
@@ -104,9 +99,8 @@ impl Tasks {
         handler: HandlerId,
         cx: &mut Context<'_>,
     ) -> Result<bool, Error> {
-        let keys: Vec<usize> = self.pending.borrow().iter().map(|(key, _)| key).collect();
         let mut any = false;
-        for key in keys {
+        for key in self.keys() {
             // Taken out, so that what the future does when it is polled may find the slab free.
             let Some(mut future) = self
                 .pending
@@ -156,7 +150,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Gives up everything: drops the futures and leaves the open brackets as failed.
+    /// Gives up everything: drops the futures.
     pub(crate) fn abandon(&self, core: &Core) {
         let pending = std::mem::take(&mut *self.pending.borrow_mut());
         for (_, task) in pending {
@@ -164,47 +158,28 @@ impl Tasks {
                 core.timers.borrow_mut().remove(&timer);
             }
         }
-        core.abandon_brackets(self);
     }
 }
 
 impl Core {
-    /// Keeps an open bracket; the number closes it.
-    pub(crate) fn open_bracket(&self, bracket: Bracket) -> u64 {
-        let number = self.brackets_opened.get() + 1;
-        self.brackets_opened.set(number);
-        self.brackets.borrow_mut().insert(number, bracket);
-        number
+    /// What the request whose script runs waits for, for [`Core::give_up`].
+    pub(crate) fn pending(&self) -> Vec<usize> {
+        let tasks = self.tasks_if_any();
+        tasks.map_or_else(Vec::new, |tasks| tasks.keys())
     }
 
-    /// Closes a bracket, once.
-    pub(crate) fn close_bracket(&self, number: u64, ok: bool) -> Result<(), Error> {
-        let bracket = self.brackets.borrow_mut().remove(&number);
-        bracket.map_or(Ok(()), |bracket| {
-            (bracket.leave)(&self.context_of_capabilities, bracket.token, ok)
-        })
-    }
-
-    /// Leaves the brackets of a request that is given up as failed.
-    fn abandon_brackets(&self, owner: &Tasks) {
-        let mut open = self.brackets.borrow_mut();
-        if open.is_empty() {
+    /// Drops what the request whose script runs waits for but did not `before`.
+    #[cold]
+    pub(crate) fn give_up(&self, before: &[usize]) {
+        let Some(tasks) = self.tasks_if_any() else {
             return;
-        }
-        let left: Vec<u64> = open
-            .iter()
-            .filter(|(_, b)| b.owner.as_ptr() == &raw const *owner)
-            .map(|(n, _)| *n)
-            .collect();
-        let left: Vec<Bracket> = left
-            .iter()
-            .filter_map(|number| open.remove(number))
-            .collect();
-        drop(open);
-        for bracket in left {
-            if let Err(error) = (bracket.leave)(&self.context_of_capabilities, bracket.token, false)
-            {
-                (self.report)(error);
+        };
+        for key in tasks.keys() {
+            if !before.contains(&key) {
+                let task = tasks.pending.borrow_mut().try_remove(key);
+                if let Some(timer) = task.and_then(|task| task.timer) {
+                    self.timers.borrow_mut().remove(&timer);
+                }
             }
         }
     }

@@ -2,12 +2,13 @@
 
 use crate::error::whole_number;
 use crate::limits::{VALUE_DEPTH_MAX, VALUES_PER_CHECK};
+use crate::rows;
 use crate::sys::{
     Cx, Fault, NULL, Raw, Thrown, Val, address, boolean, class_id, float_of, is_string, is_true,
-    number, tag,
+    number, tag, whole,
 };
 use rquickjs::qjs;
-use sampan_host::{Cell, Error, ErrorKind, Rows, Value};
+use sampan_host::{Error, ErrorKind, Value};
 use std::ffi::{c_int, c_void};
 
 /// The largest whole number that a JavaScript number holds exactly, with all below it.
@@ -37,9 +38,9 @@ pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
             }
             Ok(object)
         }
-        Value::Rows(rows) => rows_to_js(cx, &rows),
+        Value::Rows(rows) => rows::list(cx, &rows),
         Value::Row(rows) if rows.is_empty() => Ok(cx.own(NULL)),
-        Value::Row(rows) => Ok(row_to_js(cx, &rows, &atoms_of(cx, &rows)?, 0)?),
+        Value::Row(rows) => rows::first(cx, &rows),
     }
 }
 
@@ -64,43 +65,17 @@ impl Drop for Atom<'_> {
     }
 }
 
-fn integer(cx: Cx<'_>, value: i64) -> Result<Val, Thrown> {
+/// A number where that is exact, a BigInt otherwise.
+#[inline]
+pub(crate) fn integer(cx: Cx<'_>, value: i64) -> Result<Val, Thrown> {
+    if let Ok(small) = i32::try_from(value) {
+        return Ok(cx.own(whole(small)));
+    }
     if (-SAFE_MAX..=SAFE_MAX).contains(&value) {
         return Ok(cx.own(number(value as f64)));
     }
     // SAFETY: the context is alive.
     cx.check(unsafe { qjs::JS_NewBigInt64(cx.raw(), value) })
-}
-
-/// Every row an object of the same shape: the names are looked up once.
-fn rows_to_js(cx: Cx<'_>, rows: &Rows) -> Result<Val, Thrown> {
-    let atoms = atoms_of(cx, rows)?;
-    let objects = (0..rows.len())
-        .map(|row| row_to_js(cx, rows, &atoms, row))
-        .collect::<Result<Vec<_>, Thrown>>()?;
-    cx.array(objects)
-}
-
-fn atoms_of<'a>(cx: Cx<'a>, rows: &Rows) -> Result<Vec<Atom<'a>>, Thrown> {
-    rows.columns()
-        .iter()
-        .map(|name| Atom::new(cx, name))
-        .collect()
-}
-
-fn row_to_js(cx: Cx<'_>, rows: &Rows, atoms: &[Atom<'_>], row: usize) -> Result<Val, Thrown> {
-    let object = cx.object()?;
-    for (column, atom) in atoms.iter().enumerate() {
-        let value = match rows.cell(row, column) {
-            Cell::Null => to_js(cx, Value::Null)?,
-            Cell::Int(value) => integer(cx, value)?,
-            Cell::Float(value) => to_js(cx, Value::Float(value))?,
-            Cell::Text(text) => to_js(cx, Value::Text(text.to_owned()))?,
-            Cell::Bytes(bytes) => to_js(cx, Value::Bytes(bytes.to_vec()))?,
-        };
-        cx.define_atom(object.raw(), atom.0, value)?;
-    }
-    Ok(object)
 }
 
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an object with
@@ -155,8 +130,8 @@ impl<'a> Reader<'a> {
             qjs::JS_TAG_NULL | qjs::JS_TAG_UNDEFINED => Ok(Value::Null),
             qjs::JS_TAG_BOOL => Ok(Value::Bool(is_true(value))),
             qjs::JS_TAG_INT | qjs::JS_TAG_FLOAT64 => Ok(match whole_number(value) {
-                Some(whole) => Value::Int(whole),
-                None => Value::Float(float_of(value)),
+                Some(whole) if whole != 0 || float_is_positive(value) => Value::Int(whole),
+                _ => Value::Float(float_of(value)),
             }),
             qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => self.read_big_int(value),
             qjs::JS_TAG_OBJECT => self.read_object(value),
@@ -248,9 +223,45 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The bytes of a `Uint8Array` or an `ArrayBuffer`.
+/// Whether a number is positive or a zero without sign.
+fn float_is_positive(value: Raw) -> bool {
+    tag(value) == qjs::JS_TAG_INT || float_of(value).is_sign_positive()
+}
+
+/// The bytes of an `ArrayBuffer` or of a view of one.
 pub(crate) fn bytes_of(cx: Cx<'_>, value: Raw) -> Option<Vec<u8>> {
-    with_bytes_of(cx, value, <[u8]>::to_vec)
+    let view = with_bytes_of(cx, value, <[u8]>::to_vec);
+    view.or_else(|| bytes_of_view(cx, value))
+}
+
+/// The bytes that a typed array of wider elements, or a `DataView`, shows.
+fn bytes_of_view(cx: Cx<'_>, value: Raw) -> Option<Vec<u8>> {
+    // SAFETY: looks at a live value.
+    let is_view = unsafe { qjs::JS_IsDataView(value) || qjs::JS_GetTypedArrayType(value) >= 0 };
+    if !is_view {
+        return None;
+    }
+    let number = |name| {
+        let number = cx.get(value, name).ok()?;
+        usize::try_from(whole_number(number.raw())?).ok()
+    };
+    // These are accessors that a script may have replaced: they are checked against what is there.
+    let (start, length) = (number(c"byteOffset"), number(c"byteLength"));
+    let buffer = cx.get(value, c"buffer");
+    let shown = start
+        .zip(length)
+        .zip(buffer.ok())
+        .and_then(|((start, length), buffer)| {
+            let end = start.checked_add(length)?;
+            with_bytes_of(cx, buffer.raw(), |all| {
+                all.get(start..end).map(<[u8]>::to_vec)
+            })?
+        });
+    if shown.is_none() {
+        drop(cx.exception());
+    }
+    // A view of a buffer that is gone shows nothing.
+    Some(shown.unwrap_or_default())
 }
 
 /// Shows the bytes of a `Uint8Array` or an `ArrayBuffer`, which nothing may change meanwhile.

@@ -269,7 +269,7 @@ fn the_module_has_what_it_should() {
     assert_eq!(
         app.text(get("/")),
         format!(
-            r#"[["app","default","html","json","log","probe","redirect","stream","text","time"],"js","{}","function",true]"#,
+            r#"[["app","data","default","html","json","log","probe","redirect","stream","text","time"],"js","{}","function",true]"#,
             env!("CARGO_PKG_VERSION")
         )
     );

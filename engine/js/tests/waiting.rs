@@ -376,14 +376,44 @@ fn brackets_are_left_whatever_happens() {
             vec!["enter b", "leave Text(\"b\") false"],
         ),
         (
-            "() => probe.within('c', async () => { await time.sleep(0.001); return 'late'; })",
-            "Ok(\"late\")",
+            "() => probe.within('c', async () => { await 0; await Promise.resolve(1); return 'soon'; })",
+            "Ok(\"soon\")",
             vec!["enter c", "leave Text(\"c\") true"],
         ),
         (
-            "() => probe.within('d', async () => { await time.sleep(0.001); throw new Error('late oh'); })",
-            "Err(\"late oh\")",
+            "async () => { await 0; return await probe.within('d', async () => { await 0; throw new Error('soon oh'); }); }",
+            "Err(\"soon oh\")",
             vec!["enter d", "leave Text(\"d\") false"],
+        ),
+        (
+            "() => probe.within('e', async () => { await time.sleep(0.001); console.log('never'); })",
+            "Err(\"probe.within: the function waits for something else than probe\")",
+            vec!["enter e", "leave Text(\"e\") false"],
+        ),
+        (
+            "async () => { try { await probe.within('f', () => new Promise(() => {})); } catch (e) { return e.message; } }",
+            "Ok(\"probe.within: the function waits for something else than probe\")",
+            vec!["enter f", "leave Text(\"f\") false"],
+        ),
+        (
+            "async () => { const a = await probe.within('g', async () => { await 0; const b = await probe.within('h', async () => { await 0; return 'in'; }); return b + 'side'; }); await time.sleep(0.001); return a; }",
+            "Ok(\"inside\")",
+            vec![
+                "enter g",
+                "enter h",
+                "leave Text(\"h\") true",
+                "leave Text(\"g\") true",
+            ],
+        ),
+        (
+            "async () => { try { await probe.within('i', async () => { await probe.within('j', async () => { await 0; throw new Error('x'); }); }); } catch (e) { return e.message; } }",
+            "Ok(\"x\")",
+            vec![
+                "enter i",
+                "enter j",
+                "leave Text(\"j\") false",
+                "leave Text(\"i\") false",
+            ],
         ),
     ];
     for (handler, expected, notes) in cases {
@@ -395,13 +425,81 @@ fn brackets_are_left_whatever_happens() {
         assert_eq!(format!("{result:?}"), expected, "{handler}");
         assert_eq!(*app.notes.0.borrow(), notes, "{handler}");
     }
-    let app = app("() => probe.within('e', () => time.sleep(60))");
-    let End::Waits(rest, _) = app.start(app.call(get("/"), Some(0), &[])) else {
-        panic!("it waits")
-    };
-    drop(rest);
+}
+
+#[test]
+fn a_promise_inside_of_an_answer_is_a_forgotten_await() {
+    for (answer, name) in [
+        ("{ user: time.sleep(0) }", "user"),
+        ("[1, Promise.resolve(2)]", "1"),
+        ("{ deep: { list: [{ last: time.sleep(0) }] } }", "last"),
+    ] {
+        let error = app(&format!("() => ({answer})"))
+            .only(get("/"))
+            .expect_err(answer);
+        let expected = format!("JSON: '{name}' is a promise; is an await missing?");
+        assert_eq!(error.message(), expected);
+    }
     assert_eq!(
-        *app.notes.0.borrow(),
-        ["enter e", "leave Text(\"e\") false"]
+        app("() => JSON.stringify({ p: Promise.resolve(1) })").text(get("/")),
+        r#"{"p":{}}"#
     );
+}
+
+#[test]
+fn what_a_bracket_cannot_wait_for_is_given_up() {
+    let app = app(
+        "async (req) => { if (req.query.n) return globalThis.late ?? 'nothing';
+          const kept = time.sleep(0.002);
+          try { await probe.within('a', async () => { await time.sleep(0.001); globalThis.late = 'late'; }); } catch {}
+          try { await probe.within('b', async () => { await new Promise((r) => setTimeout(r, 1)); globalThis.late = 'late'; }); } catch {}
+          let fail; try { await probe.within('c', () => new Promise((_, reject) => { fail = reject; })); } catch {}
+          fail(new Error('told already'));
+          await kept; await time.sleep(0.003); return 'done'; }",
+    );
+    assert_eq!(app.text(get("/")), "done");
+    assert_eq!(app.text(get("/?n=1")), "nothing");
+    assert_eq!(app.sleeps.0.get(), 0);
+    assert!(
+        app.reports.borrow().is_empty(),
+        "{:?}",
+        app.reports.borrow()
+    );
+}
+
+#[test]
+fn a_rejection_inside_a_bracket_is_reported_if_nobody_handles_it() {
+    let app = app(
+        "() => { probe.within('a', async () => { throw new Error('lost'); }); return 'fine'; }",
+    );
+    assert_eq!(app.text(get("/")), "fine");
+    assert_eq!(app.reports.borrow().len(), 1);
+    let app = app_with_catch();
+    assert_eq!(app.text(get("/")), "fine");
+    assert!(app.reports.borrow().is_empty());
+}
+
+fn app_with_catch() -> App {
+    app(
+        "() => { probe.within('a', async () => { throw new Error('lost'); }).catch(() => {}); return 'fine'; }",
+    )
+}
+
+#[test]
+fn a_stop_inside_a_bracket_leaves_it() {
+    for body in [
+        "() => { for (;;); }",
+        "async () => { await 0; for (;;); }",
+        "async () => { for (;;) await 0; }",
+        "async () => { try { for (;;); } finally { for (;;); } }",
+    ] {
+        let app = app(&format!(
+            "async (req) => {{ if (req.query.n) return 'ok'; await probe.within('a', {body}); }}"
+        ));
+        let error = app.only(get("/")).expect_err("stopped");
+        assert_eq!(error.kind(), ErrorKind::Stopped, "{body}: {error}");
+        let notes = app.notes.0.borrow().clone();
+        assert_eq!(notes, ["enter a", "leave Text(\"a\") false"], "{body}");
+        assert_eq!(app.text(get("/?n=1")), "ok");
+    }
 }

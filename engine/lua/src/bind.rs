@@ -4,7 +4,7 @@ use crate::error::raise_result;
 use crate::state::{State, Wait, current, guard, push_text};
 use crate::value;
 use mlua_sys::lua51::*;
-use sampan_host::{Args, Error, Function, Kind, LocalFuture, Module, Value};
+use sampan_host::{Args, Error, ErrorKind, Function, Kind, LocalFuture, Module, Value};
 use std::ffi::{CStr, c_int, c_void};
 
 unsafe extern "C-unwind" {
@@ -23,6 +23,55 @@ static MARK: u8 = 0;
 pub(crate) unsafe fn push_mark(state: State) {
     // SAFETY: a light pointer that nobody follows.
     unsafe { lua_pushlightuserdata(state, (&raw const MARK).cast_mut().cast::<c_void>()) };
+}
+
+/// A bracket that is open.
+#[derive(Clone, Copy)]
+pub(crate) struct Open {
+    module: &'static str,
+    function: &'static str,
+    /// The coroutine that it was opened in.
+    state: State,
+}
+
+/// Why the running coroutine cannot wait, if it cannot.
+pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {
+    let inner = current();
+    if let Some(open) = inner.brackets.borrow().last() {
+        return Some(format!(
+            "cannot wait inside {}.{}",
+            open.module, open.function
+        ));
+    }
+    // SAFETY: asks about a running coroutine.
+    let can = unsafe { lua_isyieldable(state) } != 0 && inner.is_loaded.get();
+    (!can).then(|| CANNOT_WAIT.to_string_lossy().into_owned())
+}
+
+/// `host.check_yield()`: raises if the running coroutine is a handler's, or would leave a bracket that is open in it.
+pub(crate) unsafe extern "C-unwind" fn check_yield(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        let inner = current();
+        let checked = guard(|| {
+            if inner.running.get() == state {
+                let text = "coroutine.yield: not inside a coroutine of your own";
+                return Err(Error::script(text));
+            }
+            let brackets = inner.brackets.borrow();
+            match brackets.iter().rev().find(|open| open.state == state) {
+                None => Ok(Value::Null),
+                Some(open) => Err(Error::script(format!(
+                    "coroutine.yield: cannot yield out of {}.{}",
+                    open.module, open.function
+                ))),
+            }
+        });
+        match checked {
+            Ok(_) => 0,
+            failed => give_result(state, failed),
+        }
+    }
 }
 
 /// Suspends the running coroutine, and every one around it, up to the host. To be returned from a C function.
@@ -50,7 +99,8 @@ pub(crate) unsafe fn push_rows(state: State, modules: &'static [&'static Module]
                 lua_pushnumber(state, function.params.len() as f64);
                 lua_setfield(state, -2, c"count".as_ptr());
                 let (kind, call): (&[u8], lua_CFunction) = match function.kind {
-                    Kind::Sync(_) | Kind::Prompt { .. } => (b"sync", call_sync),
+                    Kind::Sync(_) => (b"sync", call_sync),
+                    Kind::Prompt { .. } => (b"prompt", call_prompt),
                     Kind::Tag(_) => {
                         lua_pop(state, 1);
                         continue;
@@ -150,10 +200,17 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
             let (module, function) = row(state);
             let args = arguments(state, module, function)?;
             match function.kind {
-                Kind::Sync(body)
-                | Kind::Prompt { body, .. }
-                | Kind::Bracket { enter: body, .. } => body(&current().context, args),
-                Kind::Async(_) | Kind::Tag(_) => Ok(Value::Null),
+                Kind::Sync(body) => body(&current().context, args),
+                Kind::Bracket { enter, .. } => {
+                    let token = enter(&current().context, args)?;
+                    current().brackets.borrow_mut().push(Open {
+                        module: module.name,
+                        function: function.name,
+                        state,
+                    });
+                    Ok(token)
+                }
+                Kind::Prompt { .. } | Kind::Async(_) | Kind::Tag(_) => Ok(Value::Null),
             }
         });
         give_result(state, result)
@@ -167,14 +224,18 @@ unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
         make_room(state);
         let result = guard(|| {
             let (_, function) = row(state);
+            current().brackets.borrow_mut().pop();
             let token = value::read(state, 1)?;
             let succeeded = lua_toboolean(state, 2) != 0;
-            match function.kind {
-                Kind::Bracket { leave, .. } => {
-                    leave(&current().context, token, succeeded).map(|()| Value::Null)
-                }
-                _ => Ok(Value::Null),
+            let Kind::Bracket { leave, .. } = function.kind else {
+                return Ok(Value::Null);
+            };
+            match leave(&current().context, token, succeeded) {
+                // What the function raised is more telling than what `leave` says on top of it.
+                Err(error) if !succeeded => (current().report)(error),
+                left => left?,
             }
+            Ok(Value::Null)
         });
         give_result(state, result)
     }
@@ -188,8 +249,7 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
         let inner = current();
         let begun = guard(|| {
             let (module, function) = row(state);
-            if lua_isyieldable(state) == 0 || !inner.is_loaded.get() {
-                let why = CANNOT_WAIT.to_string_lossy();
+            if let Some(why) = cannot_wait(state) {
                 return Err(Error::script(format!(
                     "{}.{}: {why}",
                     module.name, function.name
@@ -207,5 +267,47 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
             return give_result(state, Err(error));
         }
         yield_to_host(state)
+    }
+}
+
+/// A row that returns at once where it can: pushes nothing and the value. Where that would take too long and the coroutine can
+/// wait, it is suspended like one of an asynchronous row, and what comes back is whether that succeeded, then the value or the error.
+unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
+    // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
+    unsafe {
+        make_room(state);
+        let inner = current();
+        let mut waits = false;
+        let result = guard(|| {
+            let (module, function) = row(state);
+            let Kind::Prompt { body, later } = function.kind else {
+                return Ok(Value::Null);
+            };
+            let error = match body(&inner.context, arguments(state, module, function)?) {
+                Err(error) if error.kind() == ErrorKind::TooLong => error,
+                done => return done,
+            };
+            if let Some(why) = cannot_wait(state) {
+                return Err(Error::new(
+                    error.kind(),
+                    format!(
+                        "{} ({}.{}: {why})",
+                        error.message(),
+                        module.name,
+                        function.name
+                    ),
+                ));
+            }
+            // The arguments are still on the stack.
+            let operation = later(&inner.context, arguments(state, module, function)?);
+            *inner.wait.borrow_mut() = Some(Wait::Operation(operation));
+            waits = true;
+            Ok(Value::Null)
+        });
+        if waits {
+            return yield_to_host(state);
+        }
+        lua_pushnil(state);
+        1 + give_result(state, result)
     }
 }

@@ -1,6 +1,6 @@
 //! The hot path: one protected entry in which a handler runs in a pooled coroutine and its result becomes the response.
 
-use crate::error::from_top;
+use crate::error::{from_top, meta_of};
 use crate::request::{self, Slot};
 use crate::state::{Inner, State, Thread, Wait, data, push_ref, push_text};
 use crate::{error, response, stream, suspend};
@@ -168,7 +168,7 @@ pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
                 }
                 _ => {
                     lua_pushboolean(state, 0);
-                    error::push_error(state);
+                    error::push_error(state, false);
                 }
             }
             *entry.inner.result.get() = None;
@@ -190,6 +190,7 @@ unsafe fn advance(state: State, entry: &mut Entry<'_>, thread: Thread, count: c_
         inner.running.set(thread.state);
         inner.has_raised.set(false);
         inner.nested.set(0.0);
+        inner.begin();
         let status = lua_resume_(thread.state, count);
         inner.running.set(std::ptr::null_mut());
         entry.outcome = match status {
@@ -261,7 +262,7 @@ unsafe fn push_error_view(state: State, inner: &Inner, error: &Error) {
             LUA_REGISTRYINDEX,
             i64::from(inner.refs.get().last_error),
         );
-        push_ref(state, inner.refs.get().error_meta);
+        push_ref(state, inner.refs.get().error_metas[meta_of(error.kind())]);
         lua_setmetatable(state, -2);
     }
 }

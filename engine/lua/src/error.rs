@@ -1,6 +1,6 @@
 //! From Lua errors to the errors of the contract, and back.
 
-use crate::state::{self, State, current, key, push_ref, push_text, text_at};
+use crate::state::{self, State, current, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::{Error, ErrorKind, Place, ScriptLimits};
 use std::ffi::{CStr, c_int};
@@ -18,6 +18,68 @@ impl Fault {
     }
 }
 
+/// The kinds that a status does not tell. Tables of such errors have a metatable of their kind, so that it survives when a script
+/// catches and raises them again.
+const KINDS: [ErrorKind; METAS - 1] = [
+    ErrorKind::BadRequest,
+    ErrorKind::Stopped,
+    ErrorKind::Memory,
+    ErrorKind::TooLong,
+    ErrorKind::Unavailable,
+    ErrorKind::Timeout,
+    ErrorKind::Internal,
+];
+
+/// How many metatables of errors there are: one for each of [`KINDS`], and the first for all others.
+pub(crate) const METAS: usize = 8;
+
+/// Which metatable the table of such an error has.
+pub(crate) fn meta_of(kind: ErrorKind) -> usize {
+    let known = KINDS.iter().position(|known| *known == kind);
+    known.map_or(0, |at| at + 1)
+}
+
+/// Where an error was raised that a bracket passes on.
+pub(crate) struct Raised {
+    place: Option<Place>,
+    stack: String,
+}
+
+/// The message handler of brackets: notes where its argument, the error, was raised. It is the registry's `raised` then.
+pub(crate) unsafe extern "C-unwind" fn note_raised(state: State) -> c_int {
+    // SAFETY: reads debug information of this thread; writes to an existing slot of the registry. Nothing here raises.
+    unsafe {
+        let inner = current();
+        lua_settop(state, 1);
+        if !is_raised(state) {
+            let noted = guard(|| {
+                let (place, stack) = (place_of(state), stack_of(state));
+                *inner.raised.borrow_mut() = Some(Raised { place, stack });
+                Ok(())
+            });
+            if noted.is_ok() {
+                lua_pushvalue(state, 1);
+                lua_rawseti(state, LUA_REGISTRYINDEX, i64::from(inner.refs.get().raised));
+            }
+        }
+        1
+    }
+}
+
+/// Whether the value on top of the stack is the error that was noted last.
+unsafe fn is_raised(state: State) -> bool {
+    // SAFETY: reads only; the caller has room for one.
+    unsafe {
+        if current().raised.borrow().is_none() {
+            return false;
+        }
+        push_ref(state, current().refs.get().raised);
+        let same = lua_rawequal(state, -1, -2) != 0;
+        lua_pop(state, 1);
+        same
+    }
+}
+
 /// How many calls of a stack are kept for the log.
 const STACK_CALLS_MAX: usize = 20;
 
@@ -26,7 +88,8 @@ const STACK_CALLS_MAX: usize = 20;
 pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Fault {
     // SAFETY: only reads of values on the stack; nothing here allocates in Lua, so nothing raises.
     unsafe {
-        if status == LUA_ERRMEM {
+        // Caught and raised again, as a bracket does it, it is a text like any other.
+        if status == LUA_ERRMEM || text_at(from, -1) == b"not enough memory" {
             let text = "the script needs more memory than its isolate may use (memory_bytes_max)";
             return Fault(Error::new(ErrorKind::Memory, text));
         }
@@ -42,17 +105,19 @@ pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Fault 
                 Error::script(format!("the script raised an error with a {name} value"))
             }
         };
+        let raised = if is_raised(from) {
+            current().raised.take()
+        } else {
+            None
+        };
+        let (place, stack) = match raised {
+            Some(raised) => (raised.place, raised.stack),
+            None if main == from => (place_of(from), String::new()),
+            None => (place_of(from), stack_of(from)),
+        };
         let error = match error.place() {
             Some(_) => error,
-            None => {
-                let place = place_of(from);
-                error.at(place)
-            }
-        };
-        let stack = if main == from {
-            String::new()
-        } else {
-            stack_of(from)
+            None => error.at(place),
         };
         Fault(if stack.is_empty() {
             error
@@ -95,12 +160,34 @@ unsafe fn from_table(from: State) -> Error {
         let status = lua_tonumber(from, -1);
         lua_pop(from, 1);
         let kind = if status.fract() == 0.0 && (400.0..600.0).contains(&status) {
-            ErrorKind::Status(status as u16)
+            // A script may give an error of ours another status.
+            kind_of_meta(from)
+                .filter(|kind| f64::from(kind.status()) == status)
+                .unwrap_or(ErrorKind::Status(status as u16))
         } else {
             ErrorKind::Script
         };
         let error = from_text(&message);
         Error::new(kind, error.message()).at(error.place().cloned())
+    }
+}
+
+/// The kind that the metatable of the table on top tells.
+unsafe fn kind_of_meta(state: State) -> Option<ErrorKind> {
+    // SAFETY: reads only; the caller has room for two.
+    unsafe {
+        if lua_getmetatable(state, -1) == 0 {
+            return None;
+        }
+        let metas = &current_refs().error_metas[1..];
+        let found = metas.iter().position(|meta| {
+            push_ref(state, *meta);
+            let same = lua_rawequal(state, -1, -2) != 0;
+            lua_pop(state, 1);
+            same
+        });
+        lua_pop(state, 1);
+        found.map(|at| KINDS[at])
     }
 }
 
@@ -172,33 +259,67 @@ pub(crate) unsafe fn raise_result(state: State) -> ! {
     // SAFETY: the error stays in `result`, which is no local of this frame, until its parts are pushed; then it is dropped before
     // `lua_error` unwinds.
     unsafe {
-        push_error(state);
+        push_error(state, true);
         *current().result.get() = None;
         lua_error(state)
     }
 }
 
-/// Pushes the error in `current().result` as scripts see it. May raise for lack of memory.
-pub(crate) unsafe fn push_error(state: State) {
+/// Pushes the text `file:line: ` of the innermost line of a project file that runs in `state`, or an empty one.
+unsafe fn push_where(state: State) {
+    // SAFETY: reads debug information; the text is made of what belongs to a prototype on the stack.
+    unsafe {
+        let mut record: lua_Debug = std::mem::zeroed();
+        for level in 0.. {
+            if lua_getstack(state, level, &raw mut record) == 0
+                || lua_getinfo(state, c"Sl".as_ptr(), &raw mut record) == 0
+            {
+                break;
+            }
+            if record.currentline > 0 && *record.source == b'@' as std::ffi::c_char {
+                let line = record.currentline;
+                lua_pushfstring(state, c"%s:%d: ".as_ptr(), record.source.add(1), line);
+                return;
+            }
+        }
+        push_text(state, b"");
+    }
+}
+
+/// Pushes the error in `current().result` as scripts see it, with the place that the script is at if it is the script that runs in
+/// `state`. May raise for lack of memory.
+pub(crate) unsafe fn push_error(state: State, with_place: bool) {
     // SAFETY: reads through the cell; nothing else touches it while this C function runs.
     unsafe {
         let Some(Err(error)) = &*current().result.get() else {
             push_text(state, b"unknown error");
             return;
         };
-        luaL_where(state, 1);
+        if with_place {
+            push_where(state);
+        } else {
+            push_text(state, b"");
+        }
         push_text(state, error.message().as_bytes());
         lua_concat(state, 2);
         let status = error.kind().status();
-        if status == 500 {
+        if matches!(error.kind(), ErrorKind::Script | ErrorKind::Load) {
             return;
         }
         lua_createtable(state, 0, 2);
         lua_pushnumber(state, f64::from(status));
         lua_setfield(state, -2, c"status".as_ptr());
-        push_text(state, error.message().as_bytes());
+        // Messages of other errors may be meant for clients, whom places in the script do not concern.
+        if status == 500 {
+            lua_pushvalue(state, -2);
+        } else {
+            push_text(state, error.message().as_bytes());
+        }
         lua_setfield(state, -2, c"message".as_ptr());
-        push_ref(state, current().refs.get().error_meta);
+        push_ref(
+            state,
+            current().refs.get().error_metas[meta_of(error.kind())],
+        );
         lua_setmetatable(state, -2);
         lua_remove(state, -2);
     }

@@ -2,11 +2,12 @@
 
 use crate::call::{self, Begin, Entry, Outcome};
 use crate::error::from_top;
+use crate::peek::{self, Table};
 use crate::request::{self, Slot};
 use crate::state::{
-    Inner, Refs, State, anchor_entry, current, data, guard, key, push_text, text_at,
+    Fixed, Inner, Refs, State, anchor_entry, current, data, guard, key, push_text, text_at,
 };
-use crate::{bind, limits, value};
+use crate::{bind, error, limits};
 use mlua_sys::lua51::*;
 use sampan_host::{
     Call, Error, ErrorKind, HandlerId, Isolate, MiddlewareDef, Place, Program, ResponseSink,
@@ -161,6 +162,7 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
             (c"chain", &mut refs.chain),
             (c"stream", &mut refs.stream),
             (c"make_int64", &mut refs.make_int64),
+            (c"row_maker", &mut refs.row_maker),
             (c"program", &mut refs.program),
         ] {
             lua_getfield(state, -1, name.as_ptr());
@@ -170,7 +172,7 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         // From here on every new coroutine, and the main thread, sees only the allowed globals.
         lua_pushvalue(state, 4);
         lua_replace(state, LUA_GLOBALSINDEX);
-        check_int64(state);
+        check_layout(state, inner);
         lua_gc(state, LUA_GCSETPAUSE, GC_PAUSE_PERCENT);
         0
     }
@@ -192,8 +194,10 @@ unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
         set(c"memory_bytes_max");
         lua_pushstring(state, bind::CANNOT_WAIT.as_ptr());
         set(c"cannot_wait");
-        lua_pushcfunction(state, is_handler);
-        set(c"is_handler");
+        lua_pushcfunction(state, bind::check_yield);
+        set(c"check_yield");
+        lua_pushcfunction(state, error::note_raised);
+        set(c"note_raised");
         lua_pushcfunction(state, is_loaded);
         set(c"is_loaded");
         lua_pushcfunction(state, nest);
@@ -211,13 +215,20 @@ unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
             (c"response_meta", &mut refs.response_meta),
             (c"array_meta", &mut refs.array_meta),
             (c"object_meta", &mut refs.object_meta),
-            (c"error_meta", &mut refs.error_meta),
         ] {
             lua_createtable(state, 0, 2);
             lua_pushvalue(state, -1);
             *slot = luaL_ref(state, LUA_REGISTRYINDEX);
             set(name);
         }
+        lua_createtable(state, refs.error_metas.len() as c_int, 0);
+        for (at, slot) in (1..).zip(&mut refs.error_metas) {
+            lua_createtable(state, 0, 2);
+            lua_pushvalue(state, -1);
+            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
+            lua_rawseti(state, -2, at);
+        }
+        set(c"error_metas");
         lua_createtable(state, 0, 16);
         request::fill_names(state);
         lua_pushvalue(state, -1);
@@ -230,6 +241,8 @@ unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
         }
         lua_pushboolean(state, 0);
         refs.last_error = luaL_ref(state, LUA_REGISTRYINDEX);
+        lua_pushboolean(state, 0);
+        refs.raised = luaL_ref(state, LUA_REGISTRYINDEX);
     }
 }
 
@@ -247,19 +260,30 @@ unsafe fn seed_random(state: State) {
     }
 }
 
-/// Makes sure that 64-bit integers lie in memory as `value::int64_at` expects.
-unsafe fn check_int64(state: State) {
-    const ODD: i64 = 0x1234_5678_9abc_def1;
-    // SAFETY: under protection.
+/// Makes sure that values lie in memory as `peek` and `value::int64_at` expect, and notes those that are looked for there.
+unsafe fn check_layout(state: State, inner: &Inner) {
+    // SAFETY: under protection; no destructors.
     unsafe {
-        value::push_i64(state, ODD);
-        if value::int64_at(state, lua_gettop(state)) != Some(ODD) {
+        if !peek::check(state) {
             luaL_error(
                 state,
-                c"this LuaJIT keeps 64-bit integers in another way than expected".as_ptr(),
+                c"this LuaJIT keeps its values in another way than expected".as_ptr(),
             );
         }
-        lua_pop(state, 1);
+        let top = lua_gettop(state);
+        lua_createtable(state, 2, 0);
+        lua_pushlightuserdata(state, std::ptr::null_mut());
+        lua_rawseti(state, -2, 1);
+        bind::push_mark(state);
+        lua_rawseti(state, -2, 2);
+        let slots = Table::at(state, -1).array();
+        crate::state::push_ref(state, inner.refs.get().array_meta);
+        inner.fixed.set(Fixed {
+            null: slots[1],
+            mark: slots[2],
+            array_meta: Table::at(state, -1),
+        });
+        lua_settop(state, top);
     }
 }
 
@@ -271,13 +295,6 @@ unsafe fn load(state: State, source: &str, name: &CStr) {
             lua_error(state);
         }
     }
-}
-
-/// `host.is_handler()`: whether the running coroutine is that of a handler, not one that the script made.
-unsafe extern "C-unwind" fn is_handler(state: State) -> c_int {
-    // SAFETY: pushes a boolean.
-    unsafe { lua_pushboolean(state, c_int::from(current().running.get() == state)) };
-    1
 }
 
 /// `host.is_loaded()`

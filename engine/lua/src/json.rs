@@ -1,174 +1,280 @@
 //! JSON from and to Lua values, without a tree in between.
 
-use crate::state::{State, current, push_text, text_at};
-use crate::value::{self, has_meta, int64_at, is_null, push_i64};
+use crate::peek::{Seen, Slot, Table};
+use crate::rows::{self, Shapes};
+use crate::state::{Fixed, Inner, State, current, push_text, text_at};
+use crate::value::{int64_at, is_null, push_i64};
 use mlua_sys::lua51::*;
 use sampan_host::json::{Tape, Token, write_f64, write_i64, write_string};
+use std::cell::Cell;
 use std::ffi::{CStr, c_int};
 
 /// Why a value has no JSON.
 pub(crate) type Why = std::borrow::Cow<'static, str>;
 
-/// Appends the JSON of the value at `index`, which must be absolute. Reads only: never raises, runs no script. The caller
-/// has made room for three slots per level of `depth`.
+/// Appends the JSON of the value at `index`, which must be absolute. Reads only: never raises, runs no script.
 pub(crate) unsafe fn write(
     state: State,
     index: c_int,
     out: &mut Vec<u8>,
     depth: usize,
 ) -> Result<(), Why> {
-    // SAFETY: as the function says.
+    // SAFETY: the value stays on the stack while it is written, and Lua runs nothing meanwhile.
     unsafe {
-        match lua_type(state, index) {
-            LUA_TNONE | LUA_TNIL => out.extend_from_slice(b"null"),
-            LUA_TBOOLEAN => out.extend_from_slice(if lua_toboolean(state, index) != 0 {
-                b"true"
-            } else {
-                b"false"
-            }),
-            LUA_TNUMBER => {
-                let number = lua_tonumber(state, index);
-                if !write_f64(out, number) {
-                    return Err(format!("{number} has no place in JSON").into());
-                }
-            }
-            LUA_TSTRING => {
-                if !write_string(out, text_at(state, index)) {
-                    return Err("a string that is not UTF-8 has no place in JSON".into());
-                }
-                if out.len() > PROGRESS_BYTES {
-                    check_progress(out)?;
-                }
-            }
-            LUA_TTABLE => match depth.checked_sub(1) {
-                None => {
-                    return Err(
-                        "a table that contains itself or nests too deeply has no place in JSON"
-                            .into(),
-                    );
-                }
-                Some(depth) => {
-                    check_progress(out)?;
-                    write_table(state, index, out, depth)?;
-                }
-            },
-            LUA_TLIGHTUSERDATA if is_null(state, index) => out.extend_from_slice(b"null"),
-            kind => match int64_at(state, index) {
-                Some(number) => write_i64(out, number),
-                None => {
-                    let name = if kind == LUA_TCDATA {
-                        c"cdata".as_ptr()
-                    } else {
-                        lua_typename(state, kind)
-                    };
-                    return Err(format!(
-                        "a {} has no place in JSON",
-                        CStr::from_ptr(name).to_string_lossy()
-                    )
-                    .into());
-                }
-            },
-        }
-        Ok(())
+        let inner = current();
+        let mut writer = Writer {
+            inner,
+            shapes: &*inner.shapes.get(),
+            fixed: inner.fixed.get(),
+            out,
+        };
+        let seen = match lua_type(state, index) {
+            LUA_TNONE | LUA_TNIL => Seen::Nil,
+            LUA_TBOOLEAN => Seen::Bool(lua_toboolean(state, index) != 0),
+            LUA_TNUMBER => Seen::Number(lua_tonumber(state, index)),
+            LUA_TSTRING => Seen::Text(text_at(state, index)),
+            LUA_TTABLE => Seen::Table(Table::at(state, index)),
+            _ if is_null(state, index) => Seen::Nil,
+            LUA_TCDATA => int64_at(state, index).map_or(Seen::Other("cdata"), Seen::Int64),
+            kind => Seen::Other(
+                CStr::from_ptr(lua_typename(state, kind))
+                    .to_str()
+                    .unwrap_or("value"),
+            ),
+        };
+        writer.seen(seen, depth)
     }
 }
 
 /// Below this much output a string is not worth asking whether to go on.
 const PROGRESS_BYTES: usize = 64 * 1024;
 
-/// Whether to go on: tables may share others, so that a small value has a huge text.
-fn check_progress(out: &[u8]) -> Result<(), Why> {
-    let inner = current();
-    if out.len() > inner.limits.memory_bytes_max {
-        return Err(
-            "a value whose JSON is longer than memory_bytes_max has no place in an answer".into(),
-        );
-    }
-    if inner.watch.must_stop() {
-        return Err("stopped".into());
-    }
-    Ok(())
+/// How a list begins that goes on in the hash part of its table: the keys and values.
+type Entries = Vec<(u64, Slot)>;
+
+struct Writer<'a> {
+    inner: &'a Inner,
+    shapes: &'a Shapes,
+    fixed: Fixed,
+    out: &'a mut Vec<u8>,
 }
 
-/// A table whose keys are 1 to n is an array, any other an object; an empty one is an object unless it was marked.
-unsafe fn write_table(
-    state: State,
-    index: c_int,
-    out: &mut Vec<u8>,
-    depth: usize,
-) -> Result<(), Why> {
-    // SAFETY: `lua_next` over an unchanged table does not raise.
-    unsafe {
-        let start = out.len();
-        let mut count = 0;
-        lua_pushnil(state);
-        while lua_next(state, index) != 0 {
-            let value = lua_gettop(state);
-            let key = value - 1;
-            count += 1;
-            out.push(b',');
-            let written = match lua_type(state, key) {
-                LUA_TSTRING => match write_string(out, text_at(state, key)) {
-                    true => {
-                        out.push(b':');
-                        write(state, value, out, depth)
-                    }
-                    false => Err("a key that is not UTF-8 has no place in JSON".into()),
-                },
-                LUA_TNUMBER if count == 1 => {
-                    lua_pop(state, 2);
-                    out.truncate(start);
-                    return write_array(state, index, out, depth);
-                }
-                LUA_TNUMBER => {
-                    Err("a table with both a list and named keys has no place in JSON".into())
-                }
-                _ => Err(
-                    "a key that is neither a string nor part of a list has no place in JSON".into(),
-                ),
-            };
-            lua_pop(state, 1);
-            if written.is_err() {
-                lua_pop(state, 1);
-                return written;
-            }
+impl Writer<'_> {
+    #[inline]
+    fn slot(&mut self, slot: Slot, depth: usize) -> Result<(), Why> {
+        if slot == self.fixed.null {
+            self.out.extend_from_slice(b"null");
+            return Ok(());
         }
-        if count == 0 {
-            let refs = current().refs.get();
-            let is_array = has_meta(state, index, refs.array_meta);
-            out.extend_from_slice(if is_array { b"[]" } else { b"{}" });
-        } else {
-            out[start] = b'{';
-            out.push(b'}');
+        // SAFETY: the slot belongs to a table that the root keeps alive.
+        self.seen(unsafe { slot.see() }, depth)
+    }
+
+    #[inline]
+    fn seen(&mut self, seen: Seen<'_>, depth: usize) -> Result<(), Why> {
+        match seen {
+            Seen::Nil => self.out.extend_from_slice(b"null"),
+            Seen::Bool(true) => self.out.extend_from_slice(b"true"),
+            Seen::Bool(false) => self.out.extend_from_slice(b"false"),
+            Seen::Number(number) => return self.number(number),
+            Seen::Text(text) => {
+                if !write_string(self.out, text) {
+                    return Err("a string that is not UTF-8 has no place in JSON".into());
+                }
+                if self.out.len() > PROGRESS_BYTES {
+                    self.check_progress()?;
+                }
+            }
+            Seen::Table(table) => {
+                let depth = depth.checked_sub(1).ok_or(
+                    "a table that contains itself or nests too deeply has no place in JSON",
+                )?;
+                self.check_progress()?;
+                return self.table(table, depth);
+            }
+            Seen::Int64(number) => write_i64(self.out, number),
+            Seen::Light => return Err("a userdata has no place in JSON".into()),
+            Seen::Other(name) => return Err(format!("a {name} has no place in JSON").into()),
         }
         Ok(())
     }
-}
 
-unsafe fn write_array(
-    state: State,
-    index: c_int,
-    out: &mut Vec<u8>,
-    depth: usize,
-) -> Result<(), Why> {
-    // SAFETY: raw reads of a table.
-    unsafe {
-        let length = lua_objlen(state, index);
-        if length == 0 || value::count(state, index) != length {
+    #[inline]
+    fn number(&mut self, number: f64) -> Result<(), Why> {
+        let whole = number as i32;
+        if f64::from(whole).to_bits() == number.to_bits() {
+            write_i64(self.out, i64::from(whole));
+            return Ok(());
+        }
+        if write_f64(self.out, number) {
+            return Ok(());
+        }
+        Err(format!("{number} has no place in JSON").into())
+    }
+
+    /// Whether to go on: tables may share others, so that a small value has a huge text.
+    #[inline]
+    fn check_progress(&self) -> Result<(), Why> {
+        if self.out.len() > self.inner.limits.memory_bytes_max {
             return Err(
-                "a list with holes, or with named keys beside it, has no place in JSON".into(),
+                "a value whose JSON is longer than memory_bytes_max has no place in an answer"
+                    .into(),
             );
         }
-        for at in 1..=length {
-            out.push(if at == 1 { b'[' } else { b',' });
-            lua_rawgeti(state, index, at as i64);
-            let written = write(state, lua_gettop(state), out, depth);
-            lua_pop(state, 1);
-            written?;
+        if self.inner.watch.must_stop() {
+            return Err("stopped".into());
         }
-        out.push(b']');
         Ok(())
     }
+
+    /// A table whose keys are 1 to n is an array, any other an object; an empty one is an object unless it was marked.
+    fn table(&mut self, table: &Table, depth: usize) -> Result<(), Why> {
+        let meta = table.metatable();
+        if let Some(meta) = meta
+            && rows::lists_columns(meta, self.fixed)
+        {
+            return self.row(table, meta, depth);
+        }
+        let array = table.array();
+        if array.iter().any(|slot| !slot.is_nil()) {
+            return self.list(table, depth);
+        }
+        let start = self.out.len();
+        for node in table.nodes().iter().filter(|node| !node.value.is_nil()) {
+            // SAFETY: the key of an entry is as alive as its value.
+            match unsafe { node.key.see() } {
+                Seen::Text(name) => self.member(name, node.value, depth)?,
+                Seen::Number(_) if self.out.len() == start => return self.list(table, depth),
+                Seen::Number(_) => {
+                    return Err(
+                        "a table with both a list and named keys has no place in JSON".into(),
+                    );
+                }
+                _ => {
+                    return Err(
+                        "a key that is neither a string nor part of a list has no place in JSON"
+                            .into(),
+                    );
+                }
+            }
+        }
+        if self.out.len() == start {
+            let is_list = meta.is_some_and(|meta| std::ptr::eq(meta, self.fixed.array_meta));
+            let empty = if is_list { b"[]" } else { b"{}" };
+            self.out.extend_from_slice(empty);
+        } else {
+            self.out[start] = b'{';
+            self.out.push(b'}');
+        }
+        Ok(())
+    }
+
+    /// A member with the comma in front, which the first one's object replaces.
+    #[inline]
+    fn member(&mut self, name: &[u8], value: Slot, depth: usize) -> Result<(), Why> {
+        self.out.push(b',');
+        if !write_string(self.out, name) {
+            return Err("a key that is not UTF-8 has no place in JSON".into());
+        }
+        self.out.push(b':');
+        self.slot(value, depth)
+    }
+
+    fn list(&mut self, table: &Table, depth: usize) -> Result<(), Why> {
+        let array = table.array();
+        let all_in_array = array.first().is_none_or(|slot| slot.is_nil())
+            && table.nodes().iter().all(|node| node.value.is_nil());
+        let items = array.get(1..).unwrap_or_default();
+        let length = items.iter().position(|slot| slot.is_nil());
+        let (items, rest) = items.split_at(length.unwrap_or(items.len()));
+        if !all_in_array || rest.iter().any(|slot| !slot.is_nil()) {
+            let entries = entries(table)?;
+            return self.items(entries.iter().map(|(_, slot)| *slot), depth);
+        }
+        self.items(items.iter().copied(), depth)
+    }
+
+    #[inline]
+    fn items(&mut self, items: impl Iterator<Item = Slot>, depth: usize) -> Result<(), Why> {
+        let start = self.out.len();
+        for item in items {
+            self.out.push(b',');
+            self.slot(item, depth)?;
+        }
+        self.out[start] = b'[';
+        self.out.push(b']');
+        Ok(())
+    }
+
+    /// A row: its columns in order, `null` where it has nothing, then what the script has added.
+    fn row(&mut self, row: &Table, meta: &Table, depth: usize) -> Result<(), Why> {
+        let columns = rows::columns(meta);
+        let known = self.shapes.of_meta(meta);
+        let unknown = Cell::new(0);
+        let mut present = 0;
+        for (at, column) in columns.iter().enumerate() {
+            let hint = match known {
+                Some(shape) => {
+                    self.out.extend_from_slice(&shape.names[at].text);
+                    &shape.names[at].place
+                }
+                None => {
+                    self.out.push(if at == 0 { b'{' } else { b',' });
+                    // SAFETY: the metatable is alive.
+                    if let Seen::Text(name) = unsafe { column.see() } {
+                        write_string(self.out, name);
+                    }
+                    self.out.push(b':');
+                    &unknown
+                }
+            };
+            let value = row.get(*column, hint);
+            present += usize::from(!value.is_nil());
+            self.slot(value, depth)?;
+        }
+        let nodes = row.nodes().iter().filter(|node| !node.value.is_nil());
+        if nodes.clone().count() > present {
+            for node in nodes.filter(|node| !columns.contains(&node.key)) {
+                // SAFETY: the key of an entry is as alive as its value.
+                let Seen::Text(name) = (unsafe { node.key.see() }) else {
+                    return Err(NO_COLUMN.into());
+                };
+                self.member(name, node.value, depth)?;
+            }
+        }
+        if row.array().iter().any(|slot| !slot.is_nil()) {
+            return Err(NO_COLUMN.into());
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+}
+
+const NO_COLUMN: &str = "a row with a key that is no string has no place in JSON";
+
+/// The items of a list that does not lie in the array part of its table alone.
+#[cold]
+fn entries(table: &Table) -> Result<Entries, Why> {
+    const HOLES: &str = "a list with holes, or with named keys beside it, has no place in JSON";
+    let in_array = table.array().iter().copied();
+    let mut entries: Entries = (0..)
+        .zip(in_array)
+        .filter(|(_, slot)| !slot.is_nil())
+        .collect();
+    for node in table.nodes().iter().filter(|node| !node.value.is_nil()) {
+        // SAFETY: the key of an entry is as alive as its value.
+        match unsafe { node.key.see() } {
+            Seen::Number(key) if key >= 1.0 && key.fract() == 0.0 => {
+                entries.push((key as u64, node.value));
+            }
+            _ => return Err(HOLES.into()),
+        }
+    }
+    entries.sort_unstable_by_key(|(key, _)| *key);
+    if (1..).zip(&entries).any(|(at, (key, _))| at != *key) {
+        return Err(HOLES.into());
+    }
+    Ok(entries)
 }
 
 /// Pushes the value that `tape` holds. May raise for lack of memory; the tape belongs to the isolate, not to a frame.

@@ -22,8 +22,10 @@ mod json;
 mod limits;
 #[cfg(test)]
 mod pattern_test;
+mod peek;
 mod request;
 mod response;
+mod rows;
 mod state;
 mod stream;
 mod suspend;

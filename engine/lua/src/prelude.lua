@@ -121,7 +121,18 @@ local function asynchronous(begin)
   return function(...) return settled(begin(...)) end
 end
 
--- A bracket row: `enter`, the function, `leave` whatever happened.
+-- A prompt row gives nothing and its value, or, if it had to wait, the same as an asynchronous one.
+local function done(ok, value)
+  if ok == false then error(value, 0) end
+  return value
+end
+local function prompt(call)
+  return function(...) return done(call(...)) end
+end
+
+-- A bracket row: `enter`, the function, `leave` whatever happened. Where an error was raised is noted, because the stack
+-- is gone when it is passed on.
+local xpcall, note_raised = G.xpcall, host.note_raised
 local function close(leave, token, ok, ...)
   leave(token, ok)
   if ok then return ... end
@@ -134,7 +145,7 @@ local function bracket(count, enter, leave, name)
       error(name .. ": argument " .. count + 1 .. " must be a function", 2)
     end
     local token = enter(...)
-    return close(leave, token, pcall(fn, token))
+    return close(leave, token, xpcall(fn, note_raised, token))
   end
 end
 
@@ -146,6 +157,8 @@ for _, row in ipairs(host.rows) do
   end
   if row.kind == "async" then
     module[row.name] = asynchronous(row.call)
+  elseif row.kind == "prompt" then
+    module[row.name] = prompt(row.call)
   elseif row.kind == "bracket" then
     module[row.name] = bracket(row.count, row.call, row.leave, row.module .. "." .. row.name)
   else
@@ -271,7 +284,10 @@ host.fields.headers_meta = { __index = function(headers, name)
 end }
 host.request_meta.__index = host.index
 host.request_meta.__metatable = false
-host.error_meta.__tostring = function(err) return err.message end
+for _, meta in ipairs(host.error_metas) do
+  meta.__tostring = function(err) return tostring(err.message) end
+  meta.__concat = function(left, right) return tostring(left) .. tostring(right) end
+end
 host.array_meta.__metatable = false
 host.object_meta.__metatable = false
 
@@ -279,8 +295,23 @@ host.object_meta.__metatable = false
 local int64 = G.require("ffi").typeof("int64_t")
 local function make_int64(high, low) return int64(high) * 4294967296LL + int64(low) end
 
+-- Rows of queries: `names` are the columns in order. Gives the function that makes a row of its cells, with the metatable that all such
+-- rows share.
+local load_text, concat, format = G.load, G.table.concat, G.string.format
+local function row_maker(names, meta)
+  local fields, cells = {}, {}
+  for at, name in ipairs(names) do
+    cells[at] = "c" .. at
+    fields[at] = format("[%q]=c%d", name, at)
+  end
+  -- Compiled code would have to be left at each return to the host: the interpreter is faster here.
+  local text = "local setmetatable, meta, off = ... local function row(%s) return setmetatable({%s}, meta) end off(row) return row"
+  text = format(text, concat(cells, ","), concat(fields, ","))
+  return load_text(text, "=[rows]", "t", {})(setmetatable, meta, G.jit.off)
+end
+
 env.package.loaded.sampan = app
 return {
-  program = program, chain = chain, make_int64 = make_int64, app = app,
+  program = program, chain = chain, make_int64 = make_int64, row_maker = row_maker, app = app,
   stream = function(fn, write) fn(write) end,
 }

@@ -16,9 +16,17 @@ local function copy(from, names)
   return to
 end
 
-local env = copy(G, [[assert error getmetatable ipairs next pairs pcall rawequal rawget rawlen rawset select
+local env = copy(G, [[assert error ipairs next pairs pcall rawequal rawget rawlen rawset select
   setmetatable tonumber tostring type unpack _VERSION]])
 env._G = env
+-- Rows look like tables without a metatable, which may be given another.
+local raw_getmetatable = G.getmetatable
+local rawget = G.rawget
+function env.getmetatable(value)
+  local meta = raw_getmetatable(value)
+  if type(meta) == "table" and rawget(meta, 0) == HOST then return nil end
+  return meta
+end
 env.table = copy(G.table, "concat insert maxn move pack remove sort unpack clone isarray isempty nkeys")
 env.table.unpack = G.unpack
 -- These two would loop in C: over positions that are not there, and over lists that take long to sort.
@@ -90,10 +98,9 @@ local function rethrow(ok, ...)
   error((...), 0)
 end
 local coroutine = copy(G.coroutine, "create isyieldable running status")
+local check_yield = host.check_yield
 function coroutine.yield(...)
-  if host.is_handler() then
-    error("coroutine.yield: not inside a coroutine of your own", 2)
-  end
+  check_yield()
   return raw_yield(...)
 end
 function coroutine.resume(co, ...) return pass(co, raw_resume(co, ...)) end

@@ -1,7 +1,10 @@
 //! The Lua state: its memory, its fixed registry entries, the way in and the coroutines that handlers run in.
 
-use crate::error::{self, Fault};
+use crate::bind::Open;
+use crate::error::{self, Fault, Raised};
 use crate::limits;
+use crate::peek::{Slot, Table};
+use crate::rows::Shapes;
 use mlua_sys::lua51::*;
 use sampan_host::{
     Context, Error, ErrorKind, LocalFuture, Module, RequestView, ScriptLimits, Sources, Value,
@@ -110,11 +113,14 @@ pub(crate) struct Refs {
     pub(crate) response_meta: c_int,
     pub(crate) array_meta: c_int,
     pub(crate) object_meta: c_int,
-    pub(crate) error_meta: c_int,
+    /// Of error tables, by what [`error::meta_of`] says of their kind.
+    pub(crate) error_metas: [c_int; error::METAS],
     pub(crate) chain: c_int,
     pub(crate) stream: c_int,
     pub(crate) make_int64: c_int,
+    pub(crate) row_maker: c_int,
     pub(crate) last_error: c_int,
+    pub(crate) raised: c_int,
     pub(crate) program: c_int,
     pub(crate) keys: [c_int; 5],
 }
@@ -127,6 +133,16 @@ pub(crate) mod key {
     pub(crate) const KIND: usize = 3;
     pub(crate) const MESSAGE: usize = 4;
     pub(crate) const NAMES: [&str; 5] = ["status", "headers", "body", "kind", "message"];
+}
+
+/// Values that are told from others by where they lie, or by what lies there.
+#[derive(Clone, Copy)]
+pub(crate) struct Fixed {
+    /// `app.null`.
+    pub(crate) null: Slot,
+    /// What the host's yields are marked with, and the metatables of rows.
+    pub(crate) mark: Slot,
+    pub(crate) array_meta: *const Table,
 }
 
 /// A request that scripts may ask about.
@@ -170,10 +186,17 @@ pub(crate) struct Inner {
     pub(crate) watch: Arc<Watch>,
     pub(crate) sources: Arc<dyn Sources>,
     pub(crate) refs: Cell<Refs>,
+    pub(crate) fixed: Cell<Fixed>,
     pub(crate) requests: RefCell<Slab<Live>>,
     pub(crate) serial: Cell<u64>,
     idle: RefCell<Vec<Thread>>,
     pub(crate) wait: RefCell<Option<Wait>>,
+    /// The brackets that are open, innermost last. No script waits inside one, so they belong to the run at hand.
+    pub(crate) brackets: RefCell<Vec<Open>>,
+    /// What was raised inside of a bracket last, until it has become the error of the run.
+    pub(crate) raised: RefCell<Option<Raised>>,
+    /// For what cannot be told to any script.
+    pub(crate) report: Rc<dyn Fn(Error)>,
     /// The coroutine of the handler that runs; null while none does.
     pub(crate) running: Cell<State>,
     /// Whether the project's files have been run: routes cannot be declared any more, and waiting is possible.
@@ -182,6 +205,8 @@ pub(crate) struct Inner {
     pub(crate) result: UnsafeCell<Option<Result<Value, Error>>>,
     pub(crate) scratch: UnsafeCell<Scratch>,
     pub(crate) tape: UnsafeCell<Tape>,
+    /// What is known of the columns of rows.
+    pub(crate) shapes: UnsafeCell<Shapes>,
     pub(crate) worn_out: Cell<bool>,
     /// How many coroutines of the script are inside of one another.
     pub(crate) nested: Cell<f64>,
@@ -215,15 +240,24 @@ impl Inner {
             watch: setup.watch.clone(),
             sources: setup.sources.clone(),
             refs: Cell::default(),
+            fixed: Cell::new(Fixed {
+                null: Slot::NIL,
+                mark: Slot::NIL,
+                array_meta: ptr::null(),
+            }),
             requests: RefCell::default(),
             serial: Cell::new(1),
             idle: RefCell::default(),
             wait: RefCell::default(),
+            brackets: RefCell::default(),
+            raised: RefCell::default(),
+            report: setup.report.clone(),
             running: Cell::new(ptr::null_mut()),
             is_loaded: Cell::new(false),
             result: UnsafeCell::default(),
             scratch: UnsafeCell::default(),
             tape: UnsafeCell::default(),
+            shapes: UnsafeCell::default(),
             worn_out: Cell::new(false),
             nested: Cell::new(0.0),
             has_raised: Cell::new(false),
@@ -276,6 +310,15 @@ impl Inner {
         unsafe { lua_settop(state, top) };
         CURRENT.set(outer);
         result
+    }
+
+    /// Forgets what a run before left open: it was stopped, or ran out of memory.
+    #[inline]
+    pub(crate) fn begin(&self) {
+        self.brackets.borrow_mut().clear();
+        if self.raised.borrow().is_some() {
+            self.raised.take();
+        }
     }
 
     /// Called after each request: collects everything once half of the memory is in use, because LuaJIT would not when it runs

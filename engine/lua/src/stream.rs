@@ -19,8 +19,14 @@ pub(crate) unsafe extern "C-unwind" fn write(state: State) -> c_int {
         if lua_type(state, 1) != LUA_TSTRING {
             luaL_error(state, c"write: the chunk must be a string".as_ptr());
         }
-        if crate::bind::lua_isyieldable(state) == 0 {
-            luaL_error(state, crate::bind::CANNOT_WAIT.as_ptr());
+        let reason = guard(|| Ok(crate::bind::cannot_wait(state)));
+        if !matches!(reason, Ok(None)) {
+            let result = reason.and_then(|why| {
+                let why = why.unwrap_or_default();
+                Err(Error::script(format!("write: {why}")))
+            });
+            *current().result.get() = Some(result);
+            crate::error::raise_result(state);
         }
         let chunk = text_at(state, 1);
         if chunk.is_empty() {

@@ -1,8 +1,9 @@
 //! [`Value`] from and to Lua.
 
+use crate::rows;
 use crate::state::{State, current, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::{Cell, Error, Rows, Value};
+use sampan_host::{Error, Value};
 use std::ffi::{CStr, c_int};
 
 /// How deeply tables may nest on their way out of Lua; cycles end here.
@@ -114,7 +115,8 @@ fn number(value: f64) -> Value {
     }
 }
 
-/// A table with the keys 1 to n is a list, one with only text keys a map.
+/// A table with the keys 1 to n is a list, one with only text keys a map. A list may have holes, which are read as nothing, as long as
+/// more than about half of it is there.
 unsafe fn read_table(
     state: State,
     index: c_int,
@@ -123,8 +125,22 @@ unsafe fn read_table(
 ) -> Result<Value, Error> {
     // SAFETY: `lua_next` with the table unchanged does not raise; raw reads do not either.
     unsafe {
-        let length = lua_objlen(state, index);
-        if length > 0 {
+        let top = lua_gettop(state);
+        if rows::push_columns(state, index) {
+            let read = read_row(state, index, depth_left, bytes_left);
+            lua_settop(state, top);
+            return read;
+        }
+        let keys = Keys::of(state, index);
+        if keys.count == 0 {
+            let is_list = has_meta(state, index, current().refs.get().array_meta);
+            return Ok(if is_list {
+                Value::List(Vec::new())
+            } else {
+                Value::Map(Vec::new())
+            });
+        }
+        if let Some(length) = keys.length {
             let mut items = Vec::with_capacity(length);
             for at in 1..=length {
                 lua_rawgeti(state, index, at as i64);
@@ -132,54 +148,118 @@ unsafe fn read_table(
                 lua_pop(state, 1);
                 items.push(item?);
             }
-            if count(state, index) != length {
-                return Err(Error::script("a table with both a list and named keys"));
-            }
             return Ok(Value::List(items));
         }
-        let mut members = Vec::new();
+        if keys.has_first {
+            return Err(Error::script(
+                "a table with both a list and named keys, or a list with too many holes",
+            ));
+        }
+        let mut members = Vec::with_capacity(keys.count);
         lua_pushnil(state);
         while lua_next(state, index) != 0 {
-            let top = lua_gettop(state);
-            let name = match lua_type(state, top - 1) {
-                LUA_TSTRING => String::from_utf8_lossy(text_at(state, top - 1)).into_owned(),
-                LUA_TNUMBER => lua_tonumber(state, top - 1).to_string(),
-                _ => {
-                    lua_pop(state, 2);
-                    return Err(Error::script(
-                        "a table with a key that is neither a string nor a number",
-                    ));
-                }
-            };
-            let value = read_nested(state, top, depth_left, bytes_left);
-            lua_pop(state, 1);
-            match value {
-                Ok(value) => members.push((name, value)),
-                Err(error) => {
-                    lua_pop(state, 1);
-                    return Err(error);
-                }
-            }
-        }
-        if members.is_empty() && has_meta(state, index, current().refs.get().array_meta) {
-            return Ok(Value::List(Vec::new()));
+            let member = read_member(state, depth_left, bytes_left);
+            lua_settop(state, top + 1);
+            members.push(member?);
         }
         Ok(Value::Map(members))
     }
 }
 
-/// The number of keys of the table at `index`.
-pub(crate) unsafe fn count(state: State, index: c_int) -> usize {
-    let mut count = 0;
-    // SAFETY: as above.
-    unsafe {
-        lua_pushnil(state);
-        while lua_next(state, index) != 0 {
-            lua_pop(state, 1);
-            count += 1;
+/// What the keys of a table make of it.
+struct Keys {
+    count: usize,
+    /// Of the list that it is.
+    length: Option<usize>,
+    /// Whether 1 is among the keys.
+    has_first: bool,
+}
+
+impl Keys {
+    unsafe fn of(state: State, index: c_int) -> Self {
+        let (mut count, mut length, mut has_first, mut is_list) = (0, 0, false, true);
+        // SAFETY: `lua_next` with the table unchanged does not raise.
+        unsafe {
+            lua_pushnil(state);
+            while lua_next(state, index) != 0 {
+                lua_pop(state, 1);
+                count += 1;
+                let key = lua_tonumber(state, -1);
+                if lua_type(state, -1) == LUA_TNUMBER && key >= 1.0 && key.fract() == 0.0 {
+                    // What is too large for a list stays so when it is cast.
+                    length = length.max(key as usize);
+                    has_first |= key == 1.0;
+                } else {
+                    is_list = false;
+                }
+            }
+        }
+        let length = (is_list && count > 0 && length <= 2 * count + HOLES_MAX).then_some(length);
+        Self {
+            count,
+            length,
+            has_first,
         }
     }
-    count
+}
+
+/// How many holes a list may have beyond as many as it has items.
+const HOLES_MAX: usize = 8;
+
+/// The key and value on top of the stack. The key must not be changed in place: `lua_next` goes on from it.
+unsafe fn read_member(
+    state: State,
+    depth_left: u32,
+    bytes_left: &mut usize,
+) -> Result<(String, Value), Error> {
+    // SAFETY: reads only.
+    unsafe {
+        let top = lua_gettop(state);
+        let name = match lua_type(state, top - 1) {
+            LUA_TSTRING => String::from_utf8_lossy(text_at(state, top - 1)).into_owned(),
+            LUA_TNUMBER => lua_tonumber(state, top - 1).to_string(),
+            _ => {
+                return Err(Error::script(
+                    "a table with a key that is neither a string nor a number",
+                ));
+            }
+        };
+        Ok((name, read_nested(state, top, depth_left, bytes_left)?))
+    }
+}
+
+/// A row as a map: its columns in order, then what the script has added. The metatable is on top.
+unsafe fn read_row(
+    state: State,
+    row: c_int,
+    depth_left: u32,
+    bytes_left: &mut usize,
+) -> Result<Value, Error> {
+    // SAFETY: raw reads; `lua_next` with the table unchanged does not raise.
+    unsafe {
+        let columns = lua_gettop(state);
+        let count = lua_objlen(state, columns);
+        let mut members = Vec::with_capacity(count);
+        for at in 1..=count {
+            lua_rawgeti(state, columns, at as i64);
+            let name = String::from_utf8_lossy(text_at(state, -1)).into_owned();
+            lua_rawget(state, row);
+            let value = read_nested(state, columns + 1, depth_left, bytes_left)?;
+            lua_settop(state, columns);
+            members.push((name, value));
+        }
+        lua_pushnil(state);
+        while lua_next(state, row) != 0 {
+            let key = columns + 1;
+            if lua_type(state, key) != LUA_TSTRING
+                || !rows::has_column(state, columns, text_at(state, key))
+            {
+                members.push(read_member(state, depth_left, bytes_left)?);
+            }
+            lua_settop(state, key);
+        }
+        Ok(Value::Map(members))
+    }
 }
 
 /// Whether the table at `index` has the metatable that the registry keeps under `reference`.
@@ -229,34 +309,9 @@ pub(crate) unsafe fn push(state: State, value: &Value) {
                     lua_rawset(state, -3);
                 }
             }
-            Value::Rows(rows) => {
-                lua_createtable(state, rows.len() as c_int, 0);
-                for row in 0..rows.len() {
-                    push_row(state, rows, row);
-                    lua_rawseti(state, -2, row as i64 + 1);
-                }
-            }
+            Value::Rows(rows) => rows::push_rows(state, rows),
             Value::Row(rows) if rows.is_empty() => lua_pushnil(state),
-            Value::Row(rows) => push_row(state, rows, 0),
-        }
-    }
-}
-
-/// Pushes one row as a table.
-unsafe fn push_row(state: State, rows: &Rows, row: usize) {
-    // SAFETY: the caller is under protection and has made room.
-    unsafe {
-        lua_createtable(state, 0, rows.columns().len() as c_int);
-        for (column, name) in rows.columns().iter().enumerate() {
-            push_text(state, name.as_bytes());
-            match rows.cell(row, column) {
-                Cell::Null => lua_pushnil(state),
-                Cell::Int(value) => push_i64(state, value),
-                Cell::Float(value) => lua_pushnumber(state, value),
-                Cell::Text(text) => push_text(state, text.as_bytes()),
-                Cell::Bytes(bytes) => push_text(state, bytes),
-            }
-            lua_rawset(state, -3);
+            Value::Row(rows) => rows::push_first(state, rows),
         }
     }
 }

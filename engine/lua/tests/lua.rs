@@ -329,10 +329,6 @@ fn capabilities_are_bound_from_their_rows() {
         r#"[7,"two"]"#,
     );
     check(
-        "app.probe.guarded(function() app.time.sleep(0.001) end) return app.probe.left()",
-        "[7,true]",
-    );
-    check(
         "pcall(app.probe.guarded, function() error('x') end) return app.probe.left()",
         "[7,false]",
     );

@@ -3,8 +3,11 @@
 //! Exit status: 0 for an end in good order, 2 for a command line that makes no sense, 1 for anything else that keeps it
 //! from running, 70 if the server gave up on itself.
 
+mod backup;
+mod migrate;
+
 use clap::{Parser, Subcommand};
-use sampan_app::{Config, Flags};
+use sampan_app::{Config, Flags, Storage};
 use std::path::PathBuf;
 
 /// Faster than the system's under many small allocations, which is what requests are.
@@ -23,6 +26,10 @@ struct Cli {
 enum Command {
     /// Serve a project.
     Run(RunArgs),
+    /// Apply the migrations of a project to its database.
+    Migrate(migrate::Args),
+    /// Copy the database of a project, which may be running.
+    Backup(backup::Args),
 }
 
 #[derive(clap::Args)]
@@ -39,23 +46,62 @@ struct RunArgs {
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The database file [default: data.db in the project's folder].
+    #[arg(long, value_name = "FILE")]
+    db: Option<PathBuf>,
+    /// Do not run the migrations of the project at start.
+    #[arg(long)]
+    no_migrate: bool,
+}
+
+/// Where a database is, for the commands that only need that.
+#[derive(clap::Args)]
+struct StorageArgs {
+    /// The project's folder, or a file in it.
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
+    path: PathBuf,
+    /// The database file [default: what sampan.toml says, or data.db in the project's folder].
+    #[arg(long, value_name = "FILE")]
+    db: Option<PathBuf>,
+    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl StorageArgs {
+    fn resolve(self) -> Result<Storage, String> {
+        Storage::resolve(&Flags {
+            path: self.path,
+            config: self.config,
+            db: self.db,
+            ..Flags::default()
+        })
+    }
 }
 
 fn main() {
-    let Command::Run(args) = Cli::parse().command;
+    let result = match Cli::parse().command {
+        Command::Run(args) => run(args),
+        Command::Migrate(args) => migrate::run(args).map(|()| 0),
+        Command::Backup(args) => backup::run(args).map(|()| 0),
+    };
+    let status = result.unwrap_or_else(|message| {
+        eprintln!("sampan: {message}");
+        1
+    });
+    // Not by returning: a thread that cannot be stopped must not keep the process.
+    std::process::exit(status);
+}
+
+fn run(args: RunArgs) -> Result<i32, String> {
     let flags = Flags {
         path: args.path,
         listen: args.listen,
         workers: args.workers,
         config: args.config,
+        db: args.db,
+        no_migrate: args.no_migrate,
     };
-    let status = match Config::resolve(&flags).and_then(sampan_app::run) {
-        Ok(outcome) => outcome.exit_status(),
-        Err(message) => {
-            eprintln!("sampan: {message}");
-            1
-        }
-    };
-    // Not by returning: a thread that cannot be stopped must not keep the process.
-    std::process::exit(status.into());
+    let outcome = Config::resolve(&flags).and_then(sampan_app::run)?;
+    Ok(outcome.exit_status().into())
 }

@@ -226,7 +226,10 @@ fn a_project_that_does_not_load_exits_1_once_with_file_and_line() {
 fn the_examples_serve_what_they_show() {
     for (file, runtime) in [("app.lua", "lua"), ("app.js", "js")] {
         let example = format!("{}/../../examples/hello/{file}", env!("CARGO_MANIFEST_DIR"));
-        let process = Process::start(&mut serve(&example, 1));
+        let scratch = Scratch::new("hello", &[]);
+        let mut command = serve(&example, 1);
+        command.args(["--db", &scratch.file("hello.db")]);
+        let process = Process::start(&mut command);
         let mut client = process.client();
         let mut ask = |request: &str| {
             client.send(request.as_bytes()).expect("sent");
@@ -260,6 +263,15 @@ fn the_examples_serve_what_they_show() {
         );
         let echoed = "{\"a\":[],\"b\":{},\"c\":null}";
         assert_eq!(ask(&post("/echo", echoed)).to_string(), echoed);
+        assert_eq!(
+            ask("GET / HTTP/1.1\r\nHost: h\r\n\r\n")["message"],
+            "visit recorded"
+        );
+        let visits = ask("GET /visits HTTP/1.1\r\nHost: h\r\n\r\n");
+        assert_eq!(
+            (&visits[0]["id"], &visits[0]["path"]),
+            (&1.into(), &"/".into())
+        );
         process.signal("TERM");
         assert_eq!(process.end().0, Some(0));
     }

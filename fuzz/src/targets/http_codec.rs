@@ -78,7 +78,7 @@ fn decode_with(decoder: &mut Decoder, pieces: &[&[u8]], limits: &Limits) -> Vec<
                     let _ = decoder.accept_body(limits.body_bytes_max);
                 }
                 Event::Request => {
-                    seen.push(request(&decoder));
+                    seen.push(request(decoder));
                     decoder.advance();
                 }
                 Event::Fault(fault) => {

@@ -23,31 +23,36 @@ const STYLE: &str = "text { font: 13px system-ui, sans-serif; fill: #24292f } .t
     .peer { fill: #adb5bd } .spread { stroke: #24292f; stroke-width: 1.2 } .cut { fill: #ffffff } \
     .name { text-anchor: end } .bold { font-weight: 600 }";
 
-/// Draws the routes without a browser's headers.
+/// Where the axis of these bars ends.
+fn axis(groups: &[Vec<&Series>]) -> f64 {
+    let spreads = || groups.iter().flatten().filter_map(|series| cost(series));
+    let costliest = spreads().map(|spread| spread.max).fold(0.0, f64::max);
+    let cheapest = spreads()
+        .map(|spread| spread.median)
+        .fold(f64::MAX, f64::min);
+    costliest.min(cheapest * AXIS_TIMES_CHEAPEST)
+}
+
+/// Draws the cases without a browser's headers, with the least threads.
 pub(super) fn svg(report: &Report) -> String {
+    let threads = report.series.iter().map(|one| one.case.threads).min();
     let groups: Vec<Vec<&Series>> = report
         .groups()
         .into_iter()
-        .filter(|group| group[0].headers == Headers::Plain)
+        .filter(|group| group[0].case.headers == Headers::Plain)
+        .filter(|group| Some(group[0].case.threads) == threads)
         .collect();
-    let cheapest = groups
-        .iter()
-        .flatten()
-        .filter_map(|series| cost(series))
-        .map(|spread| spread.median);
-    let costliest = groups
-        .iter()
-        .flatten()
-        .filter_map(|series| cost(series))
-        .map(|spread| spread.max);
-    let axis = costliest
-        .fold(0.0, f64::max)
-        .min(cheapest.fold(f64::MAX, f64::min) * AXIS_TIMES_CHEAPEST);
+    let common = axis(&groups);
     let mut y = TOP;
     let mut body = String::new();
     for group in &groups {
         y += HEADING_HEIGHT;
-        let route = escape(group[0].route.title());
+        let axis = if report.suite.axis_per_group {
+            axis(std::slice::from_ref(group))
+        } else {
+            common
+        };
+        let route = escape(&group[0].case.title());
         body += &format!(
             "<text class=\"route\" x=\"12\" y=\"{:.0}\">{route}</text>\n",
             y - 12.0

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use super::case::{CONNECTIONS, Case};
 use super::check;
 use super::idle::IdleConnections;
 use super::load::{Load, Seen};
-use super::measure::{CONNECTIONS, Sample, sample};
+use super::measure::{Sample, sample};
 use super::peers::{Installed, Peer};
 use super::placement::Placement;
 use super::routes::{Headers, Route};
@@ -89,7 +90,14 @@ impl Subject<'_> {
     }
 
     fn start(&self, placement: &Placement, workers: usize) -> Result<Server, String> {
-        Server::start(self.peer, self.installed, placement, workers, self.logs)
+        Server::start(
+            self.peer,
+            self.installed,
+            placement,
+            workers,
+            None,
+            self.logs,
+        )
     }
 
     fn load(
@@ -99,14 +107,16 @@ impl Subject<'_> {
         connections: u32,
         seconds: u32,
     ) -> Result<Seen, String> {
-        let (root, address, route) = (self.root, server.address(), Route::Greet);
+        let (root, address) = (self.root, server.address());
+        let case = Case {
+            connections,
+            ..Case::plain(Route::Greet, Headers::Plain, 1)
+        };
         Load {
             root,
             placement,
             address,
-            route,
-            headers: Headers::Plain,
-            connections,
+            case,
             seconds,
         }
         .run()

@@ -149,23 +149,26 @@ impl Installer {
             .arg(".")
             .current_dir(self.sources(peer.id));
         run(build.env("GOTOOLCHAIN", "local"))?;
-        let version = said(&go, &["env", "GOVERSION"])?;
+        let version = said(&go, &["env", "GOVERSION"])?.replacen("go", "Go ", 1);
+        let driver = self.required(peer.id).map(|driver| format!("{driver} on "));
         Ok(Installed {
             folder: self.folder(),
             program,
             arguments: Vec::new(),
             configuration: None,
-            version: version.replacen("go", "Go ", 1),
+            version: driver.unwrap_or_default() + &version,
         })
     }
 
     /// A `server.js`, with its packages from npm if it has any.
     fn script(&self, peer: &Peer, program: PathBuf, runtime: &str) -> Result<Installed, String> {
         let folder = self.npm(peer.id)?;
-        let package = self.dependency(peer.id);
-        let version = match package {
-            Some(package) if package != runtime.to_lowercase() => format!("{package} on {runtime}"),
-            _ => runtime.to_owned(),
+        let mut packages = self.dependencies(peer);
+        packages.retain(|package| *package != runtime.to_lowercase());
+        let version = if packages.is_empty() {
+            runtime.to_owned()
+        } else {
+            format!("{} on {runtime}", packages.join(" + "))
         };
         Ok(Installed {
             program,
@@ -176,11 +179,25 @@ impl Installer {
         })
     }
 
-    /// The dependency that has the peer's name, as `name version`.
-    fn dependency(&self, id: &str) -> Option<String> {
-        let text = fs::read_to_string(self.sources(id).join("package.json")).ok()?;
-        let package: serde_json::Value = serde_json::from_str(&text).ok()?;
-        Some(format!("{id} {}", package["dependencies"][id].as_str()?))
+    /// The dependencies that the peer is named after, as `name version`.
+    fn dependencies(&self, peer: &Peer) -> Vec<String> {
+        let text = fs::read_to_string(self.sources(peer.id).join("package.json"));
+        let package: serde_json::Value =
+            serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default();
+        let title = peer.title.to_lowercase();
+        let all = package["dependencies"].as_object().into_iter().flatten();
+        all.filter(|(name, _)| title.contains(name.as_str()))
+            .filter_map(|(name, version)| Some(format!("{name} {}", version.as_str()?)))
+            .collect()
+    }
+
+    /// The module that a program in Go requires, as `name version`.
+    fn required(&self, id: &str) -> Option<String> {
+        let text = fs::read_to_string(self.sources(id).join("go.mod")).ok()?;
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("require "))?;
+        Some(line.trim_start_matches("github.com/").to_owned())
     }
 
     /// Copies a peer's files to where it runs, and installs its packages there if they have changed.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::case::Case;
 use super::placement::Placement;
-use super::routes::{Headers, Route};
 use crate::children::Child;
 
 /// How long a request may take before wrk counts it as timed out, in seconds.
@@ -25,9 +25,7 @@ pub(super) struct Load<'a> {
     pub(super) root: &'a Path,
     pub(super) placement: &'a Placement,
     pub(super) address: SocketAddr,
-    pub(super) route: Route,
-    pub(super) headers: Headers,
-    pub(super) connections: u32,
+    pub(super) case: Case,
     pub(super) seconds: u32,
 }
 
@@ -73,12 +71,16 @@ impl Load<'_> {
     }
 
     fn command(&self) -> Command {
-        let exchange = self.route.measured();
+        let exchange = self.case.route.measured();
         let mut command = self.placement.load("wrk");
-        command.arg(format!("-t{}", self.placement.load_threads()));
+        let threads = self
+            .placement
+            .load_threads()
+            .min(self.case.connections as usize);
+        command.arg(format!("-t{threads}"));
         command.args([
             "-c",
-            &self.connections.to_string(),
+            &self.case.connections.to_string(),
             "-d",
             &format!("{}s", self.seconds),
             "--latency",
@@ -90,12 +92,18 @@ impl Load<'_> {
         if !exchange.body.is_empty() {
             command.arg("Content-Type: application/json");
         }
-        command.args(self.headers.lines());
+        command.args(self.case.headers.lines());
         command
     }
 }
 
 impl Seen {
+    /// The requests that were answered 2xx.
+    pub(super) fn fulfilled(&self) -> u64 {
+        let refused = self.errors.iter().find(|(kind, _)| kind == "status");
+        self.requests - refused.map_or(0, |(_, count)| *count).min(self.requests)
+    }
+
     fn parse(output: &str) -> Option<Self> {
         let line = output.lines().find_map(|line| line.strip_prefix(MARK))?;
         let report: Value = serde_json::from_str(line).ok()?;
@@ -136,6 +144,7 @@ mod tests {
             seen.errors,
             [("read".to_owned(), 2), ("status".to_owned(), 1)]
         );
+        assert_eq!(seen.fulfilled(), 499);
         assert_eq!(Seen::parse("unable to connect"), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::case::Case;
 use super::check;
 use super::load::{Load, Seen};
 use super::peers::Peer;
@@ -9,9 +10,6 @@ use super::placement::Placement;
 use super::routes::{Headers, Route};
 use super::server::Server;
 use super::stats::Spread;
-
-/// The connections of an ordinary run.
-pub(super) const CONNECTIONS: u32 = 64;
 
 /// A server with its peer.
 pub(super) struct Runner {
@@ -26,18 +24,38 @@ pub(super) struct Sample {
     /// User and system time of the server for each request that wrk completed.
     pub(super) cpu_micros: f64,
     pub(super) resident_bytes: u64,
+    /// Where the server has a database.
+    pub(super) database: Option<Database>,
 }
 
-/// All measurements of a peer on a route, a sample for each round.
+/// What a run did to a database.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Database {
+    /// Rows written or read.
+    pub(super) rows_per_second: f64,
+    /// The file and its write-ahead log at the end of the run.
+    pub(super) file_bytes: u64,
+    pub(super) wal_bytes: u64,
+}
+
+/// All measurements of a peer in a case, a sample for each round.
 #[derive(Debug)]
 pub(super) struct Series {
     pub(super) peer: &'static Peer,
-    pub(super) route: Route,
-    pub(super) headers: Headers,
+    pub(super) case: Case,
     pub(super) samples: Vec<Sample>,
 }
 
 impl Series {
+    /// Nothing measured yet.
+    pub(super) fn new(peer: &'static Peer, case: Case) -> Self {
+        Self {
+            peer,
+            case,
+            samples: Vec::new(),
+        }
+    }
+
     /// Median and spread of a figure over the rounds.
     pub(super) fn spread(&self, figure: impl Fn(&Sample) -> f64) -> Option<Spread> {
         Spread::of(self.samples.iter().map(figure))
@@ -65,6 +83,7 @@ pub(super) struct Plan<'a> {
     pub(super) root: &'a Path,
     pub(super) placement: &'a Placement,
     pub(super) routes: Vec<Route>,
+    pub(super) threads: u32,
     pub(super) rounds: u32,
     pub(super) seconds: u32,
 }
@@ -90,9 +109,9 @@ impl Plan<'_> {
     pub(super) fn run(&self, runners: &mut [Runner], skipped: &mut Vec<Skipped>) -> Vec<Series> {
         let mut series = self.checked(runners, skipped);
         for one in &series {
-            if one.headers == Headers::Plain
+            if one.case.headers == Headers::Plain
                 && let Some(runner) = runners.iter().find(|runner| runner.peer.id == one.peer.id)
-                && let Err(fault) = self.load(&runner.server, one.route, one.headers, 1)
+                && let Err(fault) = self.load(&runner.server, one.case, 1)
             {
                 Skipped::note(skipped, format!("warming up {}", one.peer.title), fault);
             }
@@ -106,7 +125,7 @@ impl Plan<'_> {
                 else {
                     continue;
                 };
-                match self.sample(&runner.server, one.route, one.headers) {
+                match self.sample(&runner.server, one.case) {
                     _ if !runner.server.is_alive() => {
                         Skipped::note(
                             skipped,
@@ -120,7 +139,7 @@ impl Plan<'_> {
                     }
                     Err(fault) => Skipped::note(
                         skipped,
-                        format!("{} {}", one.peer.title, one.route.title()),
+                        format!("{} {}", one.peer.title, one.case.title()),
                         fault,
                     ),
                 }
@@ -152,39 +171,27 @@ impl Plan<'_> {
                 let wanted = right
                     .iter()
                     .filter(|peer| headers == Headers::Plain || with_browser(peer, route));
-                series.extend(wanted.map(|peer| Series {
-                    peer,
-                    route,
-                    headers,
-                    samples: Vec::new(),
-                }));
+                let case = Case::plain(route, headers, self.threads);
+                series.extend(wanted.map(|peer| Series::new(peer, case)));
             }
         }
         series
     }
 
-    fn load(
-        &self,
-        server: &Server,
-        route: Route,
-        headers: Headers,
-        seconds: u32,
-    ) -> Result<Seen, String> {
+    fn load(&self, server: &Server, case: Case, seconds: u32) -> Result<Seen, String> {
         let (root, placement, address) = (self.root, self.placement, server.address());
         Load {
             root,
             placement,
             address,
-            route,
-            headers,
-            connections: CONNECTIONS,
+            case,
             seconds,
         }
         .run()
     }
 
-    fn sample(&self, server: &Server, route: Route, headers: Headers) -> Result<Sample, String> {
-        sample(server, || self.load(server, route, headers, self.seconds))
+    fn sample(&self, server: &Server, case: Case) -> Result<Sample, String> {
+        sample(server, || self.load(server, case, self.seconds))
     }
 }
 
@@ -212,37 +219,29 @@ pub(super) fn sample(
         cpu_micros: spent / seen.requests as f64,
         resident_bytes: server.resident_bytes(),
         seen,
+        database: None,
     })
 }
 
-fn progress(series: &Series, sample: &Sample) {
-    let headers = if series.headers == Headers::Browser {
-        " + browser's headers"
-    } else {
-        ""
-    };
-    let route = format!("{}{headers}", series.route.title());
+/// A line for a sample on the terminal.
+pub(super) fn progress(series: &Series, sample: &Sample) {
+    let case = series.case.title();
     let errors = if sample.seen.errors.is_empty() {
         ""
     } else {
         "  ERRORS"
     };
     let (title, cpu, rate) = (series.peer.title, sample.cpu_micros, sample.seen.per_second);
-    println!("  {route:<40} {title:<20} {cpu:>7.2} µs CPU  {rate:>8.0} requests/s{errors}");
+    println!("  {case:<50} {title:<24} {cpu:>7.2} µs CPU  {rate:>8.0} requests/s{errors}");
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::peers::PEERS;
+    use super::super::peers::{DB_PEERS, PEERS};
     use super::*;
 
     /// A series of one peer with these CPU times, and one error in each round.
-    pub(in crate::bench) fn series(
-        id: &str,
-        route: Route,
-        headers: Headers,
-        cpu_micros: &[f64],
-    ) -> Series {
+    pub(in crate::bench) fn series(id: &str, case: Case, cpu_micros: &[f64]) -> Series {
         let seen = Seen {
             requests: 1000,
             per_second: 100_000.0,
@@ -255,25 +254,24 @@ pub(super) mod tests {
             seen: seen.clone(),
             cpu_micros: *cpu_micros,
             resident_bytes: 10 << 20,
+            database: None,
         };
         let peer = PEERS
             .iter()
+            .chain(DB_PEERS)
             .find(|peer| peer.id == id)
             .expect("a known peer");
         Series {
             peer,
-            route,
-            headers,
+            case,
             samples: cpu_micros.iter().map(sample).collect(),
         }
     }
 
     #[test]
     fn errors_are_added_up() {
-        assert_eq!(
-            series("bun", Route::Echo, Headers::Plain, &[7.0, 8.0]).errors(),
-            "2 timeout"
-        );
-        assert_eq!(series("bun", Route::Echo, Headers::Plain, &[]).errors(), "");
+        let echo = Case::plain(Route::Echo, Headers::Plain, 1);
+        assert_eq!(series("bun", echo, &[7.0, 8.0]).errors(), "2 timeout");
+        assert_eq!(series("bun", echo, &[]).errors(), "");
     }
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::placement::Placement;
-use super::routes::{ALL, Route};
+use super::routes::{DB, EVENTS, HELLO, Route, VISITS};
+use super::storage::Storage;
 
 /// A server to measure.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ pub(super) enum Kind {
     Node,
     /// A program in Go.
     Go,
-    /// This file of `examples/hello`.
+    /// This file of `examples`.
     Sampan(&'static str),
 }
 
@@ -38,19 +39,19 @@ const FIXED: &[Route] = &[Route::Version, Route::Health];
 /// Its module adds the handlers; what is fixed is measured with the plain one.
 const HANDLERS: &[Route] = &[Route::Health, Route::Greet, Route::Echo, Route::GreetPost];
 
-/// Everyone, ours first.
+/// Everyone in `bench hello`, ours first.
 pub(super) const PEERS: &[Peer] = &[
     Peer {
         id: SAMPAN_LUA,
         title: "Sampan, Lua",
-        kind: Kind::Sampan("app.lua"),
-        routes: ALL,
+        kind: Kind::Sampan("hello/app.lua"),
+        routes: HELLO,
     },
     Peer {
         id: SAMPAN_JS,
         title: "Sampan, JavaScript",
-        kind: Kind::Sampan("app.js"),
-        routes: ALL,
+        kind: Kind::Sampan("hello/app.js"),
+        routes: HELLO,
     },
     Peer {
         id: "nginx",
@@ -68,46 +69,94 @@ pub(super) const PEERS: &[Peer] = &[
         id: "bun",
         title: "Bun.serve",
         kind: Kind::Bun,
-        routes: ALL,
+        routes: HELLO,
     },
     Peer {
         id: "elysia",
         title: "Elysia on Bun",
         kind: Kind::Bun,
-        routes: ALL,
+        routes: HELLO,
     },
     Peer {
         id: "hono",
         title: "Hono on Bun",
         kind: Kind::Bun,
-        routes: ALL,
+        routes: HELLO,
     },
     Peer {
         id: "go",
         title: "Go net/http",
         kind: Kind::Go,
-        routes: ALL,
+        routes: HELLO,
     },
     Peer {
         id: "node",
         title: "Node http",
         kind: Kind::Node,
-        routes: ALL,
+        routes: HELLO,
     },
     Peer {
         id: "fastify",
         title: "Fastify on Node",
         kind: Kind::Node,
-        routes: ALL,
+        routes: HELLO,
     },
     Peer {
         id: "express",
         title: "Express on Node",
         kind: Kind::Node,
-        routes: ALL,
+        routes: HELLO,
     },
 ];
 
+/// Everyone in `bench db`, ours first. Ours have the routes in two examples, the others all in one server.
+pub(super) const DB_PEERS: &[Peer] = &[
+    Peer {
+        id: SAMPAN_LUA,
+        title: "Sampan, Lua",
+        kind: Kind::Sampan("bench_db/app.lua"),
+        routes: EVENTS,
+    },
+    Peer {
+        id: SAMPAN_JS,
+        title: "Sampan, JavaScript",
+        kind: Kind::Sampan("bench_db/app.js"),
+        routes: EVENTS,
+    },
+    Peer {
+        id: "sampan-lua-hello",
+        title: "Sampan, Lua",
+        kind: Kind::Sampan("hello/app.lua"),
+        routes: VISITS,
+    },
+    Peer {
+        id: "sampan-js-hello",
+        title: "Sampan, JavaScript",
+        kind: Kind::Sampan("hello/app.js"),
+        routes: VISITS,
+    },
+    Peer {
+        id: BUN_DB,
+        title: "Bun + bun:sqlite",
+        kind: Kind::Bun,
+        routes: DB,
+    },
+    Peer {
+        id: "fastify-db",
+        title: "Fastify + better-sqlite3",
+        kind: Kind::Node,
+        routes: DB,
+    },
+    Peer {
+        id: "go-db",
+        title: "Go + mattn/go-sqlite3",
+        kind: Kind::Go,
+        routes: DB,
+    },
+];
+
+/// Bun with its own SQLite.
+pub(super) const BUN_DB: &str = "bun-db";
 /// Ours with the Lua app.
 pub(super) const SAMPAN_LUA: &str = "sampan-lua";
 /// Ours with the JavaScript app.
@@ -119,14 +168,14 @@ impl Peer {
         matches!(self.kind, Kind::Sampan(_))
     }
 
-    /// The file of `examples/hello` that ours runs.
+    /// The file of `examples` that ours runs.
     pub(super) fn example(&self, root: &Path) -> PathBuf {
         let file = if let Kind::Sampan(file) = self.kind {
             file
         } else {
             ""
         };
-        root.join("examples/hello").join(file)
+        root.join("examples").join(file)
     }
 
     /// The command that serves on this port of 127.0.0.1 with so many threads.
@@ -136,6 +185,7 @@ impl Peer {
         placement: &Placement,
         port: u16,
         threads: usize,
+        storage: Option<&Storage>,
     ) -> Command {
         let mut command = placement.server(&installed.program);
         command
@@ -149,6 +199,10 @@ impl Peer {
                     "--workers",
                     &threads.to_string(),
                 ]);
+                if let Some(storage) = storage {
+                    command.arg("--db").arg(storage.file());
+                    command.arg("--config").arg(storage.settings());
+                }
             }
             Kind::Nginx { .. } | Kind::Bun | Kind::Node | Kind::Go => {
                 command
@@ -157,6 +211,12 @@ impl Peer {
                 command
                     .env("GOMAXPROCS", threads.to_string())
                     .env("NODE_ENV", "production");
+                if let Some(storage) = storage {
+                    command
+                        .env("DB", storage.file())
+                        .env("SCHEMA", storage.schema())
+                        .env("SYNCHRONOUS", storage.durability.pragma());
+                }
             }
         }
         command
@@ -201,7 +261,7 @@ mod tests {
     #[test]
     fn every_peer_has_its_files() {
         let root = crate::project::root();
-        for peer in PEERS.iter().filter(|peer| !peer.is_ours()) {
+        for peer in PEERS.iter().chain(DB_PEERS).filter(|peer| !peer.is_ours()) {
             let file = match peer.kind {
                 Kind::Nginx { .. } => "nginx.conf",
                 Kind::Go => "main.go",

@@ -3,13 +3,16 @@
 use serde_json::{Value, json};
 
 use super::figures::Figure;
-use super::measure::{Sample, Series, Skipped};
+use super::measure::{Database, Sample, Series, Skipped};
 use super::routes::Headers;
 use super::stats::Spread;
+use super::storage::Durability;
 use super::targets::Verdict;
 
 /// Everything that a run has found.
 pub(super) struct Report {
+    /// Of what kind it was.
+    pub(super) suite: &'static Suite,
     /// How and where it was measured, as name and value.
     pub(super) conditions: Vec<(&'static str, String)>,
     /// What was measured, as the peer's title and its version.
@@ -23,27 +26,86 @@ pub(super) struct Report {
 /// A column of the table: its heading, its figure, and its decimals.
 type Column = (&'static str, fn(&Sample) -> f64, usize);
 
+/// A kind of benchmark, as reports show it.
+#[derive(Debug)]
+pub(super) struct Suite {
+    /// Its name on the command line, and of its files.
+    pub(super) name: &'static str,
+    /// What reports say about its figures besides what they say about every one.
+    pub(super) about: &'static str,
+    /// What its ratios are of.
+    pub(super) ratios: &'static str,
+    columns: &'static [&'static [Column]],
+    /// Whether each group of bars has an axis of its own, as its figures are far from those of the others.
+    pub(super) axis_per_group: bool,
+}
+
+/// `bench hello`.
+pub(super) static HELLO: Suite = Suite {
+    name: "hello",
+    about: "",
+    ratios: "Ratios of CPU µs per request, ours divided by theirs, of the medians.",
+    columns: &[COLUMNS],
+    axis_per_group: false,
+};
+
+/// `bench db`.
+pub(super) static DB: Suite = Suite {
+    name: "db",
+    about: " Every run has a server and a database of its own, with 1,000 rows; after each run the rows are counted: all that was \
+            acknowledged must be there. Rows/s counts rows written and rows read; the sizes are those at the end of a run.",
+    ratios: "Ratios, ours divided by theirs, of the medians; of CPU µs per request unless another figure is named.",
+    columns: &[COLUMNS, DATABASE_COLUMNS],
+    axis_per_group: true,
+};
+
+const DATABASE_COLUMNS: &[Column] = &[
+    (
+        "rows/s",
+        |sample| of_database(sample, |database| database.rows_per_second),
+        0,
+    ),
+    (
+        "database MiB",
+        |sample| of_database(sample, |database| mib(database.file_bytes)),
+        1,
+    ),
+    (
+        "WAL MiB",
+        |sample| of_database(sample, |database| mib(database.wal_bytes)),
+        1,
+    ),
+];
+
+/// Not a number where there is no database.
+fn of_database(sample: &Sample, figure: fn(&Database) -> f64) -> f64 {
+    sample.database.as_ref().map_or(f64::NAN, figure)
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
 const COLUMNS: &[Column] = &[
     ("CPU µs/request", |sample| sample.cpu_micros, 2),
     ("requests/s", |sample| sample.seen.per_second, 0),
     ("p50 µs", |sample| sample.seen.p50_micros, 0),
     ("p90 µs", |sample| sample.seen.p90_micros, 0),
     ("p99 µs", |sample| sample.seen.p99_micros, 0),
-    (
-        "RSS MiB",
-        |sample| sample.resident_bytes as f64 / f64::from(1 << 20),
-        1,
-    ),
+    ("RSS MiB", |sample| mib(sample.resident_bytes), 1),
 ];
 
 impl Report {
     /// The results for people.
     pub(super) fn markdown(&self) -> String {
-        let mut text = String::from("# Results of `cargo xtask bench hello`\n\n");
-        text += "CPU µs/request is the user and system time of the server's processes divided by the requests that wrk \
+        let Suite { name, about, .. } = self.suite;
+        let mut text = format!("# Results of `cargo xtask bench {name}`\n\n");
+        text += &format!(
+            "CPU µs/request is the user and system time of the server's processes divided by the requests that wrk \
                  completed: lower is better, and the load generator's limits do not bend it. Each cell is the median of \
                  the rounds with the least and the greatest. Absolute values move with the machine and the hour; compare \
-                 within a run.\n\n![CPU time per request](hello.svg)\n\n";
+                 within a run.{about}\n\n![CPU time per request]({name}.svg)\n\n"
+        );
         for (name, value) in &self.conditions {
             text += &format!("- {name}: {value}\n");
         }
@@ -63,22 +125,16 @@ impl Report {
         text
     }
 
-    /// A table for each route and each set of headers, the cheapest first.
+    /// A table for each case, the cheapest first.
     fn routes(&self) -> String {
         let mut text = String::new();
         for group in self.groups() {
-            let first = group[0];
-            let headers = if first.headers == Headers::Browser {
-                ", with a browser's headers"
-            } else {
-                ""
-            };
-            text += &format!("\n## {}{headers}\n\n| server |", first.route.title());
-            for (heading, ..) in COLUMNS {
+            text += &format!("\n## {}\n\n| server |", group[0].case.title());
+            for (heading, ..) in self.columns() {
                 text += &format!(" {heading} |");
             }
             text += " errors |\n|---|";
-            text += &"---:|".repeat(COLUMNS.len());
+            text += &"---:|".repeat(self.columns().count());
             text += "---|\n";
             for series in group {
                 let name = series.peer.title;
@@ -87,7 +143,7 @@ impl Report {
                 } else {
                     format!("| {name} |")
                 };
-                for (_, figure, decimals) in COLUMNS {
+                for (_, figure, decimals) in self.columns() {
                     text += &format!(" {} |", shown(series.spread(figure), *decimals));
                 }
                 let errors = series.errors();
@@ -101,7 +157,11 @@ impl Report {
         text
     }
 
-    /// The series of each route and set of headers together, by cost.
+    fn columns(&self) -> impl Iterator<Item = &'static Column> {
+        self.suite.columns.iter().copied().flatten()
+    }
+
+    /// The series of each case together, by cost.
     pub(super) fn groups(&self) -> Vec<Vec<&Series>> {
         let mut sorted: Vec<&Series> = self.series.iter().collect();
         let cost = |series: &Series| {
@@ -109,22 +169,16 @@ impl Report {
                 .spread(|sample| sample.cpu_micros)
                 .map_or(f64::MAX, |spread| spread.median)
         };
-        sorted.sort_by(|a, b| {
-            (a.route, a.headers)
-                .cmp(&(b.route, b.headers))
-                .then(cost(a).total_cmp(&cost(b)))
-        });
+        sorted.sort_by(|a, b| a.case.cmp(&b.case).then(cost(a).total_cmp(&cost(b))));
         sorted
-            .chunk_by(|a, b| (a.route, a.headers) == (b.route, b.headers))
+            .chunk_by(|a, b| a.case == b.case)
             .map(<[&Series]>::to_vec)
             .collect()
     }
 
     fn must_reach(&self) -> String {
-        let mut text = String::from(
-            "\n## Must reach\n\nRatios of CPU µs per request, ours divided by theirs, of the medians.\n\n",
-        );
-        text += "| ours against theirs | ratio | at most | reached |\n|---|---:|---:|---|\n";
+        let mut text = format!("\n## Must reach\n\n{}\n\n", self.suite.ratios);
+        text += "| ours against theirs | ratio | wanted | reached |\n|---|---:|---:|---|\n";
         for verdict in &self.verdicts {
             let ratio = verdict
                 .ratio
@@ -135,8 +189,8 @@ impl Report {
                 .unwrap_or_default();
             let reached = word(verdict.reached());
             text += &format!(
-                "| {} | {ratio} | {:.2}{aim} | {reached} |\n",
-                verdict.what, verdict.ratio_max
+                "| {} | {ratio} | {}{aim} | {reached} |\n",
+                verdict.what, verdict.limit
             );
         }
         text
@@ -188,7 +242,8 @@ impl Report {
             "must_reach": self.verdicts.iter().map(|verdict| json!({
                 "what": verdict.what,
                 "ratio": verdict.ratio,
-                "ratio_max": verdict.ratio_max,
+                "ratio_max": verdict.limit.most(),
+                "ratio_min": verdict.limit.least(),
                 "aim": verdict.aim,
                 "reached": verdict.reached(),
             })).collect::<Vec<_>>(),
@@ -213,13 +268,21 @@ fn series_json(series: &Series) -> Value {
             "p90_micros": sample.seen.p90_micros,
             "p99_micros": sample.seen.p99_micros,
             "resident_bytes": sample.resident_bytes,
+            "database": sample.database.map(|database| json!({
+                "rows_per_second": database.rows_per_second,
+                "file_bytes": database.file_bytes,
+                "wal_bytes": database.wal_bytes,
+            })),
             "errors": sample.seen.errors.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         })
     });
     json!({
         "peer": series.peer.id,
-        "route": series.route.title(),
-        "browser_headers": series.headers == Headers::Browser,
+        "route": series.case.route.title(),
+        "threads": series.case.threads,
+        "connections": series.case.connections,
+        "durability": series.case.durability.map(Durability::word),
+        "browser_headers": series.case.headers == Headers::Browser,
         "cpu_micros_per_request_median": series.spread(|sample| sample.cpu_micros).map(|spread| spread.median),
         "samples": samples.collect::<Vec<_>>(),
     })
@@ -239,6 +302,7 @@ fn word(reached: Option<bool>) -> &'static str {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::case::Case;
     use super::super::measure::tests::series;
     use super::super::routes::Route;
     use super::super::targets::verdicts;
@@ -246,17 +310,14 @@ pub(super) mod tests {
 
     /// A report of two peers on one route.
     pub(in crate::bench) fn report() -> Report {
+        let greet = Case::plain(Route::Greet, Headers::Plain, 1);
         let series = vec![
-            series(
-                "express",
-                Route::Greet,
-                Headers::Plain,
-                &[130.0, 120.0, 140.0],
-            ),
-            series("sampan-lua", Route::Greet, Headers::Plain, &[6.0, 7.0, 8.0]),
-            series("bun", Route::Greet, Headers::Plain, &[10.0]),
+            series("express", greet, &[130.0, 120.0, 140.0]),
+            series("sampan-lua", greet, &[6.0, 7.0, 8.0]),
+            series("bun", greet, &[10.0]),
         ];
         Report {
+            suite: &HELLO,
             conditions: vec![("rounds", "3".to_owned())],
             versions: vec![("Bun.serve", "Bun 1.0".to_owned())],
             verdicts: verdicts(&series),
@@ -287,7 +348,7 @@ pub(super) mod tests {
         assert!(place("Sampan, Lua") < place("Express on Node"));
         assert!(
             text.contains(
-                "| Lua GET /greet/:name against Bun.serve | 0.70 | 0.90 (aim 0.84) | yes |"
+                "| Lua GET /greet/:name against Bun.serve | 0.70 | at most 0.90 (aim 0.84) | yes |"
             ),
             "{text}"
         );

@@ -1,6 +1,10 @@
-//! What is measured: the routes of examples/hello, the requests made to them, and a browser's headers.
+//! What is measured: the routes of the examples, the requests made to them, and a browser's headers.
 
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
+
+use super::rows;
 
 /// The name in the path while measuring.
 const NAME: &str = "world";
@@ -11,8 +15,8 @@ const HARD_NAME: (&str, &str) = ("Zo%C3%AB%20%22x%22", "Zoë \"x\"");
 /// What is sent to the echo while measuring.
 const ECHO: &str = r#"{"user":"ada","id":7,"score":1.5,"tags":["a","b"],"address":{"city":"London","zip":null},"active":true}"#;
 
-/// A route of examples/hello.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+/// A route of examples/hello or examples/bench_db.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Route {
     /// `GET /version`: precomputed where the server can
     Version,
@@ -24,16 +28,54 @@ pub(crate) enum Route {
     Echo,
     /// `POST /greet/:name`: a parameter and a JSON body
     GreetPost,
+    /// `POST /write`: one INSERT
+    Write,
+    /// `POST /write-batch`: ten INSERTs in a transaction
+    WriteBatch,
+    /// `GET /read`: 20 rows by an index
+    Read,
+    /// `GET /mixed`: one INSERT and 20 rows
+    Mixed,
+    /// `GET /` of examples/hello: one INSERT
+    Visit,
+    /// `GET /visits` of examples/hello: 20 rows by the key
+    Visits,
 }
 
-/// Every route, in the order of reports.
-pub(super) const ALL: &[Route] = &[
+/// What `bench hello` measures, in the order of reports.
+pub(super) const HELLO: &[Route] = &[
     Route::Version,
     Route::Health,
     Route::Greet,
     Route::Echo,
     Route::GreetPost,
 ];
+
+/// The routes of examples/bench_db.
+pub(super) const EVENTS: &[Route] = &[Route::Write, Route::WriteBatch, Route::Read, Route::Mixed];
+
+/// The routes of examples/hello that need its database.
+pub(super) const VISITS: &[Route] = &[Route::Visit, Route::Visits];
+
+/// What `bench db` measures, in the order of reports.
+pub(super) const DB: &[Route] = &[
+    Route::Write,
+    Route::WriteBatch,
+    Route::Read,
+    Route::Mixed,
+    Route::Visit,
+    Route::Visits,
+];
+
+/// Takes one of these routes from the command line.
+pub(super) fn parser(routes: &[Route]) -> impl TypedValueParser<Value = Route> + use<> {
+    let names: PossibleValuesParser = routes
+        .iter()
+        .filter_map(Route::to_possible_value)
+        .collect::<Vec<_>>()
+        .into();
+    names.try_map(|name| Route::from_str(&name, false))
+}
 
 /// One request and the answer it must get.
 pub(super) struct Exchange {
@@ -50,6 +92,8 @@ pub(super) enum Expected {
     Json(Value),
     /// 200 with a JSON object that has at least these fields.
     JsonWith(Value),
+    /// 200 with JSON of which this holds.
+    Fits(fn(&Value) -> bool),
     /// A client or server error: the body was not JSON, and a server that answers 200 has not parsed it.
     Refusal,
 }
@@ -63,7 +107,36 @@ impl Route {
             Self::Greet => "GET /greet/:name",
             Self::Echo => "POST /echo",
             Self::GreetPost => "POST /greet/:name",
+            Self::Write => "POST /write",
+            Self::WriteBatch => "POST /write-batch",
+            Self::Read => "GET /read",
+            Self::Mixed => "GET /mixed",
+            Self::Visit => "GET / (INSERT)",
+            Self::Visits => "GET /visits",
         }
+    }
+
+    /// The rows that a request writes.
+    pub(super) fn rows_written(self) -> u64 {
+        match self {
+            Self::Write | Self::Mixed | Self::Visit => 1,
+            Self::WriteBatch => 10,
+            _ => 0,
+        }
+    }
+
+    /// The rows that a request writes or reads.
+    pub(super) fn rows(self) -> u64 {
+        let read = match self {
+            Self::Read | Self::Mixed | Self::Visits => rows::PAGE as u64,
+            _ => 0,
+        };
+        self.rows_written() + read
+    }
+
+    /// What must have been asked before, and how often, so that there is something to read.
+    pub(super) fn prepared(self) -> Option<(Exchange, usize)> {
+        (self == Self::Visits).then(|| (Self::Visit.measured(), 2 * rows::PAGE))
     }
 
     /// The request that is measured, with its answer.
@@ -84,6 +157,16 @@ impl Route {
                 Expected::Json(serde_json::from_str(ECHO).unwrap_or_default()),
             ),
             Self::GreetPost => greet_post(NAME, NAME),
+            Self::Write => post("/write", "", Expected::Fits(rows::is_new_event_id)),
+            Self::WriteBatch => post(
+                "/write-batch",
+                "",
+                Expected::Json(json!({ "inserted": 10 })),
+            ),
+            Self::Read => get("/read", Expected::Fits(rows::are_newest_seeded_events)),
+            Self::Mixed => get("/mixed", Expected::Fits(rows::are_newest_events)),
+            Self::Visit => get("/", Expected::Json(json!({ "message": "visit recorded" }))),
+            Self::Visits => get("/visits", Expected::Fits(rows::are_newest_visits)),
         }
     }
 
@@ -93,6 +176,13 @@ impl Route {
         let (path, name) = HARD_NAME;
         match self {
             Self::Version | Self::Health => {}
+            // Without parameters and bodies there is nothing hard about them.
+            Self::Write
+            | Self::WriteBatch
+            | Self::Read
+            | Self::Mixed
+            | Self::Visit
+            | Self::Visits => {}
             Self::Greet => exchanges.push(greet(path, name)),
             Self::Echo => {
                 exchanges.push(post(

@@ -9,6 +9,7 @@ use super::client::Client;
 use super::peers::{Installed, Peer};
 use super::placement::Placement;
 use super::processes::{CpuTimes, resident_bytes};
+use super::storage::Storage;
 use crate::children::Child;
 
 /// How long a server may take to give its first answer.
@@ -24,7 +25,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts a peer and waits for its first answer. Its output goes to a log file in `logs`.
+    /// Starts a peer, with a database where it needs one, and waits for its first answer. Its output goes to a log file in `logs`.
     ///
     /// # Errors
     ///
@@ -34,6 +35,7 @@ impl Server {
         installed: &Installed,
         placement: &Placement,
         threads: usize,
+        storage: Option<&Storage>,
         logs: &Path,
     ) -> Result<Self, String> {
         let port = free_port().map_err(|error| error.to_string())?;
@@ -43,7 +45,7 @@ impl Server {
         let log = logs.join(format!("{}.log", peer.id));
         let file = File::create(&log).map_err(|error| error.to_string())?;
         let copy = file.try_clone().map_err(|error| error.to_string())?;
-        let mut command = peer.command(installed, placement, port, threads);
+        let mut command = peer.command(installed, placement, port, threads, storage);
         command
             .stdin(std::process::Stdio::null())
             .stdout(file)

@@ -1,4 +1,6 @@
-//! What must be reached against the peers: ratios of CPU time per request, ours divided by theirs.
+//! What must be reached against the peers in `bench hello`: ratios of CPU time per request, ours divided by theirs.
+
+use std::fmt;
 
 use super::measure::Series;
 use super::peers::{SAMPAN_JS, SAMPAN_LUA};
@@ -100,24 +102,63 @@ pub(super) struct Verdict {
     pub(super) what: String,
     /// Ours divided by theirs, of the medians; nothing where either is missing.
     pub(super) ratio: Option<f64>,
-    pub(super) ratio_max: f64,
+    pub(super) limit: Limit,
     /// What we hope for beyond what we must.
     pub(super) aim: Option<f64>,
+}
+
+/// Where a ratio must stay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Limit {
+    /// For costs.
+    AtMost(f64),
+    /// For what is done in a time.
+    AtLeast(f64),
+}
+
+impl Limit {
+    /// The greatest ratio that is right.
+    pub(super) fn most(self) -> Option<f64> {
+        match self {
+            Self::AtMost(most) => Some(most),
+            Self::AtLeast(_) => None,
+        }
+    }
+
+    /// The least ratio that is right.
+    pub(super) fn least(self) -> Option<f64> {
+        match self {
+            Self::AtMost(_) => None,
+            Self::AtLeast(least) => Some(least),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtMost(most) => write!(out, "at most {most:.2}"),
+            Self::AtLeast(least) => write!(out, "at least {least:.2}"),
+        }
+    }
 }
 
 impl Verdict {
     /// Whether the row is reached; nothing where it was not measured.
     pub(super) fn reached(&self) -> Option<bool> {
-        self.ratio.map(|ratio| ratio <= self.ratio_max)
+        self.ratio.map(|ratio| match self.limit {
+            Limit::AtMost(most) => ratio <= most,
+            Limit::AtLeast(least) => ratio >= least,
+        })
     }
 }
 
 /// Every row, and one for a browser's headers on each of our routes.
 pub(super) fn verdicts(series: &[Series]) -> Vec<Verdict> {
     let cpu = |peer: &str, route: Route, headers: Headers| {
-        let found = series
-            .iter()
-            .find(|one| one.peer.id == peer && one.route == route && one.headers == headers)?;
+        let found = series.iter().find(|one| {
+            one.peer.id == peer && one.case.route == route && one.case.headers == headers
+        })?;
         Some(found.spread(|sample| sample.cpu_micros)?.median)
     };
     let ratio = |ours: Option<f64>, theirs: Option<f64>| Some(ours? / theirs?);
@@ -127,14 +168,14 @@ pub(super) fn verdicts(series: &[Series]) -> Vec<Verdict> {
             cpu(target.ours, target.route, Headers::Plain),
             cpu(target.theirs, target.route, Headers::Plain),
         ),
-        ratio_max: target.ratio_max,
+        limit: Limit::AtMost(target.ratio_max),
         aim: target.aim,
     });
     let with_headers = series
         .iter()
-        .filter(|one| one.peer.is_ours() && one.headers == Headers::Browser)
+        .filter(|one| one.peer.is_ours() && one.case.headers == Headers::Browser)
         .map(|one| {
-            let (peer, route) = (one.peer.id, one.route);
+            let (peer, route) = (one.peer.id, one.case.route);
             Verdict {
                 what: format!(
                     "{}, {}: with a browser's headers against without",
@@ -145,7 +186,7 @@ pub(super) fn verdicts(series: &[Series]) -> Vec<Verdict> {
                     cpu(peer, route, Headers::Browser),
                     cpu(peer, route, Headers::Plain),
                 ),
-                ratio_max: BROWSER_RATIO_MAX,
+                limit: Limit::AtMost(BROWSER_RATIO_MAX),
                 aim: None,
             }
         });
@@ -154,20 +195,17 @@ pub(super) fn verdicts(series: &[Series]) -> Vec<Verdict> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::case::Case;
     use super::super::measure::tests::series;
     use super::*;
 
     #[test]
     fn ratios_are_of_medians() {
+        let version = |headers| Case::plain(Route::Version, headers, 1);
         let measured = [
-            series(
-                SAMPAN_LUA,
-                Route::Version,
-                Headers::Plain,
-                &[5.0, 6.0, 90.0],
-            ),
-            series("nginx", Route::Version, Headers::Plain, &[1.0, 8.0, 9.0]),
-            series(SAMPAN_LUA, Route::Version, Headers::Browser, &[7.2]),
+            series(SAMPAN_LUA, version(Headers::Plain), &[5.0, 6.0, 90.0]),
+            series("nginx", version(Headers::Plain), &[1.0, 8.0, 9.0]),
+            series(SAMPAN_LUA, version(Headers::Browser), &[7.2]),
         ];
         let found = verdicts(&measured);
         assert_eq!(

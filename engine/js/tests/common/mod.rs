@@ -2,17 +2,17 @@
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 use sampan_host::{
-    Args, BodyStream, Call, Context, Error, Function, HandlerId, Isolate, Kind, LocalFuture,
-    Module, Param, Program, RequestView, ResponseSink, ScriptLimits, Setup, Sources, Step,
-    Suspended, Type, Value, Watch,
+    Args, BodyStream, Call, Cell, Context, Error, ErrorKind, Function, HandlerId, Isolate, Kind,
+    LocalFuture, Module, Param, Program, RequestView, ResponseSink, Rows, ScriptLimits, Setup,
+    Sources, Step, Suspended, Type, Value, Watch,
 };
 use sampan_js::Js;
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell as Count, RefCell};
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ impl Future for Until {
 
 /// How many sleeps are alive: a dropped one must go.
 #[derive(Default)]
-pub struct Sleeps(pub Cell<i64>);
+pub struct Sleeps(pub Count<i64>);
 
 struct Alive(Rc<Sleeps>);
 
@@ -191,7 +191,112 @@ static PROBE: Module = Module {
         row("within", &[TEXT], Type::Any, Kind::Bracket { enter, leave }),
     ],
 };
-pub static MODULES: &[&Module] = &[&TIME, &LOG, &PROBE];
+
+/// The columns of all results of one statement, which it shares.
+static PEOPLE: LazyLock<Arc<[String]>> =
+    LazyLock::new(|| ["id", "name", "note"].map(str::to_owned).into());
+
+fn people(cells: &[Cell<'_>]) -> Rows {
+    let mut rows = Rows::new(PEOPLE.clone());
+    for cell in cells {
+        rows.push(*cell).expect("a small batch");
+    }
+    rows
+}
+
+const ADA: [Cell<'_>; 3] = [Cell::Int(1), Cell::Text("Ada"), Cell::Null];
+const BOB: [Cell<'_>; 3] = [Cell::Int(2), Cell::Text("Bób €"), Cell::Text("x")];
+
+fn everyone(_: &Context, _: Args) -> Result<Value, Error> {
+    Ok(Value::Rows(people(&[ADA, BOB].concat())))
+}
+
+fn person(_: &Context, mut args: Args) -> Result<Value, Error> {
+    let found = args.take(0) != Value::Bool(false);
+    Ok(Value::Row(people(if found { &ADA } else { &[] })))
+}
+
+/// As many columns as it is told, the same ones twice if that is even.
+fn wide(_: &Context, args: Args) -> Result<Value, Error> {
+    let count = args.number(0).unwrap_or(1.0) as usize;
+    let name = |at: usize| format!("c{}", if count.is_multiple_of(2) { at / 2 } else { at });
+    let mut rows = Rows::new((0..count).map(name).collect());
+    for at in 0..count {
+        rows.push(Cell::Int(at as i64)).expect("a small batch");
+    }
+    Ok(Value::Rows(rows))
+}
+
+fn odd_cells(_: &Context, _: Args) -> Result<Value, Error> {
+    let cells = [
+        Cell::Bytes(b"\xff\0"),
+        Cell::Float(0.5),
+        Cell::Int(3),
+        Cell::Text(""),
+        Cell::Int(-9_007_199_254_740_993),
+    ];
+    let names = ["bytes", "__proto__", "toString", "7", "big"];
+    Ok(Value::Rows(Rows::of(&names, &cells)))
+}
+
+fn too_long(_: &Context, _: Args) -> Result<Value, Error> {
+    let text = "data.slow_query: takes too long; use await data.slow_query_async";
+    Err(Error::new(ErrorKind::TooLong, text))
+}
+
+fn busy(_: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
+    Box::pin(async {
+        Err(Error::new(
+            ErrorKind::Unavailable,
+            "data.slow_query_async: locked",
+        ))
+    })
+}
+
+fn tag(_: &Context, mut args: Args) -> Result<Value, Error> {
+    Ok(Value::Text(format!(
+        "{:?} {:?}",
+        args.take(0),
+        args.take(1)
+    )))
+}
+
+const LIST: Param = Param {
+    name: "values",
+    ty: Type::List,
+    optional: false,
+    doc: "",
+};
+
+/// Rows like those of a database.
+static DATA: Module = Module {
+    name: "data",
+    doc: "",
+    functions: &[
+        row("people", &[], Type::List, Kind::Sync(everyone)),
+        row(
+            "nobody",
+            &[],
+            Type::List,
+            Kind::Sync(|_, _| Ok(Value::Rows(people(&[])))),
+        ),
+        row("person", &[ANY], Type::Any, Kind::Sync(person)),
+        row("wide", &[NUMBER], Type::List, Kind::Sync(wide)),
+        row("odd_cells", &[], Type::List, Kind::Sync(odd_cells)),
+        row(
+            "slow_query",
+            &[],
+            Type::List,
+            Kind::Prompt {
+                body: too_long,
+                later: busy,
+            },
+        ),
+        row("slow_query_async", &[], Type::List, Kind::Async(busy)),
+        row("sql", &[LIST, LIST], Type::List, Kind::Tag(tag)),
+    ],
+};
+pub static MODULES: &[&Module] = &[&TIME, &LOG, &PROBE, &DATA];
 
 /// A request made of parts.
 #[derive(Default, Clone)]

@@ -3,10 +3,11 @@
 use sampan_host::*;
 use sampan_lua::Lua;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::task::{Context as TaskContext, Poll};
 use std::time::{Duration, Instant};
 
@@ -131,7 +132,162 @@ pub(crate) static MODULES: &[&Module] = &[
     &sampan_env::MODULE,
     &sampan_log::MODULE,
     &PROBE,
+    &DATA,
 ];
+
+/// The columns of all results of one statement, which it shares.
+static PEOPLE: LazyLock<Arc<[String]>> =
+    LazyLock::new(|| ["id", "name", "note"].map(str::to_owned).into());
+
+fn people(cells: &[Cell<'_>]) -> Rows {
+    let mut rows = Rows::new(PEOPLE.clone());
+    for cell in cells {
+        rows.push(*cell).expect("a small batch");
+    }
+    rows
+}
+
+const ADA: [Cell<'_>; 3] = [Cell::Int(1), Cell::Text("Ada"), Cell::Null];
+const BOB: [Cell<'_>; 3] = [Cell::Int(2), Cell::Text("Bob"), Cell::Text("x")];
+
+const fn row(name: &'static str, params: &'static [Param], kind: Kind) -> Function {
+    Function {
+        name,
+        params,
+        returns: Type::Any,
+        doc: "For tests.",
+        kind,
+    }
+}
+
+const VALUE: Param = Param {
+    name: "value",
+    ty: Type::Any,
+    optional: true,
+    doc: "Anything.",
+};
+
+/// Rows like those of a database.
+static DATA: Module = Module {
+    name: "data",
+    doc: "For tests.",
+    functions: &[
+        row(
+            "people",
+            &[],
+            Kind::Sync(|_, _| Ok(Value::Rows(people(&[ADA, BOB].concat())))),
+        ),
+        row(
+            "nobody",
+            &[],
+            Kind::Sync(|_, _| Ok(Value::Rows(people(&[])))),
+        ),
+        row(
+            "person",
+            &[VALUE],
+            Kind::Sync(|_, mut args| {
+                let found = args.take(0) != Value::Bool(false);
+                Ok(Value::Row(people(if found { &ADA } else { &[] })))
+            }),
+        ),
+        // As many columns as it is told, the same ones twice if that is even.
+        row(
+            "wide",
+            &[VALUE],
+            Kind::Sync(|_, args| {
+                let count = args.number(0).unwrap_or(1.0) as usize;
+                let name =
+                    |at: usize| format!("c{}", if count.is_multiple_of(2) { at / 2 } else { at });
+                let mut rows = Rows::new((0..count).map(name).collect());
+                for at in 0..count {
+                    rows.push(Cell::Int(at as i64)).expect("a small batch");
+                }
+                Ok(Value::Rows(rows))
+            }),
+        ),
+        row(
+            "odd_names",
+            &[],
+            Kind::Sync(|_, _| {
+                let cells = [Cell::Int(1), Cell::Bytes(b"\xff"), Cell::Float(0.5)];
+                Ok(Value::Rows(Rows::of(
+                    &["a\n\"]\\", "end", "count(*)"],
+                    &cells,
+                )))
+            }),
+        ),
+        row(
+            "shape",
+            &[VALUE],
+            Kind::Sync(|_, mut args| Ok(Value::Text(format!("{:?}", args.take(0))))),
+        ),
+        // Takes too long at once if it is told so; the other way gives its argument too.
+        row(
+            "slow_query",
+            &[VALUE, VALUE],
+            Kind::Prompt {
+                body: |_, mut args| match (args.take(0), args.take(1)) {
+                    (_, Value::Bool(true)) => Err(too_long()),
+                    (value, _) => Ok(value),
+                },
+                later: |_, mut args| {
+                    let value = args.take(0);
+                    Box::pin(async move {
+                        tokio::time::sleep(Duration::from_millis(1)).await;
+                        if value == Value::from("fails") {
+                            return Err(Error::new(ErrorKind::Unavailable, "no database"));
+                        }
+                        Ok(value)
+                    })
+                },
+            },
+        ),
+        row(
+            "busy",
+            &[],
+            Kind::Sync(|_, _| Err(Error::new(ErrorKind::Unavailable, "locked"))),
+        ),
+        row(
+            "batch",
+            &[],
+            Kind::Bracket {
+                enter: |context, _| {
+                    let log = log(context);
+                    log.borrow_mut().push("enter".into());
+                    Ok(Value::Int(log.borrow().len() as i64))
+                },
+                leave: |context, token, succeeded| {
+                    log(context)
+                        .borrow_mut()
+                        .push(format!("leave {token:?} {succeeded}"));
+                    Ok(())
+                },
+            },
+        ),
+        row(
+            "log",
+            &[],
+            Kind::Sync(|context, _| Ok(Value::Text(log(context).borrow().join(", ")))),
+        ),
+        row(
+            "tag",
+            &[VALUE, VALUE],
+            Kind::Tag(|_, mut args| Ok(args.take(0))),
+        ),
+    ],
+};
+
+fn too_long() -> Error {
+    Error::new(ErrorKind::TooLong, "data.slow_query: takes too long")
+}
+
+/// What the brackets of `data` did.
+fn log(context: &Context) -> Rc<RefCell<Vec<String>>> {
+    if context.get::<RefCell<Vec<String>>>().is_none() {
+        context.put(RefCell::<Vec<String>>::default());
+    }
+    context.get().expect("just put")
+}
 
 /// Rows that only tests have: one of each kind.
 static PROBE: Module = Module {

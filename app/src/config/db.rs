@@ -1,0 +1,169 @@
+//! `[db]`: the database as `sampan.toml` and the command line describe it.
+
+use super::raw::{Flags, RawConfig};
+use sampan_db::{Config, Durability};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// Where a project's database is unless told otherwise, relative to the project's folder.
+const FILE: &str = "data.db";
+
+/// The folder in a project's folder that has its migrations.
+const MIGRATIONS: &str = "migrations";
+
+/// A project as far as its database goes: what is needed to migrate it or to back it up, whatever there is to run.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    /// The database.
+    pub db: Config,
+    /// The folder of migrations, which need not exist.
+    pub migrations: PathBuf,
+}
+
+impl Storage {
+    /// Finds the database of the project that `flags.path` names: its folder, or a file in it.
+    ///
+    /// # Errors
+    /// One line that says what is wrong and what to do.
+    pub fn resolve(flags: &Flags) -> Result<Self, String> {
+        let path = &flags.path;
+        let root = if path.is_dir() {
+            path.as_path()
+        } else if path.is_file() {
+            path.parent().unwrap_or(Path::new(""))
+        } else {
+            return Err(format!(
+                "{} does not exist: name the project's folder or the file to run",
+                path.display()
+            ));
+        };
+        let (raw, name) = RawConfig::of(root, flags)?;
+        let db = raw.db.resolve(root, flags.db.as_deref());
+        Ok(Self {
+            db: db.map_err(|fault| format!("{name}: db.{fault}"))?,
+            migrations: root.join(MIGRATIONS),
+        })
+    }
+}
+
+/// Declares `[db]` from the names of the settings themselves, so that none can be stored and never used.
+macro_rules! raw_db {
+    ($($name:ident: $type:ty, $min:expr, $max:expr;)*) => {
+        /// `[db]`.
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub(crate) struct RawDb {
+            path: Option<PathBuf>,
+            durability: Option<RawDurability>,
+            migrate: Option<bool>,
+            $($name: Option<$type>,)*
+        }
+
+        impl RawDb {
+            /// Replaces what the file sets. Taking the settings apart by name makes one that is missing here an error.
+            fn apply(&self, config: &mut Config) -> Result<(), String> {
+                let Config { path: _, durability, $($name,)* } = config;
+                if let Some(value) = &self.durability {
+                    *durability = value.resolved();
+                }
+                $(if let Some(value) = self.$name {
+                    if !($min..=$max).contains(&value) {
+                        return Err(format!(
+                            "{} is {value}; it must be {} to {}", stringify!($name), $min, $max
+                        ));
+                    }
+                    *$name = value;
+                })*
+                Ok(())
+            }
+        }
+    };
+}
+
+const DAY_MILLIS: u64 = 24 * 3_600 * 1_000;
+
+raw_db! {
+    statements_max: usize, 1, 10_000;
+    cache_kib: u32, 64, 16 * 1024 * 1024;
+    mmap_bytes: u64, 0, 1_u64 << 40;
+    query_inline_millis_max: u64, 1, DAY_MILLIS;
+    write_millis_max: u64, 1, DAY_MILLIS;
+    statement_millis_max: u64, 1, DAY_MILLIS;
+    result_bytes_max: usize, 1024, (4_usize << 30) - 1;
+    busy_millis_max: u64, 0, DAY_MILLIS;
+    reader_threads: usize, 1, 64;
+    checkpoint_pages: u32, 1, 1_000_000;
+    wal_bytes_max: u64, 1024 * 1024, 1_u64 << 40;
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RawDurability {
+    Full,
+    Normal,
+}
+
+impl RawDurability {
+    fn resolved(self) -> Durability {
+        match self {
+            Self::Full => Durability::Full,
+            Self::Normal => Durability::Normal,
+        }
+    }
+}
+
+impl RawDb {
+    /// The settings of a project's database. A path in the file is relative to the project's folder `root`, one on the command
+    /// line to the current folder.
+    pub(crate) fn resolve(&self, root: &Path, flag: Option<&Path>) -> Result<Config, String> {
+        let path = match flag {
+            Some(path) => path.to_owned(),
+            None => root.join(self.path.as_deref().unwrap_or(Path::new(FILE))),
+        };
+        let mut config = Config::new(path);
+        self.apply(&mut config)?;
+        Ok(config)
+    }
+
+    /// Whether migrations run at start, unless the command line says no.
+    pub(crate) fn migrates(&self) -> bool {
+        self.migrate.unwrap_or(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> RawDb {
+        toml::from_str(text).expect("a table")
+    }
+
+    #[test]
+    fn paths_are_relative_to_who_wrote_them() {
+        let root = Path::new("project");
+        let path = |text: &str, flag: Option<&str>| {
+            let config = parse(text).resolve(root, flag.map(Path::new));
+            config.expect("valid").path
+        };
+        assert_eq!(path("", None), Path::new("project/data.db"));
+        assert_eq!(path("path = 'x/y.db'", None), Path::new("project/x/y.db"));
+        assert_eq!(path("path = '/abs.db'", None), Path::new("/abs.db"));
+        assert_eq!(path("path = 'x.db'", Some("z.db")), Path::new("z.db"));
+    }
+
+    #[test]
+    fn settings_are_applied_and_checked() {
+        let raw = parse("durability = 'normal'\nstatements_max = 3\nmigrate = false");
+        let config = raw.resolve(Path::new(""), None).expect("valid");
+        assert_eq!(
+            (config.durability, config.statements_max, raw.migrates()),
+            (Durability::Normal, 3, false)
+        );
+        let error = parse("reader_threads = 0")
+            .resolve(Path::new(""), None)
+            .expect_err("too few");
+        assert_eq!(error, "reader_threads is 0; it must be 1 to 64");
+        toml::from_str::<RawDb>("durability = 'some'").expect_err("no such durability");
+    }
+}

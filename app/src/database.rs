@@ -1,0 +1,34 @@
+//! The project's database at start: migrations, and opening it where it is known to be needed.
+
+use crate::config::Config;
+use sampan_db::Database;
+use sampan_log::Level;
+use std::sync::Arc;
+
+/// The database of a server that starts. It is opened now if it exists or has migrations, so that faults are told at once;
+/// otherwise when a script first uses it, so that a project without a database gets no file.
+///
+/// # Errors
+/// A migration fails, or the file is no database that can be opened: one line that says what to do.
+pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
+    let migrations = config.project.root().join("migrations");
+    let has_migrations = migrations.is_dir();
+    if config.migrate && has_migrations {
+        let report =
+            sampan_db::migrate::run(&config.db, &migrations).map_err(|error| error.to_string())?;
+        for name in &report.applied {
+            config
+                .logger
+                .text(Level::Info, format!("migration {name} applied"));
+        }
+    }
+    let logger = config.logger.clone();
+    let database = Database::new(
+        config.db.clone(),
+        Arc::new(move |line: &str| logger.text(Level::Error, format!("database: {line}"))),
+    );
+    if has_migrations || config.db.path.exists() {
+        database.prepare().map_err(|error| error.to_string())?;
+    }
+    Ok(Arc::new(database))
+}

@@ -1,0 +1,330 @@
+//! A copy of a database that is in use.
+//!
+//! One read transaction is open from before the first page is copied until after the last, so the copy is the database as it was
+//! at one moment, and copying ends whatever is written meanwhile. Writers go on; the write-ahead log grows until the copy is done.
+//! The copy is checked before it gets its name: it is whole, and has as many rows in each table as the snapshot.
+
+use crate::config::Config;
+use crate::fault::words;
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
+use sampan_host::{Error, ErrorKind};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Pages that are copied in one step.
+const STEP_PAGES: i32 = 256;
+/// After so many pages the copy is synced, so that a writer's sync never waits for much of the copy.
+const SYNC_PAGES: i32 = 1_024;
+/// How long a lock that another process holds is waited for.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// A copy that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Its size.
+    pub bytes: u64,
+    /// How many tables were counted in it.
+    pub tables: usize,
+    /// The rows of all of them together.
+    pub rows: u64,
+}
+
+/// How far a copy has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Pages that have been copied.
+    pub done_pages: u32,
+    /// Pages in all.
+    pub total_pages: u32,
+}
+
+/// Copies the database of `config` to the file `to`, whether or not a server uses it. `progress` is called after each step. The file
+/// appears when it is complete and checked; where there is one already, it is replaced if `force`, and else this is an error.
+///
+/// # Errors
+/// There is no database, the file exists or cannot be written, or the copy is damaged. No file is left behind then.
+pub fn backup(
+    config: &Config,
+    to: &Path,
+    force: bool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Report, Error> {
+    let source = open_source(&config.path)?;
+    check_target(&config.path, to, force)?;
+    let from_fault = |error| fault_of(&config.path, &error);
+    // From the first read on, this connection sees the database as it is now.
+    source.execute_batch("BEGIN").map_err(from_fault)?;
+    let counts = count_rows(&source).map_err(from_fault)?;
+    let part = Part::create(to)?;
+    copy(&source, &config.path, &part, progress)?;
+    let source_ended = source.execute_batch("COMMIT");
+    drop(source);
+    source_ended.map_err(from_fault)?;
+    part.sync()?;
+    verify(&part.path, &counts)?;
+    check_target(&config.path, to, force)?;
+    let bytes = part.finish(to)?;
+    Ok(Report {
+        bytes,
+        tables: counts.len(),
+        rows: counts.iter().map(|(_, rows)| rows).sum(),
+    })
+}
+
+/// Opens the database as it is: nothing is created or set, so that a backup changes nothing.
+fn open_source(path: &Path) -> Result<Connection, Error> {
+    if !path.is_file() {
+        return Err(fault(format!(
+            "there is no database {}: name it with --db, or the project that it belongs to",
+            path.display()
+        )));
+    }
+    // Reading needs to write too: the index of the log in shared memory.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(path, flags)
+        .and_then(|source| source.busy_timeout(LOCK_WAIT).map(|()| source))
+        .map_err(|error| fault_of(path, &error))
+}
+
+/// Whether a copy may get this name.
+fn check_target(source: &Path, to: &Path, force: bool) -> Result<(), Error> {
+    let shown = to.display();
+    let folder = folder_of(to);
+    if !folder.is_dir() {
+        return Err(fault(format!(
+            "{shown}: there is no folder {}: create it",
+            folder.display()
+        )));
+    }
+    if to.is_dir() {
+        return Err(fault(format!("{shown} is a folder: name a file in it")));
+    }
+    if let (Ok(source), Ok(to)) = (source.canonicalize(), to.canonicalize())
+        && source == to
+    {
+        return Err(fault(format!(
+            "{shown} is the database itself: name another file"
+        )));
+    }
+    if to.exists() && !force {
+        return Err(fault(format!(
+            "{shown} exists: name another file, or replace it with --force"
+        )));
+    }
+    for ending in ["-wal", "-journal"] {
+        let beside = with_ending(to, ending);
+        if beside.exists() {
+            return Err(fault(format!(
+                "{} exists and would be taken for a part of the copy: the database {shown} is in use, or was; name another file",
+                beside.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The tables that hold rows themselves, and how many: virtual ones keep theirs in others.
+fn count_rows(sqlite: &Connection) -> rusqlite::Result<Vec<(String, u64)>> {
+    let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name";
+    let mut statement = sqlite.prepare(sql)?;
+    let names = statement.query_map((), |row| row.get::<_, String>(0))?;
+    names
+        .map(|name| {
+            let name = name?;
+            let sql = format!("SELECT count(*) FROM \"{}\"", name.replace('"', "\"\""));
+            let rows: i64 = sqlite.query_row(&sql, (), |row| row.get(0))?;
+            Ok((name, rows.unsigned_abs()))
+        })
+        .collect()
+}
+
+/// Copies all pages.
+fn copy(
+    source: &Connection,
+    from: &Path,
+    part: &Part,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), Error> {
+    let part_fault = |error| fault_of(&part.path, &error);
+    let mut target = part.open()?;
+    let backup =
+        Backup::new_with_names(source, MAIN_DB, &mut target, MAIN_DB).map_err(part_fault)?;
+    let deadline = Instant::now() + LOCK_WAIT;
+    let mut unsynced = 0;
+    loop {
+        let step = backup.step(STEP_PAGES).map_err(part_fault)?;
+        let now = backup.progress();
+        let total = u32::try_from(now.pagecount).unwrap_or(0);
+        progress(Progress {
+            done_pages: total.saturating_sub(u32::try_from(now.remaining).unwrap_or(0)),
+            total_pages: total,
+        });
+        match step {
+            StepResult::Done => break,
+            StepResult::More => {
+                unsynced += STEP_PAGES;
+                if unsynced >= SYNC_PAGES {
+                    part.sync()?;
+                    unsynced = 0;
+                }
+            }
+            // Nobody else knows the copy, and the snapshot is open, so there is no lock to wait for but SQLite's short ones.
+            _ if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
+            _ => {
+                return Err(fault(format!(
+                    "{}: the database is locked: end what keeps it, or try again",
+                    from.display()
+                )));
+            }
+        }
+    }
+    drop(backup);
+    target
+        .close()
+        .map_err(|(_, error)| fault_of(&part.path, &error))
+}
+
+/// Checks the copy as it lies on the disk.
+fn verify(path: &Path, counts: &[(String, u64)]) -> Result<(), Error> {
+    let damaged = |why: &str| {
+        fault(format!(
+            "the copy is not what the database was, and was thrown away: {why}"
+        ))
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let read = || -> rusqlite::Result<(String, Vec<(String, u64)>)> {
+        let copy = Connection::open_with_flags(immutable(path), flags)?;
+        let verdict = copy.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?;
+        Ok((verdict, count_rows(&copy)?))
+    };
+    let (verdict, found) = read().map_err(|error| damaged(&words(&error)))?;
+    if verdict != "ok" {
+        let line = verdict.replace('\n', " ");
+        return Err(damaged(&format!("integrity_check says: {line}")));
+    }
+    if found == counts {
+        return Ok(());
+    }
+    let differs = counts.iter().find(|entry| !found.contains(entry));
+    Err(damaged(&match differs {
+        Some((table, rows)) => format!("table {table} had {rows} rows"),
+        None => "it has more tables".to_owned(),
+    }))
+}
+
+/// The name by which SQLite opens a file that nobody changes: without locks, and without a log beside it.
+fn immutable(path: &Path) -> OsString {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let mut uri = b"file:".to_vec();
+    // Two slashes at the beginning would name a host.
+    if path.is_absolute() {
+        uri.extend(b"//");
+    }
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'%' | b'?' | b'#' => uri.extend(format!("%{byte:02X}").bytes()),
+            _ => uri.push(byte),
+        }
+    }
+    uri.extend(b"?immutable=1");
+    OsString::from_vec(uri)
+}
+
+/// The copy while it has not got its name; removed if it never gets one.
+struct Part {
+    path: PathBuf,
+    file: File,
+    is_finished: bool,
+}
+
+impl Part {
+    /// Makes an empty file beside the target, so that it can be renamed.
+    fn create(to: &Path) -> Result<Self, Error> {
+        let path = with_ending(to, ".part");
+        let mut options = OpenOptions::new();
+        let file = options
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => fault(format!(
+                    "{} exists: another backup is being made, or one was interrupted; in that case delete it",
+                    path.display()
+                )),
+                _ => fault(format!("cannot create {}: {error}", path.display())),
+            })?;
+        Ok(Self {
+            path,
+            file,
+            is_finished: false,
+        })
+    }
+
+    /// A connection that writes to it. It is thrown away if anything goes wrong, so there is nothing to undo.
+    fn open(&self) -> Result<Connection, Error> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let settings = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-4096;";
+        let result = Connection::open_with_flags(&self.path, flags).and_then(|target| {
+            target.execute_batch(settings)?;
+            Ok(target)
+        });
+        result.map_err(|error| fault_of(&self.path, &error))
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        let synced = self.file.sync_data();
+        synced.map_err(|error| fault(format!("cannot write {}: {error}", self.path.display())))
+    }
+
+    /// Gives it its name, and makes that last. Returns its size.
+    fn finish(mut self, to: &Path) -> Result<u64, Error> {
+        let failed = |error| fault(format!("cannot write {}: {error}", to.display()));
+        let bytes = self.file.metadata().map_err(failed)?.len();
+        fs::rename(&self.path, to).map_err(failed)?;
+        self.is_finished = true;
+        File::open(folder_of(to))
+            .and_then(|folder| folder.sync_all())
+            .map_err(failed)?;
+        Ok(bytes)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            // The error that led here is the one to tell.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+fn fault(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Internal, message)
+}
+
+fn fault_of(path: &Path, error: &rusqlite::Error) -> Error {
+    fault(format!("{}: {}", path.display(), words(error)))
+}
+
+#[cfg(test)]
+mod tests;

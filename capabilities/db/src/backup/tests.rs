@@ -1,0 +1,228 @@
+//! Backups: what they hold, that they end under load, and what is refused.
+
+use super::*;
+use crate::connection::Role;
+use crate::test_folder::Folder;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// A database of about `mib` MiB, opened as a server opens it.
+fn database(folder: &Folder, mib: usize) -> (Config, crate::connection::Connection) {
+    let config = Config::new(folder.path("a.db"));
+    let writer = crate::connection::Connection::open(&config, Role::Writer).expect("opened");
+    let sql = "CREATE TABLE a(id INTEGER PRIMARY KEY, x BLOB);
+        CREATE TABLE \"b \"\"quoted\"\"\"(k TEXT PRIMARY KEY) WITHOUT ROWID;
+        INSERT INTO \"b \"\"quoted\"\"\" VALUES ('one'), ('two');
+        CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words VALUES ('some words');
+        CREATE VIEW v AS SELECT * FROM a;";
+    writer.sqlite().execute_batch(sql).expect("tables");
+    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO a(x) SELECT randomblob(1000) FROM n";
+    let rows = i64::try_from(mib * 1024).expect("small");
+    writer.sqlite().execute(sql, [rows]).expect("filled");
+    (config, writer)
+}
+
+fn copy_to(config: &Config, to: &Path) -> Result<Report, Error> {
+    backup(config, to, false, &mut |_| {})
+}
+
+fn fails(result: Result<Report, Error>, part: &str) {
+    let error = result.expect_err(part).to_string();
+    assert!(error.contains(part), "{error:?} does not contain {part:?}");
+    assert_eq!(error.lines().count(), 1, "{error:?}");
+}
+
+/// The names of all files in the folder.
+fn files(folder: &Folder) -> Vec<String> {
+    let entries = fs::read_dir(folder.path("")).expect("a folder");
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_copy_is_one_file_with_everything_in_it() {
+    let folder = Folder::new();
+    let (config, writer) = database(&folder, 2);
+    // With a name that would be something else in a URI.
+    let to = folder.path("copy %41?x#y.db");
+    let mut seen = Vec::new();
+    let report = backup(&config, &to, false, &mut |progress| seen.push(progress)).expect("copied");
+    assert_eq!(report.bytes, fs::metadata(&to).expect("a file").len());
+    assert!(report.bytes > 2 << 20 && report.tables >= 7, "{report:?}");
+    assert!(seen.len() > 2 && seen.is_sorted_by_key(|progress| progress.done_pages));
+    let last = seen.last().expect("some");
+    assert_eq!(last.done_pages, last.total_pages);
+    drop(writer);
+    assert_eq!(files(&folder), ["a.db", "copy %41?x#y.db"]);
+    let copy = Connection::open(&to).expect("opened");
+    let rows: i64 = copy
+        .query_row("SELECT count(*) FROM v", (), |row| row.get(0))
+        .expect("a view");
+    assert_eq!(rows, 2 * 1024);
+    let found: String = copy
+        .query_row(
+            "SELECT text FROM words WHERE words MATCH 'words'",
+            (),
+            |row| row.get(0),
+        )
+        .expect("searched");
+    assert_eq!(found, "some words");
+}
+
+#[test]
+fn a_stopped_database_is_copied_too_and_its_log_with_it() {
+    let folder = Folder::new();
+    let (config, writer) = database(&folder, 1);
+    // As after kill -9: the log is there, and nobody has the database open.
+    let stopped = folder.path("stopped.db");
+    fs::copy(&config.path, &stopped).expect("copied");
+    fs::copy(folder.path("a.db-wal"), folder.path("stopped.db-wal")).expect("copied");
+    drop(writer);
+    let report = copy_to(&Config::new(&stopped), &folder.path("copy.db")).expect("copied");
+    assert!(report.rows > 1024, "{report:?}");
+}
+
+/// How many rows are written while `work` runs, the longest time that one of them took, and what came of `work`.
+fn while_writing<T>(
+    writer: crate::connection::Connection,
+    work: impl FnOnce() -> T,
+) -> (u64, Duration, T, crate::connection::Connection) {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let is_over = &is_over;
+        let writing = scope.spawn(move || {
+            let (mut writes, mut longest) = (0, Duration::ZERO);
+            while !is_over.load(Relaxed) {
+                let began = Instant::now();
+                let sql = "INSERT INTO a(x) VALUES (randomblob(100))";
+                writer.sqlite().execute(sql, ()).expect("never locked");
+                longest = longest.max(began.elapsed());
+                writes += 1;
+            }
+            (writes, longest, writer)
+        });
+        let result = work();
+        is_over.store(true, Relaxed);
+        let (writes, longest, writer) = writing.join().expect("no panic");
+        (writes, longest, result, writer)
+    })
+}
+
+#[test]
+fn it_ends_under_load_and_no_write_waits_long() {
+    /// The longest that a write may take meanwhile.
+    const STALL_MAX: Duration = Duration::from_millis(50);
+    /// Large enough that a copy which is synced only at its end makes some write wait longer.
+    const MIB: usize = 128;
+    let folder = Folder::new();
+    let (config, mut writer) = database(&folder, MIB);
+    let mut stalls = Vec::new();
+    // Other work on the machine stalls a write now and then; what the copy does to it, it does each time.
+    while stalls.len() < 3 && stalls.last().is_none_or(|stall| *stall >= STALL_MAX) {
+        let to = folder.path(format!("copy{}.db", stalls.len()));
+        let (writes, longest, report, back) = while_writing(writer, || copy_to(&config, &to));
+        let report = report.expect("copied");
+        assert!(writes > 20, "only {writes} writes meanwhile");
+        assert!(report.rows >= MIB as u64 * 1024);
+        stalls.push(longest);
+        writer = back;
+    }
+    assert!(
+        stalls.last() < Some(&STALL_MAX),
+        "the longest writes took {stalls:?}"
+    );
+    println!("stalls: {stalls:?}");
+}
+
+#[test]
+fn what_is_in_the_way_is_named() {
+    let folder = Folder::new();
+    let (config, _writer) = database(&folder, 1);
+    let to = folder.path("copy.db");
+    fails(
+        copy_to(&Config::new(folder.path("none.db")), &to),
+        "there is no database",
+    );
+    fails(
+        copy_to(&config, &folder.path("none/copy.db")),
+        "there is no folder",
+    );
+    fails(
+        copy_to(&config, &folder.path("")),
+        "is a folder: name a file",
+    );
+    fails(copy_to(&config, &config.path), "is the database itself");
+    fails(
+        backup(&config, &config.path, true, &mut |_| {}),
+        "is the database itself",
+    );
+    for (name, part) in [
+        (
+            "copy.db.part",
+            "another backup is being made, or one was interrupted",
+        ),
+        ("copy.db-wal", "would be taken for a part of the copy"),
+        ("copy.db-journal", "would be taken for a part of the copy"),
+        (
+            "copy.db",
+            "exists: name another file, or replace it with --force",
+        ),
+    ] {
+        fs::write(folder.path(name), "x").expect("written");
+        fails(copy_to(&config, &to), part);
+        assert_eq!(fs::read(folder.path(name)).expect("still there"), b"x");
+        fs::remove_file(folder.path(name)).expect("removed");
+    }
+    fs::write(&to, "old").expect("written");
+    backup(&config, &to, true, &mut |_| {}).expect("replaced");
+    assert!(fs::metadata(&to).expect("a file").len() > 1 << 20);
+    fs::write(folder.path("text.db"), "no database at all, but long enough to be taken for one: 100 bytes and some more, and more").expect("written");
+    fails(
+        copy_to(&Config::new(folder.path("text.db")), &folder.path("b.db")),
+        "text.db: file is not a database",
+    );
+    assert!(!folder.path("b.db.part").exists() && !folder.path("copy.db.part").exists());
+}
+
+#[test]
+fn a_copy_that_cannot_be_written_is_told() {
+    let folder = Folder::new();
+    let (config, _writer) = database(&folder, 1);
+    let source = open_source(&config.path).expect("opened");
+    let part = Part::create(&folder.path("copy.db")).expect("created");
+    fs::remove_file(&part.path).expect("removed");
+    fs::create_dir(&part.path).expect("a folder in its place");
+    let error = copy(&source, &config.path, &part, &mut |_| {}).expect_err("no file");
+    assert!(error.to_string().contains("copy.db.part: "), "{error}");
+}
+
+#[test]
+fn a_damaged_copy_is_not_taken() {
+    let folder = Folder::new();
+    let (config, writer) = database(&folder, 1);
+    let to = folder.path("copy.db");
+    copy_to(&config, &to).expect("copied");
+    let source = open_source(&config.path).expect("opened");
+    let counts = count_rows(&source).expect("counted");
+    verify(&to, &counts).expect("as it was");
+    writer
+        .sqlite()
+        .execute("INSERT INTO a(x) VALUES (1)", ())
+        .expect("written");
+    let later = count_rows(&source).expect("counted");
+    let error = verify(&to, &later).expect_err("a row less").to_string();
+    assert!(error.contains("table a had 1025 rows"), "{error}");
+    let mut bytes = fs::read(&to).expect("read");
+    let middle = bytes.len() / 2 / 4096 * 4096;
+    bytes[middle..middle + 4096].fill(0xff);
+    fs::write(&to, bytes).expect("written");
+    assert!(verify(&to, &counts).is_err());
+}

@@ -1,0 +1,75 @@
+//! Statements that stay prepared: their places, their turns, their connection that moves.
+
+use super::testing::{all, scratch};
+use super::*;
+use sampan_host::Cell;
+
+fn one(db: &Connection, sql: &str, param: Value) -> i64 {
+    let rows = db.query(sql, &Value::List(vec![param]), &all()).expect(sql);
+    match rows.cell(0, 0) {
+        Cell::Int(value) => value,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn statements_take_turns_and_move_with_their_connection() {
+    let (folder, mut config, _db) = scratch();
+    config.statements_max = 3;
+    let mut db = Connection::open(&config, Role::Reader).unwrap();
+    for round in 0..20 {
+        // Five texts for three places: some are found, others were given up.
+        for number in [0, 1, 0, 0, 2, 3, 4, 3, round % 5] {
+            let sql = format!("SELECT ? + {number}");
+            assert_eq!(one(&db, &sql, Value::Int(round)), round + number);
+        }
+        assert_eq!(db.prepared.len(), 3);
+        // To another address, in another thread, and back.
+        let moved = Box::new(db);
+        db = *std::thread::spawn(move || {
+            assert_eq!(one(&moved, "SELECT ? + 1", Value::Int(round)), round + 1);
+            moved
+        })
+        .join()
+        .unwrap();
+    }
+    drop(db);
+    drop(folder);
+}
+
+#[test]
+fn one_place_is_enough() {
+    let (_folder, mut config, _db) = scratch();
+    for places in [0, 1] {
+        config.statements_max = places;
+        let db = Connection::open(&config, Role::Reader).unwrap();
+        for _ in 0..3 {
+            assert_eq!(one(&db, "SELECT ?", Value::Int(1)), 1);
+            assert_eq!(one(&db, "SELECT ? + 1", Value::Int(1)), 2);
+        }
+        assert_eq!(db.prepared.len(), 1);
+    }
+}
+
+#[test]
+fn a_statement_that_fails_is_kept_and_what_was_bound_is_forgotten() {
+    let (_folder, _, db) = scratch();
+    db.done("CREATE TABLE t(a UNIQUE)");
+    let sql = "INSERT INTO t VALUES (?)";
+    let run = |param: Value| db.exec(sql, &Value::List(vec![param]), &all());
+    run(Value::Int(1)).unwrap();
+    assert!(run(Value::Int(1)).is_err());
+    assert!(run(Value::Float(f64::NAN)).is_err());
+    let held = |sql: &str| {
+        db.prepared
+            .with(
+                sql,
+                |_| Err("it was given up".to_owned()),
+                |statement, _| Ok(statement.expanded_sql()),
+            )
+            .unwrap()
+    };
+    assert_eq!(held(sql).as_deref(), Some("INSERT INTO t VALUES (NULL)"));
+    run(Value::Int(2)).unwrap();
+    assert_eq!(db.rows("SELECT count(*) FROM t").cell(0, 0), Cell::Int(2));
+}

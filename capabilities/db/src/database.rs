@@ -1,0 +1,264 @@
+//! The database of a process: what all workers share.
+
+use crate::checkpoint::Checkpointer;
+use crate::config::Config;
+use crate::connection::{Connection, Role};
+use crate::fault::{Code, Fault};
+use crate::readers::Readers;
+use crate::repair;
+use crate::thread::CommitThread;
+use crate::writer::{Refused, Writers};
+use sampan_host::Error;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Receives what an operator should know, one line at a time.
+pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// What is known about the handlers of one route, on all workers together.
+#[derive(Debug, Default)]
+pub struct Use {
+    /// It has written, so it gets the write connection before it runs.
+    pub(crate) writes: AtomicBool,
+    /// Its method says that it may and it has not run yet, so it is treated as if it did: its first write would have to wait in place.
+    pub(crate) may_write: AtomicBool,
+    /// It has undone a transaction, so it runs in a group of its own.
+    pub(crate) alone: AtomicBool,
+}
+
+impl Use {
+    /// Takes note of whether a run has written.
+    pub(crate) fn note(&self, wrote: bool) {
+        if wrote && !self.writes.load(Relaxed) {
+            self.writes.store(true, Relaxed);
+        }
+        if self.may_write.load(Relaxed) {
+            self.may_write.store(false, Relaxed);
+        }
+    }
+}
+
+/// The database of a process. It is opened when it is first used.
+pub struct Database {
+    pub(crate) config: Config,
+    opened: OnceLock<Opened>,
+    opening: Mutex<()>,
+    /// Commits of this process so far, counted before anybody is told of them.
+    pub(crate) commits: AtomicU64,
+    report: Report,
+    repeated: Mutex<Repeated>,
+    uses: Mutex<HashMap<(u32, bool), Arc<Use>>>,
+}
+
+/// The line that was reported last, and how often it would have been again.
+#[derive(Default)]
+struct Repeated {
+    line: String,
+    told: Option<Instant>,
+    more: u64,
+}
+
+/// What there is once the database has been opened.
+pub(crate) struct Opened {
+    pub(crate) config: Config,
+    pub(crate) writers: Arc<Writers>,
+    pub(crate) readers: Readers,
+    pub(crate) checkpointer: Checkpointer,
+    pub(crate) thread: CommitThread,
+    pub(crate) lonely: Lonely,
+    /// Whether the schema has foreign keys that are checked at the end of the transaction.
+    pub(crate) defers_keys: AtomicBool,
+    report: Report,
+}
+
+impl Database {
+    /// The database that `config` describes. Nothing is opened yet.
+    pub fn new(config: Config, report: Report) -> Self {
+        Self {
+            config,
+            opened: OnceLock::new(),
+            opening: Mutex::default(),
+            commits: AtomicU64::new(0),
+            report,
+            repeated: Mutex::default(),
+            uses: Mutex::default(),
+        }
+    }
+
+    /// Opens it now, for those who want to know at start whether it can be.
+    ///
+    /// # Errors
+    /// The file cannot be opened, created or read as a database.
+    pub fn prepare(&self) -> Result<(), Error> {
+        self.open().map(drop)
+    }
+
+    pub(crate) fn open(&self) -> Result<&Opened, Error> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let _guard = lock(&self.opening);
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let opened = Opened::open(&self.config, &self.report).map_err(|fault| fault.error)?;
+        Ok(self.opened.get_or_init(|| opened))
+    }
+
+    pub(crate) fn opened(&self) -> Option<&Opened> {
+        self.opened.get()
+    }
+
+    /// Tells the operator, once a second if it is the same again and again: on a full disk every group fails.
+    pub(crate) fn report(&self, line: &str) {
+        const PAUSE: Duration = Duration::from_secs(1);
+        let mut repeated = lock(&self.repeated);
+        let is_same = repeated.line == line;
+        if is_same && repeated.told.is_some_and(|told| told.elapsed() < PAUSE) {
+            repeated.more += 1;
+            return;
+        }
+        if repeated.more > 0 {
+            (self.report)(&format!("the line before, {} more times", repeated.more));
+        }
+        (self.report)(line);
+        *repeated = Repeated {
+            line: line.to_owned(),
+            told: Some(Instant::now()),
+            more: 0,
+        };
+    }
+
+    /// What is known about a handler, shared by all workers. `is_safe`: the method says that it only reads (RFC 9110 section
+    /// 9.2.1); the others are expected to write before they have.
+    pub fn route(&self, handler: u32, is_safe: bool) -> Arc<Use> {
+        let mut uses = lock(&self.uses);
+        let known = uses.entry((handler, is_safe)).or_insert_with(|| {
+            Arc::new(Use {
+                writes: AtomicBool::new(false),
+                may_write: AtomicBool::new(!is_safe),
+                alone: AtomicBool::new(false),
+            })
+        });
+        Arc::clone(known)
+    }
+
+    /// Who has the write connection now: a number that changes whenever it changes hands. A worker that is stuck in a script may
+    /// keep it, and nobody can take it away.
+    pub fn lease(&self) -> Option<u64> {
+        let writers = &self.opened.get()?.writers;
+        writers.lease().filter(|_| writers.refused().is_none())
+    }
+
+    /// Closes it in good order: no more writes, statistics for the query planner, the log copied into the database.
+    pub fn shutdown(&self) {
+        if let Some(opened) = self.opened.get() {
+            opened.writers.refuse(Refused::Closed);
+            opened.readers.shutdown();
+            opened.checkpointer.shutdown();
+        }
+    }
+}
+
+impl Opened {
+    fn open(config: &Config, report: &Report) -> Result<Self, Fault> {
+        let writer = Connection::open(config, Role::Writer)?;
+        let for_checkpoints = Arc::clone(report);
+        let opened = Self {
+            config: config.clone(),
+            defers_keys: AtomicBool::new(false),
+            readers: Readers::start(config),
+            checkpointer: Checkpointer::start(config, Box::new(move |line| for_checkpoints(&line))),
+            thread: CommitThread::default(),
+            lonely: Lonely::default(),
+            writers: Arc::default(),
+            report: Arc::clone(report),
+        };
+        opened.look_at_schema(&writer);
+        opened.writers.give(Box::new(writer));
+        Ok(opened)
+    }
+
+    /// Whether writers have to wait until the log has been copied.
+    pub(crate) fn log_is_full(&self) -> bool {
+        self.checkpointer.wal_bytes() > self.config.wal_bytes_max
+    }
+
+    /// Looks for foreign keys that are checked at the end of the transaction. The word is looked for in the text of the schema, so
+    /// it may see more of them than there are, which costs a savepoint for each statement.
+    pub(crate) fn look_at_schema(&self, connection: &Connection) {
+        const SQL: &str = "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%DEFERR%'";
+        let count = connection
+            .sqlite()
+            .query_row(SQL, (), |row| row.get::<_, i64>(0));
+        // A schema that cannot be read is treated with care.
+        self.defers_keys.store(count.unwrap_or(1) > 0, Relaxed);
+    }
+
+    /// Takes the connection back after a failure: at once if it is fit to be used, else when it has been repaired.
+    pub(crate) fn take_back(&self, writer: Box<Connection>, fault: &Fault) {
+        if matches!(fault.code, Code::Io { .. } | Code::Corrupt) {
+            self.break_off(writer, fault.error.message());
+        } else {
+            self.roll_back(writer);
+        }
+    }
+
+    /// Undoes what the connection has open and passes it on.
+    pub(crate) fn roll_back(&self, writer: Box<Connection>) {
+        if writer.in_transaction()
+            && let Err(fault) = writer.control("ROLLBACK")
+            && writer.in_transaction()
+        {
+            self.break_off(writer, fault.error.message());
+            return;
+        }
+        self.writers.give(writer);
+    }
+
+    /// Nothing is written until a fresh connection has written and synced.
+    fn break_off(&self, writer: Box<Connection>, cause: &str) {
+        self.writers.refuse(Refused::Broken(cause.to_owned()));
+        // Closing undoes what is open.
+        drop(writer);
+        repair::start(
+            self.config.clone(),
+            Arc::clone(&self.writers),
+            Arc::clone(&self.report),
+        );
+    }
+}
+
+/// Statements that have undone a transaction, and therefore run in one of their own.
+#[derive(Default)]
+pub(crate) struct Lonely {
+    any: AtomicBool,
+    statements: Mutex<HashSet<String>>,
+}
+
+impl Lonely {
+    /// How many statements are remembered; beyond that all are forgotten.
+    const REMEMBERED_MAX: usize = 1_000;
+
+    pub(crate) fn contains(&self, sql: &str) -> bool {
+        self.any.load(Relaxed) && lock(&self.statements).contains(sql)
+    }
+
+    pub(crate) fn add(&self, sql: &str) {
+        let mut statements = lock(&self.statements);
+        if statements.len() >= Self::REMEMBERED_MAX {
+            statements.clear();
+        }
+        statements.insert(sql.to_owned());
+        self.any.store(true, Relaxed);
+    }
+}
+
+/// What these locks protect is whole between any two statements.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}

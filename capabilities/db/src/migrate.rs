@@ -1,0 +1,364 @@
+//! Migrations: the files that bring a database to the schema which the code expects.
+//!
+//! Each file runs once, in the order of the numbers, in a transaction of its own: all of it is applied, or nothing. What was
+//! applied is remembered in the table `_sampan_migrations` with a checksum, so that a file which was changed afterwards is noticed.
+//! Migrations run before any script, on connections of their own without fence and limits.
+
+mod files;
+mod split;
+
+use crate::config::Config;
+use crate::connection::{Connection, Role};
+use crate::fault::{Code, words};
+use files::{File, fault};
+use rusqlite::OpenFlags;
+use sampan_host::Error;
+use split::{Statements, position};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The pause between two attempts to open a database that another process is just creating.
+const PAUSE: Duration = Duration::from_millis(10);
+
+const CREATE: &str = "CREATE TABLE IF NOT EXISTS _sampan_migrations(
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT";
+
+/// What [`run`] has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The migrations that were applied now, as in `0001_visits`.
+    pub applied: Vec<String>,
+    /// How many had been applied before.
+    pub known: usize,
+}
+
+/// A migration, in the folder or in the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number.
+    pub id: i64,
+    /// Its file's name without the ending, as in `0001_visits`.
+    pub name: String,
+    /// How file and database compare.
+    pub state: State,
+}
+
+/// How a migration's file and the database compare. Times are UTC, as in `2026-01-31T12:00:00Z`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It was applied at that time, as it is.
+    Applied(String),
+    /// It will be applied by the next [`run`].
+    Pending,
+    /// It was applied at that time, and its file was changed since.
+    Changed(String),
+    /// It was applied at that time, and there is no file.
+    Missing(String),
+    /// It was not applied, but a later one was.
+    Late,
+}
+
+/// A row of `_sampan_migrations`.
+struct Applied {
+    id: i64,
+    name: String,
+    checksum: String,
+    at: String,
+}
+
+/// Applies all migrations of the folder that have not been applied. Where two processes do so at once, the second waits for the first, at
+/// most `busy_millis_max` for each file.
+///
+/// # Errors
+/// Files and database do not fit together, or a migration fails. Of the one that failed nothing is applied; those before it are.
+pub fn run(config: &Config, dir: &Path) -> Result<Report, Error> {
+    let files = files::read(dir)?;
+    let entries = compare(&files, applied(config)?);
+    if let Some(entry) = entries.iter().find(|entry| entry.is_fault()) {
+        return Err(refusal(entry, &entries, dir));
+    }
+    let is_pending = |file: &&File| {
+        let state = entries.iter().find(|entry| entry.id == file.id);
+        state.is_some_and(|entry| entry.state == State::Pending)
+    };
+    let pending: Vec<&File> = files.iter().filter(is_pending).collect();
+    let mut report = Report {
+        known: files.len() - pending.len(),
+        ..Report::default()
+    };
+    for file in pending {
+        // A connection of its own, so that no PRAGMA of one migration holds in the next.
+        if apply(&open(config)?, config, file)? {
+            report.applied.push(file.name.clone());
+        } else {
+            report.known += 1;
+        }
+    }
+    Ok(report)
+}
+
+/// All migrations that the folder or the database knows, in order. Writes nothing, and creates no database.
+///
+/// # Errors
+/// The folder or the database cannot be read.
+pub fn status(config: &Config, dir: &Path) -> Result<Vec<Entry>, Error> {
+    Ok(compare(&files::read(dir)?, applied(config)?))
+}
+
+/// Makes an empty migration with the next number, and the folder if there is none. Returns the file.
+///
+/// # Errors
+/// A name that cannot be one, a folder that is not in order or cannot be written.
+pub fn create(dir: &Path, name: &str) -> Result<PathBuf, Error> {
+    files::create(dir, name)
+}
+
+impl Entry {
+    /// Whether it keeps [`run`] from applying anything.
+    pub fn is_fault(&self) -> bool {
+        !matches!(self.state, State::Applied(_) | State::Pending)
+    }
+}
+
+/// What the database says was applied; nothing if there is no database.
+fn applied(config: &Config) -> Result<Vec<Applied>, Error> {
+    let path = &config.path;
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let read = || -> rusqlite::Result<Vec<Applied>> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let sqlite = rusqlite::Connection::open_with_flags(path, flags)?;
+        sqlite.busy_timeout(Duration::from_millis(config.busy_millis_max))?;
+        if !sqlite.table_exists(Some("main"), "_sampan_migrations")? {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT id, name, checksum, applied_at FROM _sampan_migrations ORDER BY id";
+        let mut statement = sqlite.prepare(sql)?;
+        let rows = statement.query_map((), |row| {
+            Ok(Applied {
+                id: row.get(0)?,
+                name: row.get(1)?,
+                checksum: row.get(2)?,
+                at: row.get(3)?,
+            })
+        })?;
+        rows.collect()
+    };
+    read().map_err(|error| fault(format!("{}: {}", path.display(), words(&error))))
+}
+
+fn compare(files: &[File], applied: Vec<Applied>) -> Vec<Entry> {
+    let last = applied.last().map_or(0, |row| row.id);
+    let mut entries = Vec::with_capacity(files.len());
+    for file in files {
+        let state = match applied.iter().find(|row| row.id == file.id) {
+            Some(row) if row.checksum == file.checksum => State::Applied(row.at.clone()),
+            Some(row) => State::Changed(row.at.clone()),
+            None if file.id < last => State::Late,
+            None => State::Pending,
+        };
+        entries.push(Entry {
+            id: file.id,
+            name: file.name.clone(),
+            state,
+        });
+    }
+    for row in applied {
+        if !files.iter().any(|file| file.id == row.id) {
+            entries.push(Entry {
+                id: row.id,
+                name: row.name,
+                state: State::Missing(row.at),
+            });
+        }
+    }
+    entries.sort_by_key(|entry| entry.id);
+    entries
+}
+
+/// Why nothing is applied while there is this entry.
+fn refusal(entry: &Entry, entries: &[Entry], dir: &Path) -> Error {
+    let file = dir.join(format!("{}.sql", entry.name));
+    let file = file.display();
+    let in_folder = entries
+        .iter()
+        .filter(|other| !matches!(other.state, State::Missing(_)))
+        .map(|other| other.id)
+        .max();
+    fault(match &entry.state {
+        State::Changed(at) => format!(
+            "{file} was changed after it was applied ({at}): bring back the file as it was, and put the change into a new migration"
+        ),
+        State::Missing(at) if in_folder.is_none_or(|last| entry.id > last) => format!(
+            "the database is newer than {}: {} was applied to it ({at}) and is not there; run the code that belongs to the database",
+            dir.display(),
+            entry.name
+        ),
+        State::Missing(at) => {
+            format!("{file} is missing: it was applied ({at}); bring the file back")
+        }
+        _ => format!(
+            "{file} was not applied, but later ones were: give it the next number, so that it is applied after them"
+        ),
+    })
+}
+
+/// Opens the database, creating it where there is none.
+fn open(config: &Config) -> Result<Connection, Error> {
+    let deadline = Instant::now() + Duration::from_millis(config.busy_millis_max);
+    loop {
+        match Connection::open(config, Role::Maintenance) {
+            Err(fault) if fault.code == Code::Busy && Instant::now() < deadline => {
+                std::thread::sleep(PAUSE);
+            }
+            result => return result.map_err(|fault| fault.error),
+        }
+    }
+}
+
+/// Applies one file. `false` if another process has done so meanwhile.
+fn apply(connection: &Connection, config: &Config, file: &File) -> Result<bool, Error> {
+    let sqlite = connection.sqlite();
+    let begun = sqlite
+        .busy_timeout(Duration::from_millis(config.busy_millis_max))
+        // Within a transaction this would do nothing. A table that is rebuilt is dropped once, which must not delete what
+        // refers to it.
+        .and_then(|()| sqlite.execute_batch("PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"));
+    let ended = begun
+        .map_err(|error| failed(file, &words(&error)))
+        .and_then(|()| within(sqlite, file))
+        .and_then(|is_new| {
+            let committed = sqlite.execute_batch("COMMIT");
+            committed.map_err(|error| failed(file, &words(&error)))?;
+            Ok(is_new)
+        });
+    if ended.is_err() && !sqlite.is_autocommit() {
+        // If this fails too, closing the connection takes everything back.
+        let _ = sqlite.execute_batch("ROLLBACK");
+    }
+    ended
+}
+
+/// What happens between BEGIN and COMMIT.
+fn within(sqlite: &rusqlite::Connection, file: &File) -> Result<bool, Error> {
+    let plain = |error: rusqlite::Error| failed(file, &words(&error));
+    sqlite.execute_batch(CREATE).map_err(plain)?;
+    let known = "SELECT checksum FROM _sampan_migrations WHERE id = ?";
+    let mut known = sqlite.prepare(known).map_err(plain)?;
+    let mut rows = known.query([file.id]).map_err(plain)?;
+    if let Some(row) = rows.next().map_err(plain)? {
+        let checksum: String = row.get(0).map_err(plain)?;
+        return if checksum == file.checksum {
+            Ok(false)
+        } else {
+            Err(failed(
+                file,
+                "another process has just applied another text of it",
+            ))
+        };
+    }
+    drop(rows);
+    drop(known);
+    statements(sqlite, file)?;
+    check_keys(sqlite, file)?;
+    let record = "INSERT INTO _sampan_migrations(id, name, checksum, applied_at)
+        VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))";
+    sqlite
+        .execute(record, (file.id, &file.name, &file.checksum))
+        .map_err(plain)?;
+    Ok(true)
+}
+
+/// Runs the statements of the file, each to its end.
+fn statements(sqlite: &rusqlite::Connection, file: &File) -> Result<(), Error> {
+    let placed = |fault: split::Fault| failed_at(file, &fault);
+    let mut statements = Statements::new(sqlite, &file.text);
+    let mut count = 0;
+    while let Some((start, mut statement)) = statements.next().map_err(placed)? {
+        let mut rows = statement.raw_query();
+        loop {
+            match rows.next() {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(error) => return Err(placed(split::Fault::of(&error, start))),
+            }
+        }
+        count += 1;
+    }
+    if count == 0 {
+        // It is likely to be filled later, and would then count as changed.
+        return Err(failed(
+            file,
+            "there is no statement in it: write it, or delete the file",
+        ));
+    }
+    if sqlite.is_autocommit() {
+        return Err(failed(file, "something in it ended the transaction"));
+    }
+    Ok(())
+}
+
+/// Looks for rows that refer to none, which nobody noticed while foreign keys were off.
+fn check_keys(sqlite: &rusqlite::Connection, file: &File) -> Result<(), Error> {
+    let look = || -> rusqlite::Result<Option<String>> {
+        let mut statement = sqlite.prepare("PRAGMA foreign_key_check")?;
+        let mut rows = statement.query(())?;
+        let Some(row) = rows.next()? else {
+            return Ok(None);
+        };
+        let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
+        // A table without rowids has none to tell.
+        let row = match row.get::<_, Option<i64>>(1)? {
+            Some(rowid) => format!("row {rowid} of table {table}"),
+            None => format!("a row of table {table}"),
+        };
+        let others = {
+            let mut count = 0_u64;
+            while rows.next()?.is_some() {
+                count += 1;
+            }
+            count
+        };
+        let more = match others {
+            0 => String::new(),
+            1 => ", and another row does so too".to_owned(),
+            _ => format!(", and {others} other rows do so too"),
+        };
+        Ok(Some(format!(
+            "FOREIGN KEY constraint failed: {row} refers to a row of {parent} that does not exist{more}"
+        )))
+    };
+    match look() {
+        Ok(None) => Ok(()),
+        Ok(Some(message)) => Err(failed(file, &message)),
+        Err(error) => Err(failed(file, &words(&error))),
+    }
+}
+
+/// An error that concerns the file as a whole.
+fn failed(file: &File, message: &str) -> Error {
+    fault(format!(
+        "{}: {message}; nothing of it was applied",
+        file.path.display()
+    ))
+}
+
+/// An error at a place in the file.
+fn failed_at(file: &File, fault: &split::Fault) -> Error {
+    let (start_line, _) = position(&file.text, fault.start);
+    let (line, column) = position(&file.text, fault.place.unwrap_or(fault.start));
+    let statement = if line == start_line {
+        String::new()
+    } else {
+        format!(" (in the statement that begins in line {start_line})")
+    };
+    files::fault(format!(
+        "{}:{line}:{column}: {}{statement}; nothing of it was applied",
+        file.path.display(),
+        fault.message
+    ))
+}
+
+#[cfg(test)]
+mod tests;

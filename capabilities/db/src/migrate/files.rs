@@ -1,0 +1,304 @@
+//! The files of a migrations folder: their numbers, names, texts and checksums.
+//!
+//! `NNNN_name.sql`, four digits or more, counted up from 0001 without a gap. A hole means that a file was forgotten: once a later
+//! one has been applied it could not be applied any more, so it is noticed before. Other files are left alone, unless they end
+//! in `.sql`, because then somebody expects them to be applied.
+
+use sampan_host::{Error, ErrorKind};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// The largest migration.
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// The highest number, and so the most migrations.
+const NUMBER_MAX: i64 = 999_999;
+/// The longest name of a migration, without its number.
+const NAME_BYTES_MAX: usize = 100;
+
+/// A migration as it stands in the folder.
+#[derive(Debug)]
+pub(super) struct File {
+    /// Its number.
+    pub(super) id: i64,
+    /// Its file's name without the ending, as in `0001_visits`.
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    /// Line ends are `\n`, and there is no byte order mark.
+    pub(super) text: String,
+    /// SHA-256 of the text in hexadecimal digits.
+    pub(super) checksum: String,
+}
+
+/// All migrations of a folder, in order.
+///
+/// # Errors
+/// The folder cannot be read, or a file in it cannot be one of its migrations.
+pub(super) fn read(dir: &Path) -> Result<Vec<File>, Error> {
+    list(dir)?
+        .into_iter()
+        .map(|(id, name, path)| {
+            let text = text(&path)?;
+            Ok(File {
+                id,
+                name,
+                checksum: checksum(&text),
+                text,
+                path,
+            })
+        })
+        .collect()
+}
+
+/// Makes an empty migration with the next number.
+///
+/// # Errors
+/// A name that cannot be one, a folder that is not in order or cannot be written.
+pub(super) fn create(dir: &Path, name: &str) -> Result<PathBuf, Error> {
+    let name = name.trim().replace(' ', "_");
+    if !is_name(&name) {
+        return Err(fault(format!(
+            "{name:?} cannot be the name of a migration: use letters, digits, '_' and '-', at most {NAME_BYTES_MAX}"
+        )));
+    }
+    std::fs::create_dir_all(dir)
+        .map_err(|error| fault(format!("cannot create {}: {error}", dir.display())))?;
+    let last = list(dir)?.last().map_or(0, |(id, ..)| *id);
+    let path = dir.join(format!("{:04}_{name}.sql", last + 1));
+    let mut options = std::fs::OpenOptions::new();
+    options
+        .write(true)
+        .create_new(true)
+        .open(&path)
+        .map_err(|error| fault(format!("cannot create {}: {error}", path.display())))?;
+    Ok(path)
+}
+
+/// The numbers, names and paths, in order.
+fn list(dir: &Path) -> Result<Vec<(i64, String, PathBuf)>, Error> {
+    let unreadable = |error| fault(format!("cannot read {}: {error}", dir.display()));
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_sql = Path::new(&*file_name)
+            .extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case("sql"));
+        if !is_sql || file_name.starts_with('.') || path.is_dir() {
+            continue;
+        }
+        let Some((id, name)) = parse(&file_name) else {
+            return Err(fault(format!(
+                "{} is no name for a migration: four digits or more up to {NUMBER_MAX}, '_', letters, digits, '_' or '-', \
+                 and .sql, as in 0001_users.sql",
+                path.display()
+            )));
+        };
+        found.push((id, name, path));
+    }
+    found.sort();
+    check_numbers(&found)?;
+    Ok(found)
+}
+
+fn check_numbers(found: &[(i64, String, PathBuf)]) -> Result<(), Error> {
+    for (place, (id, name, path)) in (1_i64..).zip(found) {
+        if *id < place {
+            let other = found
+                .iter()
+                .find(|(other_id, other, _)| other_id == id && other != name)
+                .map_or("another", |(_, other, _)| other);
+            return Err(fault(format!(
+                "{}: {other}.sql has the same number: renumber the newer one",
+                path.display()
+            )));
+        }
+        if *id > place {
+            return Err(fault(format!(
+                "{}: there is no migration {place:04} before it: migrations are numbered from 0001 without a gap; bring the missing \
+                 file, or renumber",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// `0001_name.sql` → `(1, "0001_name")`.
+fn parse(file_name: &str) -> Option<(i64, String)> {
+    let stem = file_name.strip_suffix(".sql")?;
+    let (digits, name) = stem.split_once('_')?;
+    if digits.len() < 4 || !digits.bytes().all(|byte| byte.is_ascii_digit()) || !is_name(name) {
+        return None;
+    }
+    let id = digits.parse().ok()?;
+    (1..=NUMBER_MAX)
+        .contains(&id)
+        .then(|| (id, stem.to_owned()))
+}
+
+fn is_name(name: &str) -> bool {
+    let may_stand = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(may_stand)
+}
+
+/// The text of a file, the same whatever editor and version control made of its line ends.
+fn text(path: &Path) -> Result<String, Error> {
+    let shown = path.display();
+    let unreadable = |error| fault(format!("cannot read {shown}: {error}"));
+    let length = std::fs::metadata(path).map_err(unreadable)?.len();
+    if length > FILE_BYTES_MAX {
+        return Err(fault(format!(
+            "{shown} has {length} bytes; a migration has at most {FILE_BYTES_MAX}"
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| fault(format!("{shown} is not UTF-8: save it as UTF-8")))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if let Some(at) = text.find('\0') {
+        let line = 1 + text[..at].matches('\n').count();
+        return Err(fault(format!(
+            "{shown}:{line}: a NUL byte: is this a text?"
+        )));
+    }
+    Ok(text.replace("\r\n", "\n"))
+}
+
+fn checksum(text: &str) -> String {
+    let mut digits = String::with_capacity(64);
+    for byte in Sha256::digest(text.as_bytes()) {
+        // Writing to a String does not fail.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+/// What keeps a server from starting.
+pub(super) fn fault(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Load, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_folder::Folder;
+
+    fn read_with(files: &[(&str, &[u8])]) -> Result<Vec<File>, Error> {
+        let folder = Folder::new();
+        for (name, bytes) in files {
+            std::fs::write(folder.path(name), bytes).expect("written");
+        }
+        read(&folder.path(""))
+    }
+
+    fn fails(files: &[(&str, &[u8])], part: &str) {
+        let error = read_with(files).expect_err(part).to_string();
+        assert!(error.contains(part), "{error:?} does not contain {part:?}");
+        assert_eq!(error.lines().count(), 1, "{error:?}");
+    }
+
+    #[test]
+    fn files_come_in_the_order_of_their_numbers() {
+        let files: Vec<(String, Vec<u8>)> = (1..=11)
+            .rev()
+            .map(|id| (format!("{id:04}_a.sql"), b"SELECT 1;".to_vec()))
+            .collect();
+        let mut files: Vec<(&str, &[u8])> = files
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_slice()))
+            .collect();
+        files.extend([
+            ("README.md", &b"x"[..]),
+            (".0012_b.sql", b"x"),
+            ("00012_c-D_1.sql", b"x"),
+        ]);
+        let found = read_with(&files).expect("in order");
+        let ids: Vec<i64> = found.iter().map(|file| file.id).collect();
+        assert_eq!(ids, (1..=12).collect::<Vec<_>>());
+        assert_eq!(found[11].name, "00012_c-D_1");
+        assert!(read_with(&[]).expect("an empty folder").is_empty());
+    }
+
+    #[test]
+    fn what_is_out_of_order_is_named() {
+        fails(
+            &[("0001_a.sql", b""), ("0003_c.sql", b"")],
+            "0003_c.sql: there is no migration 0002",
+        );
+        fails(&[("0002_b.sql", b"")], "no migration 0001");
+        fails(
+            &[("0001_a.sql", b""), ("00001_b.sql", b"")],
+            "0001_a.sql: 00001_b.sql has the same number",
+        );
+        for name in [
+            "1_a.sql",
+            "0001-a.sql",
+            "0001_.sql",
+            "0001_a b.sql",
+            "0000_a.sql",
+            "a.sql",
+            "0001_a.SQL",
+            "1000000_a.sql",
+        ] {
+            fails(
+                &[(name, b"")],
+                &format!("{name} is no name for a migration"),
+            );
+        }
+        fails(
+            &[("0001_a.sql", b"SELECT '\xff'")],
+            "0001_a.sql is not UTF-8",
+        );
+        fails(
+            &[("0001_a.sql", b"SELECT 1;\n\n\0")],
+            "0001_a.sql:3: a NUL byte",
+        );
+        let folder = Folder::new();
+        assert!(
+            read(&folder.path("none"))
+                .expect_err("no folder")
+                .to_string()
+                .contains("cannot read")
+        );
+    }
+
+    #[test]
+    fn line_ends_and_a_byte_order_mark_change_no_checksum() {
+        let sum = |bytes: &[u8]| {
+            read_with(&[("0001_a.sql", bytes)]).expect("read")[0]
+                .checksum
+                .clone()
+        };
+        let unix = sum(b"SELECT 1;\nSELECT 2;\n");
+        assert_eq!(unix, sum(b"\xef\xbb\xbfSELECT 1;\r\nSELECT 2;\r\n"));
+        assert_ne!(unix, sum(b"SELECT 1;\nSELECT 3;\n"));
+        // FIPS 180-2, appendix B.1.
+        assert_eq!(
+            sum(b"abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+
+    #[test]
+    fn a_new_one_gets_the_next_number() {
+        let folder = Folder::new();
+        let dir = folder.path("migrations");
+        for (name, expected) in [
+            ("users", "0001_users.sql"),
+            ("add email", "0002_add_email.sql"),
+        ] {
+            let path = create(&dir, name).expect("created");
+            assert_eq!(path, dir.join(expected));
+            assert!(path.is_file());
+        }
+        for name in ["", " ", "a/b", "../x", "ä", &"x".repeat(NAME_BYTES_MAX + 1)] {
+            let error = create(&dir, name).expect_err(name).to_string();
+            assert!(
+                error.contains("cannot be the name of a migration"),
+                "{error}"
+            );
+        }
+        assert_eq!(read(&dir).expect("in order").len(), 2);
+    }
+}

@@ -1,0 +1,257 @@
+//! The statements of a text, one by one, as SQLite's own parser separates them.
+//!
+//! A `;` inside a string, a comment or a trigger ends nothing, and each statement is prepared only after the one before has run,
+//! because it may need the table which that one made.
+
+use crate::fault::words;
+use rusqlite::{Batch, Connection, Error, Statement, fallible_iterator::FallibleIterator};
+
+/// How much is shown to the parser at first. It copies what it is shown, so that showing it the whole rest for each statement
+/// would cost the square of the text's length.
+const WINDOW_BYTES: usize = 16 * 1024;
+
+/// Begins or ends transactions, or cannot run in one.
+const REFUSED: [&str; 9] = [
+    "BEGIN",
+    "COMMIT",
+    "END",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "RELEASE",
+    "ATTACH",
+    "DETACH",
+    "VACUUM",
+];
+
+/// A text and how far it has been read.
+pub(super) struct Statements<'c, 't> {
+    sqlite: &'c Connection,
+    text: &'t str,
+    at: usize,
+}
+
+/// What is wrong with a text, and at which byte.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// Where the statement begins.
+    pub(super) start: usize,
+    /// Where in it the error is, if SQLite knows.
+    pub(super) place: Option<usize>,
+    pub(super) message: String,
+}
+
+impl Fault {
+    /// What SQLite said about the statement that begins at `start`.
+    pub(super) fn of(error: &Error, start: usize) -> Self {
+        let place = match error {
+            Error::SqlInputError { offset, .. } => usize::try_from(*offset).ok(),
+            _ => None,
+        };
+        Self {
+            start,
+            place: place.map(|offset| start + offset),
+            message: words(error),
+        }
+    }
+
+    fn at(start: usize, message: String) -> Self {
+        Self {
+            start,
+            place: None,
+            message,
+        }
+    }
+}
+
+impl<'c, 't> Statements<'c, 't> {
+    pub(super) fn new(sqlite: &'c Connection, text: &'t str) -> Self {
+        Self {
+            sqlite,
+            text,
+            at: 0,
+        }
+    }
+
+    /// The next statement and the byte at which it begins; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<(usize, Statement<'c>)>, Fault> {
+        let start = skip(self.text, self.at);
+        let rest = &self.text[start..];
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let length = rest
+            .bytes()
+            .position(|byte| !is_part(byte))
+            .unwrap_or(rest.len());
+        let word = &rest[..length];
+        if REFUSED.iter().any(|known| word.eq_ignore_ascii_case(known)) {
+            return Err(Fault::at(
+                start,
+                format!(
+                    "{} cannot be used in a migration: each file is one transaction, begun and committed for it",
+                    word.to_ascii_uppercase()
+                ),
+            ));
+        }
+        let (statement, length) = self.prepare(start)?;
+        self.at = start + length;
+        Ok(Some((start, statement)))
+    }
+
+    /// Prepares the statement that begins at `start`. Returns its length too.
+    fn prepare(&self, start: usize) -> Result<(Statement<'c>, usize), Fault> {
+        let rest = &self.text[start..];
+        let mut window = WINDOW_BYTES;
+        loop {
+            let end = rest.floor_char_boundary(window);
+            let is_all = end == rest.len();
+            match Batch::new(self.sqlite, &rest[..end]).next() {
+                Ok(Some(statement)) => {
+                    if statement.parameter_count() > 0 {
+                        let message = "a parameter in a migration: nothing can be given for it";
+                        return Err(Fault::at(start, message.to_owned()));
+                    }
+                    // Without parameters this is the text as it was prepared, up to where the statement ends.
+                    let sql = statement.expanded_sql().unwrap_or_default();
+                    if sql.ends_with(';') {
+                        return Ok((statement, sql.len()));
+                    }
+                    if is_all {
+                        return Ok((statement, rest.len()));
+                    }
+                }
+                Ok(None) if is_all => {
+                    let message = "nothing that SQLite takes for a statement";
+                    return Err(Fault::at(start, message.to_owned()));
+                }
+                Err(error) if is_all => return Err(Fault::of(&error, start)),
+                // Where the window ends is not where the statement ends.
+                Ok(None) | Err(_) => {}
+            }
+            window = window.saturating_mul(4);
+        }
+    }
+}
+
+/// The first byte from `at` that is neither space, comment nor `;`.
+fn skip(text: &str, mut at: usize) -> usize {
+    loop {
+        let rest = &text[at..];
+        at += match rest.as_bytes() {
+            [b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b';', ..] => 1,
+            [b'-', b'-', ..] => rest.find('\n').unwrap_or(rest.len()),
+            [b'/', b'*', ..] => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
+            _ => return at,
+        };
+    }
+}
+
+/// Line and column of a byte, both from 1; columns are characters.
+pub(super) fn position(text: &str, at: usize) -> (usize, usize) {
+    let before = &text[..text.floor_char_boundary(at)];
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = 1 + before.matches('\n').count();
+    (line, 1 + before[line_start..].chars().count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The statements of a text, each run before the next is looked at.
+    fn split(text: &str) -> Result<Vec<String>, Fault> {
+        let sqlite = Connection::open_in_memory().expect("memory");
+        let mut statements = Statements::new(&sqlite, text);
+        let mut found = Vec::new();
+        while let Some((start, mut statement)) = statements.next()? {
+            let sql = statement.expanded_sql().expect("a text");
+            assert!(text[start..].starts_with(&sql), "{start}: {sql}");
+            found.push(sql);
+            let mut rows = statement.raw_query();
+            while rows
+                .next()
+                .map_err(|error| Fault::of(&error, start))?
+                .is_some()
+            {}
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn semicolons_end_statements_only_where_sqlite_says_so() {
+        let trigger = "CREATE TRIGGER t AFTER INSERT ON a BEGIN\n  DELETE FROM a WHERE x = ';';\n  SELECT 1;\nEND;";
+        let text = format!(
+            "\n-- first; one\n;;CREATE TABLE a(x TEXT); /* ; */ INSERT INTO a VALUES ('; -- no; /*');\n{trigger}\
+             SELECT \"x\", `x`, [x] FROM a -- end"
+        );
+        let found = split(&text).expect("valid");
+        assert_eq!(
+            found,
+            [
+                "CREATE TABLE a(x TEXT);",
+                "INSERT INTO a VALUES ('; -- no; /*');",
+                trigger,
+                "SELECT \"x\", `x`, [x] FROM a -- end"
+            ]
+        );
+        for nothing in ["", " ;\n; ", "-- only", "/* only", "/* a */ -- b\n"] {
+            assert_eq!(split(nothing), Ok(Vec::new()), "{nothing:?}");
+        }
+    }
+
+    #[test]
+    fn long_texts_and_long_statements_are_read_whole() {
+        let long = format!("SELECT '{}ä;';", "ä; ".repeat(WINDOW_BYTES));
+        assert_eq!(
+            split(&format!("{long}SELECT 2")).expect("valid"),
+            [long.as_str(), "SELECT 2"]
+        );
+        let cut = format!("SELECT 1 {}+ 1", " ".repeat(WINDOW_BYTES));
+        assert_eq!(split(&cut).expect("valid"), [cut.as_str()]);
+        let many = "SELECT 1;\n".repeat(WINDOW_BYTES);
+        assert_eq!(split(&many).expect("valid").len(), WINDOW_BYTES);
+    }
+
+    #[test]
+    fn faults_have_a_place() {
+        let text = "SELECT 1;\n\nCREATE TABEL a(x);";
+        let fault = split(text).expect_err("a wrong word");
+        assert_eq!((fault.start, fault.place), (11, Some(18)));
+        assert_eq!(position(text, 18), (3, 8));
+        assert!(
+            fault.message.starts_with("near \"TABEL\""),
+            "{}",
+            fault.message
+        );
+        let fault = split("SELECT 1; SELECT ?").expect_err("a parameter");
+        assert!(fault.start == 10 && fault.message.contains("parameter"));
+        let fault = split("SELECT (1").expect_err("no end");
+        assert_eq!(fault.message, "incomplete input");
+        assert_eq!(position("ä\nöä x", 8), (2, 4));
+    }
+
+    #[test]
+    fn what_ends_the_transaction_is_refused() {
+        for sql in [
+            "begin",
+            "COMMIT;",
+            "End transaction",
+            "ROLLBACK",
+            "savepoint a",
+            "RELEASE a",
+            "ATTACH 'a' AS b",
+            "DETACH b",
+            "VACUUM",
+            "VACUUM INTO 'x'",
+        ] {
+            let fault = split(&format!("SELECT 1; -- x\n{sql}")).expect_err(sql);
+            assert_eq!(fault.start, 15);
+            assert!(
+                fault.message.contains("cannot be used in a migration"),
+                "{}",
+                fault.message
+            );
+        }
+    }
+}

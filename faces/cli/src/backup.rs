@@ -1,0 +1,46 @@
+//! `sampan backup`: a checked copy of a database that may be in use.
+
+use crate::StorageArgs;
+use sampan_app::db::backup::{self, Progress};
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+/// What comes after `sampan backup`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The file to copy the database to.
+    #[arg(value_name = "FILE")]
+    to: PathBuf,
+    #[command(flatten)]
+    storage: StorageArgs,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(args: Args) -> Result<(), String> {
+    let storage = args.storage.resolve()?;
+    let is_watched = io::stderr().is_terminal();
+    let mut shown = None;
+    let mut show = |progress: Progress| {
+        let percent = u64::from(progress.done_pages) * 100 / u64::from(progress.total_pages.max(1));
+        if is_watched && shown != Some(percent) {
+            shown = Some(percent);
+            // Nobody misses what cannot be shown.
+            let _ = write!(io::stderr(), "\r{percent:3} %");
+        }
+    };
+    let result = backup::backup(&storage.db, &args.to, args.force, &mut show);
+    if shown.is_some() {
+        let _ = write!(io::stderr(), "\r     \r");
+    }
+    let report = result.map_err(|error| error.to_string())?;
+    println!(
+        "{}: {} bytes, {} rows in {} tables, checked",
+        args.to.display(),
+        report.bytes,
+        report.rows,
+        report.tables
+    );
+    Ok(())
+}

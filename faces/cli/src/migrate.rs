@@ -1,0 +1,107 @@
+//! `sampan migrate`: applies migrations, shows them, makes a new one.
+
+use crate::StorageArgs;
+use clap::Subcommand;
+use sampan_app::Storage;
+use sampan_app::db::migrate::{self, State};
+use std::path::PathBuf;
+
+/// What comes after `sampan migrate`.
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    storage: StorageArgs,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show which migrations have been applied.
+    Status(StorageArgs),
+    /// Make a file for a new migration.
+    New {
+        /// What it does, as in add_email.
+        name: String,
+        /// The project's folder, or a file in it.
+        #[arg(value_name = "DIR|FILE", default_value = ".")]
+        path: PathBuf,
+    },
+}
+
+pub(crate) fn run(args: Args) -> Result<(), String> {
+    match args.command {
+        None => apply(&args.storage.resolve()?),
+        Some(Command::Status(storage)) => status(&storage.resolve()?),
+        Some(Command::New { name, path }) => {
+            let storage = StorageArgs {
+                path,
+                db: None,
+                config: None,
+            };
+            let made = migrate::create(&storage.resolve()?.migrations, &name);
+            println!("{}", made.map_err(|error| error.to_string())?.display());
+            Ok(())
+        }
+    }
+}
+
+fn apply(storage: &Storage) -> Result<(), String> {
+    check_folder(storage)?;
+    let report =
+        migrate::run(&storage.db, &storage.migrations).map_err(|error| error.to_string())?;
+    for name in &report.applied {
+        println!("applied {name}");
+    }
+    println!(
+        "{}: {} applied now, {} before",
+        storage.db.path.display(),
+        report.applied.len(),
+        report.known
+    );
+    Ok(())
+}
+
+fn status(storage: &Storage) -> Result<(), String> {
+    check_folder(storage)?;
+    let entries =
+        migrate::status(&storage.db, &storage.migrations).map_err(|error| error.to_string())?;
+    let width = entries
+        .iter()
+        .map(|entry| entry.name.len())
+        .max()
+        .unwrap_or(0);
+    for entry in &entries {
+        let state = match &entry.state {
+            State::Applied(at) => format!("applied {at}"),
+            State::Pending => "pending".to_owned(),
+            State::Changed(at) => format!("CHANGED since it was applied {at}"),
+            State::Missing(at) => format!("MISSING, was applied {at}"),
+            State::Late => "LATE: later ones were applied already".to_owned(),
+        };
+        println!("{:width$}  {state}", entry.name);
+    }
+    let faults = entries.iter().filter(|entry| entry.is_fault()).count();
+    if faults > 0 {
+        return Err(format!(
+            "{faults} of {} migrations do not fit the database {}",
+            entries.len(),
+            storage.db.path.display()
+        ));
+    }
+    if entries.is_empty() {
+        println!("{}: no migrations", storage.migrations.display());
+    }
+    Ok(())
+}
+
+fn check_folder(storage: &Storage) -> Result<(), String> {
+    if storage.migrations.is_dir() {
+        return Ok(());
+    }
+    Err(format!(
+        "the project has no migrations: there is no folder {}; make the first one with sampan migrate new NAME",
+        storage.migrations.display()
+    ))
+}

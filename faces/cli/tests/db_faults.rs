@@ -1,0 +1,202 @@
+//! A disk that is full, one that fails to write and one that fails to sync: who wrote meanwhile is told, nothing of theirs is
+//! visible, reads go on, and writing resumes when the fault ends.
+
+mod faults;
+
+use faults::load::{Told, Writers, Writes};
+use faults::shim::{Disk, Fault};
+use faults::{APPS, Project, Server, ask};
+use std::collections::HashSet;
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+/// Requests that come at the same moment, so that they share a group.
+const TOGETHER: u64 = 16;
+
+/// How long the clients write against the fault.
+const FAULT_MILLIS: u64 = 300;
+
+/// How long it may take until writing goes on.
+const RESUME_SECONDS_MAX: u64 = 10;
+
+/// Writes that are sent together, each on a connection of its own: the status of each id.
+fn write_together(server: &Server, cycle: u64) -> Vec<(u64, u16)> {
+    let gate = Arc::new(Barrier::new(TOGETHER as usize));
+    let clients = (1..=TOGETHER).map(|number| {
+        let (mut client, gate) = (server.client(), Arc::clone(&gate));
+        let id = cycle * 1_000 + number;
+        std::thread::spawn(move || {
+            gate.wait();
+            let answer = ask(&mut client, "POST", &format!("/write/{cycle}/{id}"));
+            (id, answer.expect("an answer").status)
+        })
+    });
+    let clients: Vec<_> = clients.collect();
+    let told = clients
+        .into_iter()
+        .map(|client| client.join().expect("it ends"));
+    told.collect()
+}
+
+fn expect_all_written(server: &Server, cycle: u64) {
+    let told = write_together(server, cycle);
+    assert!(told.iter().all(|(_, status)| *status == 200), "{told:?}");
+    let ids: HashSet<u64> = told.iter().map(|(id, _)| *id).collect();
+    assert_eq!(server.ids(cycle), ids);
+}
+
+fn wait_until_writing_resumes(server: &Server, cycle: u64) {
+    let deadline = Instant::now() + Duration::from_secs(RESUME_SECONDS_MAX);
+    for id in cycle * 1_000.. {
+        let answer = ask(
+            &mut server.client(),
+            "POST",
+            &format!("/write/{cycle}/{id}"),
+        );
+        let answer = answer.expect("an answer");
+        if answer.status == 200 {
+            return;
+        }
+        let said = answer.text();
+        assert!(
+            Instant::now() < deadline,
+            "writing does not resume: {said}\n{}",
+            server.log()
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What the first group is told, what later ones are told, and the words in the log.
+struct Expected {
+    fault: Fault,
+    later: &'static [u16],
+    words: &'static [&'static str],
+}
+
+fn behaves(app: &str, name: &str, expected: &Expected) {
+    let project = Project::new(name, "full", "");
+    let disk = Disk::failing(&project);
+    let mut command = project.command(app);
+    disk.under(&mut command);
+    let server = project.serve(&mut command, "server.log");
+    expect_all_written(&server, 1);
+    let rows = server.get("/count");
+
+    disk.fail(expected.fault);
+    let told = write_together(&server, 2);
+    // Those that come while the first are being told may already meet a database that is being repaired.
+    let is_right = |status: u16| status == 500 || expected.later.contains(&status);
+    assert!(
+        told.iter().all(|(_, status)| is_right(*status)),
+        "{told:?}\n{}",
+        server.log()
+    );
+    assert!(told.iter().any(|(_, status)| *status == 500), "{told:?}");
+    assert!(disk.counts().2 > 0, "the fault was never met");
+    assert_eq!(
+        server.get("/count"),
+        rows,
+        "nothing of theirs is visible, reads go on"
+    );
+    expect_logged(&server, expected.words);
+    let during = under_fire(&server, 3, expected.later, &rows);
+    assert_eq!(server.get("/count"), rows);
+
+    disk.fail(Fault::None);
+    wait_until_writing_resumes(&server, 4);
+    expect_all_written(&server, 5);
+    for cycle in [2, 3] {
+        let there = server.ids(cycle);
+        assert!(there.is_empty(), "refused writes are visible: {there:?}");
+    }
+    assert!(during.acknowledged.is_empty());
+
+    server.kill();
+    let server = project.start(app);
+    let ids: HashSet<u64> = (1..=TOGETHER).map(|number| 5_000 + number).collect();
+    assert_eq!(server.ids(5), ids, "after a kill too");
+    server.expect_sound();
+}
+
+/// Waits for a cause in the log, which is written by a thread of its own.
+fn expect_logged(server: &Server, words: &[&str]) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    let is_there = |log: &str| words.iter().any(|words| log.contains(words));
+    while !is_there(&server.log().to_lowercase()) {
+        assert!(
+            Instant::now() < deadline,
+            "no cause in the log:\n{}",
+            server.log()
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Many clients for a while, none of which is told 200, and a reader that goes on. It is told 500 only where it ran in a group
+/// that was lost, as it may have seen what is not there any more; what it is told else is right.
+fn under_fire(server: &Server, cycle: u64, later: &[u16], rows: &str) -> Told {
+    let writers = Writers::start(server, cycle, 8, Writes::Both);
+    let end = Instant::now() + Duration::from_millis(FAULT_MILLIS);
+    let mut client = server.client();
+    let (mut right, mut lost) = (0, 0);
+    while Instant::now() < end {
+        let answer = ask(&mut client, "GET", "/count").expect("an answer");
+        match answer.status {
+            200 => {
+                assert_eq!(answer.text(), rows, "a refused write is visible");
+                right += 1;
+            }
+            500 => lost += 1,
+            status => panic!("a reader was told {status}: {}", answer.text()),
+        }
+    }
+    assert!(
+        right > lost,
+        "of the reads {right} went on and {lost} did not"
+    );
+    let told = writers.stop();
+    let is_right = |status: &u16| *status == 500 || later.contains(status);
+    assert!(
+        !told.others.is_empty() && told.others.keys().all(is_right),
+        "{:?}",
+        told.others
+    );
+    told
+}
+
+#[test]
+fn a_full_disk() {
+    let expected = Expected {
+        fault: Fault::Full,
+        later: &[503],
+        words: &["disk is full"],
+    };
+    for (app, name) in APPS.iter().zip(["full-lua", "full-js"]) {
+        behaves(app, name, &expected);
+    }
+}
+
+#[test]
+fn a_disk_that_fails_to_write() {
+    let expected = Expected {
+        fault: Fault::Write,
+        later: &[503],
+        words: &["disk i/o error"],
+    };
+    for (app, name) in APPS.iter().zip(["write-lua", "write-js"]) {
+        behaves(app, name, &expected);
+    }
+}
+
+#[test]
+fn a_disk_that_fails_to_sync() {
+    let expected = Expected {
+        fault: Fault::Sync,
+        later: &[503],
+        words: &["disk i/o error", "fsync"],
+    };
+    for (app, name) in APPS.iter().zip(["sync-lua", "sync-js"]) {
+        behaves(app, name, &expected);
+    }
+}

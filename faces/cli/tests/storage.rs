@@ -1,0 +1,215 @@
+//! `sampan migrate` and `sampan backup` as their users meet them.
+
+mod support;
+
+use std::process::Command;
+use support::{Process, Scratch};
+
+const APP: &str = "local app = require 'sampan'
+app.get('/', function() return app.db.query('SELECT name FROM users ORDER BY id') end)
+app.post('/', function() return app.db.exec(\"INSERT INTO users(name) VALUES ('Eve')\") end)\n";
+const USERS: &str = "CREATE TABLE users(id INTEGER PRIMARY KEY, name TEXT);\nINSERT INTO users(name) VALUES ('Ann');\n";
+
+fn project(name: &str) -> Scratch {
+    let scratch = Scratch::new(name, &[("app.lua", APP)]);
+    std::fs::create_dir(scratch.path().join("migrations")).expect("a folder");
+    std::fs::write(scratch.path().join("migrations/0001_users.sql"), USERS).expect("written");
+    scratch
+}
+
+fn sampan(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+    command.args(args);
+    command
+}
+
+/// Exit status, standard output, standard error.
+fn run(args: &[&str]) -> (i32, String, String) {
+    let output = sampan(args).output().expect("the command starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    let code = output.status.code().expect("no signal");
+    (code, text(output.stdout), text(output.stderr))
+}
+
+fn succeeds(args: &[&str]) -> String {
+    let (code, out, errors) = run(args);
+    assert_eq!((code, errors.as_str()), (0, ""), "{args:?}: {out}");
+    out
+}
+
+fn fails(args: &[&str], part: &str) {
+    let (code, out, errors) = run(args);
+    assert_eq!(code, 1, "{args:?}: {out}");
+    let is_one_line = errors.starts_with("sampan: ") && errors.trim_end().lines().count() == 1;
+    assert!(
+        is_one_line && errors.contains(part),
+        "{args:?}: {errors:?} does not contain {part:?}"
+    );
+}
+
+fn serve(scratch: &Scratch) -> Process {
+    let folder = scratch.path().display().to_string();
+    Process::start(&mut sampan(&[
+        "run",
+        &folder,
+        "--listen",
+        "127.0.0.1:0",
+        "--workers",
+        "1",
+    ]))
+}
+
+fn ask(process: &Process, method: &str) -> (u16, String) {
+    let mut client = process.client();
+    let request = format!("{method} / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+    client.send(request.as_bytes()).expect("sent");
+    let answer = client.read(false).expect("an answer");
+    (answer.status, answer.text())
+}
+
+#[test]
+fn migrations_are_made_shown_and_applied() {
+    let scratch = project("migrate");
+    let folder = scratch.path().display().to_string();
+    let status = succeeds(&["migrate", "status", &folder]);
+    assert!(status.contains("0001_users  pending"), "{status}");
+    assert!(
+        !scratch.path().join("data.db").exists(),
+        "looking creates nothing"
+    );
+    let made = succeeds(&["migrate", "new", "add_age", &folder]);
+    assert!(
+        made.trim_end().ends_with("migrations/0002_add_age.sql"),
+        "{made}"
+    );
+    fails(
+        &["migrate", &folder],
+        "0002_add_age.sql: there is no statement in it",
+    );
+    std::fs::write(made.trim_end(), "ALTER TABLE users ADD COLUMN age INTEGER;").expect("written");
+    let applied = succeeds(&["migrate", &folder]);
+    assert!(
+        applied.contains("applied 0002_add_age\n") && applied.contains("1 applied now, 1 before"),
+        "{applied}"
+    );
+    // A file of the project names it too.
+    let again = succeeds(&["migrate", &scratch.file("app.lua")]);
+    assert!(again.contains("0 applied now, 2 before"), "{again}");
+    assert!(succeeds(&["migrate", "status", &folder]).contains("0001_users    applied 2"));
+    let other = scratch.file("other.db");
+    assert!(succeeds(&["migrate", &folder, "--db", &other]).contains("2 applied now"));
+    std::fs::write(made.trim_end(), "ALTER TABLE users ADD COLUMN age REAL;").expect("written");
+    fails(
+        &["migrate", &folder],
+        "0002_add_age.sql was changed after it was applied",
+    );
+    fails(
+        &["run", &folder, "--listen", "127.0.0.1:0"],
+        "0002_add_age.sql was changed after it was applied",
+    );
+    let (code, out, _) = run(&["migrate", "status", &folder]);
+    assert!(code == 1 && out.contains("0002_add_age  CHANGED"), "{out}");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let bare = Scratch::new("bare", &[("app.lua", APP)]);
+    let folder = bare.path().display().to_string();
+    fails(
+        &["migrate", &folder],
+        "the project has no migrations: there is no folder",
+    );
+    fails(
+        &["migrate", "status", &folder],
+        "the project has no migrations",
+    );
+    fails(&["migrate", &bare.file("none")], "none does not exist");
+    fails(
+        &["backup", &bare.file("copy.db"), &folder],
+        "there is no database",
+    );
+    fails(
+        &["migrate", "new", "a/b", &folder],
+        "cannot be the name of a migration",
+    );
+    assert_eq!(run(&["backup"]).0, 2);
+    assert_eq!(run(&["migrate", "new"]).0, 2);
+}
+
+#[test]
+fn a_server_migrates_at_start_unless_told_not_to() {
+    let scratch = project("start");
+    let folder = scratch.path().display().to_string();
+    let listen = ["--listen", "127.0.0.1:0", "--workers", "1"];
+    let mut without = sampan(&["run", &folder, "--no-migrate"]);
+    let process = Process::start(without.args(listen));
+    assert_eq!(ask(&process, "GET").0, 500, "there is no table");
+    drop(process);
+    let process = serve(&scratch);
+    assert_eq!(
+        ask(&process, "GET"),
+        (200, "[{\"name\":\"Ann\"}]".to_owned())
+    );
+}
+
+#[test]
+fn a_running_server_is_backed_up() {
+    let scratch = project("backup");
+    let folder = scratch.path().display().to_string();
+    let copy = scratch.file("copy.db");
+    let process = serve(&scratch);
+    assert_eq!(ask(&process, "POST").0, 200);
+    let told = succeeds(&["backup", &copy, &folder]);
+    assert!(
+        told.contains("copy.db: ") && told.contains(" rows in 2 tables, checked"),
+        "{told}"
+    );
+    fails(
+        &["backup", &copy, &folder],
+        "copy.db exists: name another file, or replace it with --force",
+    );
+    assert_eq!(ask(&process, "POST").0, 200);
+    succeeds(&["backup", &copy, &folder, "--force"]);
+    process.signal("TERM");
+    assert_eq!(process.end().0, Some(0));
+    assert!(
+        !scratch.path().join("data.db-wal").exists(),
+        "the log is in the database"
+    );
+    succeeds(&["backup", &scratch.file("stopped.db"), &folder]);
+    // What was copied is a database that serves.
+    std::fs::rename(&copy, scratch.file("data.db")).expect("restored");
+    let process = serve(&scratch);
+    let names = "[{\"name\":\"Ann\"},{\"name\":\"Eve\"},{\"name\":\"Eve\"}]";
+    assert_eq!(ask(&process, "GET"), (200, names.to_owned()));
+}
+
+#[test]
+fn a_backup_that_cannot_be_written_leaves_nothing() {
+    let scratch = project("limit");
+    let folder = scratch.path().display().to_string();
+    let large = "CREATE TABLE large(x); INSERT INTO large VALUES (zeroblob(300000));";
+    std::fs::write(scratch.path().join("migrations/0002_large.sql"), large).expect("written");
+    succeeds(&["migrate", &folder]);
+    // No file may grow beyond 64 KiB; the signal that would end the process is ignored, so that writing fails.
+    let script = "trap '' XFSZ; ulimit -f 128; exec \"$0\" backup \"$1\" \"$2\"";
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            script,
+            env!("CARGO_BIN_EXE_sampan"),
+            &scratch.file("copy.db"),
+            &folder,
+        ])
+        .output()
+        .expect("sh exists");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("copy.db.part: "), "{errors}");
+    for name in ["copy.db", "copy.db.part"] {
+        assert!(
+            !scratch.path().join(name).exists(),
+            "{name} is left: {errors}"
+        );
+    }
+}

@@ -1,0 +1,47 @@
+import { app, db, time } from "sampan";
+
+db.exec("CREATE TABLE IF NOT EXISTS t (name TEXT UNIQUE)");
+
+const add = (name) => db.exec("INSERT INTO t (name) VALUES (?)", [name]);
+
+app.get("/names", () => db.query("SELECT name FROM t ORDER BY name").map((row) => row.name));
+app.get("/keep", () => ({ result: db.batch(() => { add("a"); add("b"); return "done"; }) }));
+app.get("/throw", () => db.batch(() => { add("c"); throw new Error("no more"); }));
+app.get("/caught", () => {
+  try {
+    db.batch(() => { add("d"); throw { code: 7 }; });
+    return { ok: true };
+  } catch (error) {
+    return { ok: false, code: error.code };
+  }
+});
+app.get("/nested", () => {
+  db.batch(() => {
+    add("e");
+    try { db.batch(() => { add("f"); add("a"); }); } catch { /* taken back */ }
+    db.batch(() => { add("g"); });
+  });
+  return { ok: true };
+});
+app.get("/wait", async () => {
+  try {
+    await db.batch(async () => { add("h"); await time.sleep(0.01); });
+    return { ok: true };
+  } catch (error) {
+    return { ok: false, message: error.message };
+  }
+});
+app.get("/endless", () => db.batch(() => { add("i"); for (;;); }));
+app.get("/async", async () => await db.batch(async () => {
+  add("j");
+  await null;
+  return { n: db.one("SELECT count(*) AS n FROM t WHERE name = 'j'").n };
+}));
+app.get("/argument", () => {
+  try {
+    db.batch("x");
+    return { ok: true };
+  } catch (error) {
+    return { ok: false, message: error.message };
+  }
+});

@@ -1,0 +1,44 @@
+local app = require "sampan"
+local db = app.db
+
+db.exec("CREATE TABLE IF NOT EXISTS t (name TEXT UNIQUE)")
+
+local function add(name) db.exec("INSERT INTO t (name) VALUES (?)", { name }) end
+
+app.get("/names", function()
+  local names = app.json.array {}
+  for i, row in ipairs(db.query("SELECT name FROM t ORDER BY name")) do names[i] = row.name end
+  return names
+end)
+app.get("/keep", function()
+  return { result = db.batch(function() add "a" add "b" return "done" end) }
+end)
+app.get("/throw", function()
+  db.batch(function() add "c" error("no more") end)
+end)
+app.get("/caught", function()
+  local ok, err = pcall(db.batch, function() add "d" error({ code = 7 }) end)
+  return { ok = ok, code = err.code }
+end)
+app.get("/nested", function()
+  db.batch(function()
+    add "e"
+    pcall(db.batch, function() add "f" add "a" end)
+    db.batch(function() add "g" end)
+  end)
+  return { ok = true }
+end)
+app.get("/wait", function()
+  local ok, err = pcall(db.batch, function() add "h" app.time.sleep(0.01) end)
+  return { ok = ok, message = tostring(type(err) == "table" and err.message or err) }
+end)
+app.get("/endless", function()
+  db.batch(function() add "i" while true do end end)
+end)
+app.get("/async", function()
+  return db.batch(function() add "j" return { n = db.one("SELECT count(*) AS n FROM t WHERE name = 'j'").n } end)
+end)
+app.get("/argument", function()
+  local ok, err = pcall(db.batch, "x")
+  return { ok = ok, message = tostring(type(err) == "table" and err.message or err) }
+end)

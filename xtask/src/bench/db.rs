@@ -1,0 +1,239 @@
+//! `cargo xtask bench db`: the routes of examples/bench_db, and those of examples/hello that need its database.
+//!
+//! Each measurement has a server and a database of its own: nobody's reads suffer from what others wrote before, and a
+//! server that writes more does not pay for it in later runs. After it the rows are counted.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::case::{CONNECTIONS, Case};
+use super::check;
+use super::client::Client;
+use super::db_targets;
+use super::install::Installer;
+use super::load::Load;
+use super::measure::{Database, Sample, Series, Skipped, progress, sample};
+use super::peers::{DB_PEERS, Installed, Peer};
+use super::placement::Placement;
+use super::report::{self, Report};
+use super::routes::{self, Headers, Route};
+use super::rows;
+use super::server::Server;
+use super::storage::{Durability, Storage};
+use crate::{Error, project};
+
+/// How long a server is warmed up before it is measured, in seconds.
+const WARM_UP_SECONDS: u32 = 1;
+
+/// The requests by which a route is checked.
+const CHECKS: u64 = 4;
+
+/// What `cargo xtask bench db` takes.
+#[derive(Args)]
+pub(crate) struct DbOptions {
+    /// Measure only these servers
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = super::peer_names(DB_PEERS))]
+    only: Vec<String>,
+    /// Measure only these routes
+    #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::DB))]
+    routes: Vec<Route>,
+    /// Measure only with this durability
+    #[arg(long, value_name = "normal,full", value_delimiter = ',', value_enum)]
+    durability: Vec<Durability>,
+    /// How many workers (of the peers: processes or threads) each server has, one number after the other
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2", value_parser = clap::value_parser!(u32).range(1..=64))]
+    workers: Vec<u32>,
+    /// How often each server is measured on each route
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// How long each measurement takes
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
+    seconds: u32,
+    /// Use what is installed, install nothing
+    #[arg(long)]
+    no_install: bool,
+    /// Where the results are written
+    #[arg(long, value_name = "DIR", default_value = "bench/results")]
+    out: PathBuf,
+}
+
+/// Runs the benchmark and writes `db.json`, `db.md` and `db.svg`. `false` if nothing could be measured.
+///
+/// # Errors
+///
+/// When wrk or taskset is missing, or the results cannot be written.
+pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
+    super::require_tools()?;
+    let busy = super::warn_if_busy();
+    let root = project::root();
+    let installer = Installer::new(&root, !options.no_install);
+    let (folder, logs) = (installer.folder(), installer.folder().join("logs"));
+    fs::create_dir_all(&logs)?;
+
+    let mut skipped = Vec::new();
+    let installed = super::install_all(&root, &installer, DB_PEERS, &options.only, &mut skipped);
+    let bench = Bench {
+        root: &root,
+        folder: &folder,
+        logs: &logs,
+        installed: &installed,
+        seconds: options.seconds,
+    };
+    let series = bench.run(&cases(options), options.rounds, &mut skipped);
+    let report = Report {
+        suite: &report::DB,
+        conditions: conditions(options, busy),
+        versions: super::versions(&installed),
+        verdicts: db_targets::verdicts(&series),
+        series,
+        figures: Vec::new(),
+        skipped,
+    };
+    super::write(&report, &root.join(&options.out))?;
+    Ok(!report.series.is_empty())
+}
+
+/// What was asked for, and single INSERTs on one connection, where nothing can be grouped.
+fn cases(options: &DbOptions) -> Vec<Case> {
+    let durabilities = super::chosen(&options.durability, &[Durability::Normal, Durability::Full]);
+    let mut cases = Vec::new();
+    for &threads in &options.workers {
+        for route in super::chosen(&options.routes, routes::DB) {
+            for &durability in &durabilities {
+                let case = Case {
+                    durability: Some(durability),
+                    ..Case::plain(route, Headers::Plain, threads)
+                };
+                cases.push(case);
+                if route == Route::Write && threads == 1 {
+                    cases.push(Case {
+                        connections: 1,
+                        ..case
+                    });
+                }
+            }
+        }
+    }
+    cases
+}
+
+fn conditions(options: &DbOptions, busy: f64) -> Vec<(&'static str, String)> {
+    let mut conditions = super::conditions(busy);
+    let placed = options.workers.iter().map(|&workers| {
+        let placement = Placement::here(workers as usize);
+        format!("{workers}: {}", placement.describe())
+    });
+    conditions.push(("workers", placed.collect::<Vec<_>>().join("; ")));
+    let (seconds, rounds) = (options.seconds, options.rounds);
+    let load = format!(
+        "wrk, {CONNECTIONS} connections unless it says one, {seconds} s × {rounds} rounds, after {WARM_UP_SECONDS} s of warming up"
+    );
+    conditions.push(("load", load));
+    conditions
+}
+
+/// Where everything is.
+struct Bench<'a> {
+    root: &'a Path,
+    /// Where the databases are made.
+    folder: &'a Path,
+    logs: &'a Path,
+    installed: &'a [(&'static Peer, Installed)],
+    seconds: u32,
+}
+
+impl Bench<'_> {
+    /// In each round one case after the other, in it one peer after the other. What goes wrong is noted; what
+    /// goes wrong in the first round is not tried again.
+    fn run(&self, cases: &[Case], rounds: u32, skipped: &mut Vec<Skipped>) -> Vec<Series> {
+        let mut series: Vec<(Series, &Installed)> = Vec::new();
+        for &case in cases {
+            let able = self.installed.iter();
+            let able = able.filter(|(peer, _)| peer.routes.contains(&case.route));
+            series.extend(able.map(|(peer, installed)| (Series::new(peer, case), installed)));
+        }
+        for round in 1..=rounds {
+            println!("round {round} of {rounds}");
+            series.retain_mut(|(one, installed)| {
+                match self.measure(one.peer, installed, one.case) {
+                    Ok(sample) => {
+                        progress(one, &sample);
+                        one.samples.push(sample);
+                    }
+                    Err(fault) => {
+                        let what = format!("{} {}", one.peer.title, one.case.title());
+                        Skipped::note(skipped, what, format!("round {round}: {fault}"));
+                        return !one.samples.is_empty();
+                    }
+                }
+                true
+            });
+        }
+        series.into_iter().map(|(one, _)| one).collect()
+    }
+
+    /// One measurement, from an empty folder to the counting of the rows.
+    fn measure(&self, peer: &Peer, installed: &Installed, case: Case) -> Result<Sample, String> {
+        let durability = case.durability.ok_or("it needs a durability")?;
+        let storage = Storage::new(self.root, self.folder, durability);
+        let storage = storage.map_err(|error| format!("no folder for its database: {error}"))?;
+        let threads = case.threads as usize;
+        let placement = Placement::here(threads);
+        let server = Server::start(
+            peer,
+            installed,
+            &placement,
+            threads,
+            Some(&storage),
+            self.logs,
+        )
+        .map_err(|fault| format!("does not start: {fault}"))?;
+        check::check(server.address(), case.route)?;
+        let load = |seconds| {
+            Load {
+                root: self.root,
+                placement: &placement,
+                address: server.address(),
+                case,
+                seconds,
+            }
+            .run()
+        };
+        let warmed = load(WARM_UP_SECONDS)?;
+        let mut sample = sample(&server, || load(self.seconds))?;
+        let (file_bytes, wal_bytes) = storage.bytes();
+        sample.database = Some(Database {
+            rows_per_second: sample.seen.per_second * case.route.rows() as f64,
+            file_bytes,
+            wal_bytes,
+        });
+        if routes::EVENTS.contains(&case.route) {
+            audit(&server, case, warmed.fulfilled() + sample.seen.fulfilled())?;
+        }
+        Ok(sample)
+    }
+}
+
+/// Counts the rows: what was acknowledged must be there, and no more than that and what was in flight when each of the two
+/// loads ended.
+fn audit(server: &Server, case: Case, acknowledged: u64) -> Result<(), String> {
+    let mut client = Client::connect(server.address()).map_err(|error| error.to_string())?;
+    let answer = client
+        .send("GET", "/count", &[], "")
+        .map_err(|error| format!("GET /count: {error}"))?;
+    let found: serde_json::Value =
+        serde_json::from_slice(&answer.body).map_err(|error| format!("GET /count: {error}"))?;
+    let found = found["count"].as_u64().ok_or("GET /count has no count")?;
+    let each = case.route.rows_written();
+    let least = rows::SEEDED + each * acknowledged;
+    let most = least + each * (CHECKS + 2 * u64::from(case.connections));
+    if (least..=most).contains(&found) {
+        Ok(())
+    } else {
+        Err(format!(
+            "it has {found} rows where {least} to {most} must be"
+        ))
+    }
+}

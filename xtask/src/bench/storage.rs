@@ -1,0 +1,112 @@
+//! The database of one run: made for it, and removed after it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// When a write counts as done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub(crate) enum Durability {
+    /// The operating system has it (`synchronous=NORMAL`)
+    Normal,
+    /// It is on disk (`synchronous=FULL`)
+    Full,
+}
+
+impl Durability {
+    /// Its word in `sampan.toml` and in reports.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Full => "full",
+        }
+    }
+
+    /// Its word in `PRAGMA synchronous`.
+    pub(super) fn pragma(self) -> &'static str {
+        match self {
+            Self::Normal => "NORMAL",
+            Self::Full => "FULL",
+        }
+    }
+}
+
+/// A folder for a database that does not exist yet; removed when dropped.
+#[derive(Debug)]
+pub(super) struct Storage {
+    folder: PathBuf,
+    root: PathBuf,
+    pub(super) durability: Durability,
+}
+
+impl Storage {
+    /// Makes the folder below `above`, which must be on a disk for `full` to mean anything.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be made.
+    pub(super) fn new(root: &Path, above: &Path, durability: Durability) -> std::io::Result<Self> {
+        let folder = above.join(format!("db-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder)?;
+        let storage = Self {
+            folder,
+            root: root.to_path_buf(),
+            durability,
+        };
+        let settings = format!("[db]\ndurability = \"{}\"\n", durability.word());
+        fs::write(storage.settings(), settings)?;
+        Ok(storage)
+    }
+
+    /// The database file.
+    pub(super) fn file(&self) -> PathBuf {
+        self.folder.join("bench.db")
+    }
+
+    /// A `sampan.toml` with this durability.
+    pub(super) fn settings(&self) -> PathBuf {
+        self.folder.join("sampan.toml")
+    }
+
+    /// The SQL that makes the tables of both examples, for servers without migrations: files with a colon between.
+    pub(super) fn schema(&self) -> String {
+        let files = [
+            "examples/bench_db/migrations/0001_events.sql",
+            "examples/hello/migrations/0001_visits.sql",
+        ];
+        files
+            .map(|file| self.root.join(file).display().to_string())
+            .join(":")
+    }
+
+    /// The bytes of the database and of its write-ahead log.
+    pub(super) fn bytes(&self) -> (u64, u64) {
+        let length = |name| fs::metadata(self.folder.join(name)).map_or(0, |file| file.len());
+        (length("bench.db"), length("bench.db-wal"))
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        // Below a folder that git ignores; the next run of this process removes what is left.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_is_there() {
+        let root = crate::project::root();
+        let folder = crate::scratch::Scratch::new().expect("a folder");
+        let storage = Storage::new(&root, folder.path(), Durability::Full).expect("it is made");
+        for file in storage.schema().split(':') {
+            assert!(Path::new(file).exists(), "{file}");
+        }
+        let settings = fs::read_to_string(storage.settings()).expect("it is there");
+        assert!(settings.contains("durability = \"full\""), "{settings}");
+        assert_eq!(storage.bytes(), (0, 0));
+    }
+}
