@@ -11,9 +11,21 @@ use std::sync::Arc;
 /// # Errors
 /// A migration fails, or the file is no database that can be opened: one line that says what to do.
 pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
+    if let Some(folder) = config.db.path.parent()
+        && !folder.as_os_str().is_empty()
+        && !folder.is_dir()
+    {
+        return Err(format!(
+            "the database {}: there is no folder {}: create it",
+            config.db.path.display(),
+            folder.display()
+        ));
+    }
     let migrations = config.project.root().join("migrations");
     let has_migrations = migrations.is_dir();
-    if config.migrate && has_migrations {
+    let exists = config.db.path.exists();
+    // Where there is no folder the database may still know migrations, and then files are missing.
+    if config.migrate && (has_migrations || exists) {
         let report =
             sampan_db::migrate::run(&config.db, &migrations).map_err(|error| error.to_string())?;
         for name in &report.applied {
@@ -27,7 +39,7 @@ pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
         config.db.clone(),
         Arc::new(move |line: &str| logger.text(Level::Error, format!("database: {line}"))),
     );
-    if has_migrations || config.db.path.exists() {
+    if has_migrations || exists {
         database.prepare().map_err(|error| error.to_string())?;
     }
     Ok(Arc::new(database))

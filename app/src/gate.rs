@@ -37,10 +37,15 @@ pub(crate) struct Visit {
 }
 
 impl Gate {
-    pub(crate) fn new(database: &Arc<Database>, watch: &Arc<Watch>) -> Rc<Self> {
+    pub(crate) fn new(database: &Arc<Database>, watch: &Arc<Watch>, can_wait: bool) -> Rc<Self> {
         let outbox = Outbox::default();
         Rc::new(Self {
-            db: Db::new(Arc::clone(database), outbox.clone(), Arc::clone(watch)),
+            db: Db::new(
+                Arc::clone(database),
+                outbox.clone(),
+                Arc::clone(watch),
+                can_wait,
+            ),
             outbox,
             watch: Arc::clone(watch),
             database: Arc::clone(database),

@@ -191,10 +191,11 @@ impl Inner {
             return Ok(false);
         };
         match writer.control("BEGIN IMMEDIATE") {
-            Ok(()) => {
+            Ok(()) if opened.file_is_there() => {
                 self.enter_group(writer);
                 Ok(true)
             }
+            Ok(()) => Err(refusal(&Refused::Gone)),
             Err(fault) if fault.code == Code::Busy => {
                 *self.fetching.borrow_mut() = Fetch::Owned(writer);
                 Ok(false)
@@ -259,6 +260,7 @@ fn unavailable(why: &str) -> Error {
 fn refusal(why: &Refused) -> Error {
     match why {
         Refused::Broken(cause) => unavailable(cause),
+        Refused::Gone => unavailable("its file was removed or replaced"),
         Refused::Closed => unavailable("the server is ending"),
         Refused::Late => unavailable("others were writing for too long"),
     }

@@ -103,6 +103,13 @@ fn check_target(source: &Path, to: &Path, force: bool) -> Result<(), Error> {
     if to.is_dir() {
         return Err(fault(format!("{shown} is a folder: name a file in it")));
     }
+    if let Ok(source) = source.canonicalize()
+        && is_part_of(&source, to)
+    {
+        return Err(fault(format!(
+            "{shown} belongs to the database itself: name another file"
+        )));
+    }
     if let (Ok(source), Ok(to)) = (source.canonicalize(), to.canonicalize())
         && source == to
     {
@@ -328,3 +335,28 @@ fn fault_of(path: &Path, error: &rusqlite::Error) -> Error {
 
 #[cfg(test)]
 mod tests;
+
+/// Whether `to` is a file that SQLite keeps beside the database.
+fn is_part_of(source: &Path, to: &Path) -> bool {
+    let Some(folder) = to
+        .parent()
+        .map(|folder| {
+            if folder.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                folder
+            }
+        })
+        .and_then(|folder| folder.canonicalize().ok())
+    else {
+        return false;
+    };
+    let to = to
+        .canonicalize()
+        .unwrap_or_else(|_| folder.join(to.file_name().unwrap_or_default()));
+    ["-wal", "-shm", "-journal"].iter().any(|ending| {
+        let mut name = source.as_os_str().to_owned();
+        name.push(ending);
+        to.as_os_str() == name
+    })
+}

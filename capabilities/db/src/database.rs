@@ -10,6 +10,7 @@ use crate::thread::CommitThread;
 use crate::writer::{Refused, Writers};
 use sampan_host::Error;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
@@ -68,8 +69,11 @@ pub(crate) struct Opened {
     pub(crate) checkpointer: Checkpointer,
     pub(crate) thread: CommitThread,
     pub(crate) lonely: Lonely,
+    /// Reads that took too long in place; where the script can wait they go to a reader thread at once.
+    pub(crate) slow: Lonely,
     /// Whether the schema has foreign keys that are checked at the end of the transaction.
     pub(crate) defers_keys: AtomicBool,
+    file: FileIdentity,
     report: Report,
 }
 
@@ -173,6 +177,8 @@ impl Opened {
             checkpointer: Checkpointer::start(config, Box::new(move |line| for_checkpoints(&line))),
             thread: CommitThread::default(),
             lonely: Lonely::default(),
+            slow: Lonely::default(),
+            file: FileIdentity::of(&config.path),
             writers: Arc::default(),
             report: Arc::clone(report),
         };
@@ -206,6 +212,20 @@ impl Opened {
         }
     }
 
+    /// Whether the file is still the one that was opened. Looked at twice a second at most. If it is not, nothing is written any more:
+    /// what is written to a file that was deleted is lost.
+    pub(crate) fn file_is_there(&self) -> bool {
+        if self.file.is_same(&self.config.path) {
+            return true;
+        }
+        (self.report)(&format!(
+            "{} was removed or replaced while it was open: nothing is written any more; put it back or restart the server",
+            self.config.path.display()
+        ));
+        self.writers.refuse(Refused::Gone);
+        false
+    }
+
     /// Undoes what the connection has open and passes it on.
     pub(crate) fn roll_back(&self, writer: Box<Connection>) {
         if writer.in_transaction()
@@ -229,6 +249,47 @@ impl Opened {
             Arc::clone(&self.report),
         );
     }
+}
+
+/// Which file was opened, to notice when another one stands in its place.
+struct FileIdentity {
+    opened: Option<(u64, u64)>,
+    began: Instant,
+    next_millis: AtomicU64,
+}
+
+impl FileIdentity {
+    const PAUSE_MILLIS: u64 = 500;
+
+    fn of(path: &Path) -> Self {
+        Self {
+            opened: identity(path),
+            began: Instant::now(),
+            next_millis: AtomicU64::new(Self::PAUSE_MILLIS),
+        }
+    }
+
+    fn is_same(&self, path: &Path) -> bool {
+        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if now < self.next_millis.load(Relaxed) {
+            return true;
+        }
+        self.next_millis.store(now + Self::PAUSE_MILLIS, Relaxed);
+        self.opened.is_none() || identity(path) == self.opened
+    }
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path)
+        .ok()
+        .map(|file| (file.dev(), file.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Path) -> Option<(u64, u64)> {
+    None
 }
 
 /// Statements that have undone a transaction, and therefore run in one of their own.

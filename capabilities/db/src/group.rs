@@ -37,6 +37,8 @@ pub(crate) struct Inner {
     pub(crate) database: Arc<Database>,
     pub(crate) outbox: Outbox,
     pub(crate) watch: Arc<Watch>,
+    /// Whether the script can wait in the middle of a call.
+    pub(crate) can_wait: bool,
     pub(crate) reader: OnceCell<Connection>,
     pub(crate) reads: Reads,
     pub(crate) group: RefCell<State>,
@@ -72,12 +74,13 @@ pub(crate) struct Group {
 
 impl Db {
     /// The worker's view of `database`. What depends on writes that are not committed is held by `outbox`; `watch` tells when
-    /// a script must stop.
-    pub fn new(database: Arc<Database>, outbox: Outbox, watch: Arc<Watch>) -> Self {
+    /// a script must stop; `can_wait` says whether it can wait in the middle of a call, as Lua can.
+    pub fn new(database: Arc<Database>, outbox: Outbox, watch: Arc<Watch>, can_wait: bool) -> Self {
         Self(Rc::new(Inner {
             database,
             outbox,
             watch,
+            can_wait,
             reader: OnceCell::new(),
             reads: Reads::default(),
             group: RefCell::new(State::Closed),
@@ -100,8 +103,7 @@ impl Db {
         let inner = self.0;
         loop {
             if inner.has_group() {
-                // Whatever is runnable now runs first, and the system is asked for more: that is the group.
-                tokio::task::yield_now().await;
+                inner.gather().await;
                 inner.commit();
                 inner.committed().await;
             } else if std::mem::take(&mut inner.wanted.borrow_mut().is_asked) {
@@ -161,6 +163,20 @@ impl Db {
 }
 
 impl Inner {
+    /// Lets those join the group who can: whatever is runnable runs first, and the system is asked for more, again and again
+    /// while more come. The group's age is looked at whenever one has run, so this ends.
+    async fn gather(&self) {
+        let mut joined = self.outbox.held();
+        loop {
+            tokio::task::yield_now().await;
+            let now = self.outbox.held();
+            if now == joined || !self.is_open() {
+                return;
+            }
+            joined = now;
+        }
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         matches!(*self.group.borrow(), State::Open(_))
     }

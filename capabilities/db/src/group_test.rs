@@ -23,7 +23,12 @@ impl Rig {
     fn new(database: &Arc<Database>) -> Self {
         let (outbox, watch) = (Outbox::default(), Arc::new(Watch::default()));
         Self {
-            db: Db::new(Arc::clone(database), outbox.clone(), Arc::clone(&watch)),
+            db: Db::new(
+                Arc::clone(database),
+                outbox.clone(),
+                Arc::clone(&watch),
+                true,
+            ),
             outbox,
             watch,
             heard: Rc::default(),
@@ -195,9 +200,12 @@ fn nobody_is_told_of_writes_that_a_neighbour_undid() {
             rig.exec(sql).unwrap_err();
             assert_eq!(rig.db.losses(), losses + 1);
             assert_eq!(rig.verdicts(), named(&["innocent"], Verdict::Failed));
-            // The request goes on, and what it writes now is there.
+            // The request goes on, but it will be answered 500, so it writes nothing more.
+            rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap_err();
+            rig.db.left(None);
+            assert_eq!(committed(&database), 0);
             rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap();
-            rig.answer("same request");
+            rig.answer("next request");
             rig.settle().await;
             assert_eq!(committed(&database), 1);
             // From now on the statement has a transaction of its own.
@@ -205,6 +213,7 @@ fn nobody_is_told_of_writes_that_a_neighbour_undid() {
             rig.answer("neighbour");
             let _ = rig.exec(sql);
             assert_eq!(rig.verdicts(), named(&["neighbour"], Verdict::Committed));
+            rig.db.left(None);
             assert!(committed(&database) >= 2);
         });
     }
@@ -221,7 +230,7 @@ fn a_batch_whose_transaction_was_undone_does_nothing_more() {
         rig.exec("INSERT OR ROLLBACK INTO t (name) VALUES ('a')")
             .unwrap_err();
         let error = rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap_err();
-        assert!(error.message().contains("db.batch"), "{error}");
+        assert!(error.message().contains("undid"), "{error}");
         // Whoever catches the error and goes on is told at the end.
         rig.db.0.leave_batch(inner, true).unwrap_err();
         rig.db.0.leave_batch(outer, true).unwrap_err();
@@ -275,6 +284,7 @@ fn a_write_that_takes_too_long_is_undone_with_its_group_and_runs_alone_then() {
         let error = rig.exec(endless).unwrap_err();
         assert!(error.message().contains("write_millis_max"), "{error}");
         assert_eq!(rig.verdicts(), named(&["innocent"], Verdict::Failed));
+        rig.db.left(None);
         rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap();
         rig.answer("neighbour");
         rig.exec(endless).unwrap_err();
@@ -424,5 +434,33 @@ fn reads_of_a_turn_share_a_transaction_and_see_every_commit_of_the_process() {
         tokio::task::yield_now().await;
         assert_eq!(count(), 1);
         assert!(!shares(), "a turn with one read needs no transaction");
+    });
+}
+
+#[test]
+fn a_read_that_took_too_long_is_not_tried_in_place_again() {
+    let folder = Folder::new();
+    let database = database(&folder, |config| config.query_inline_millis_max = 20);
+    on_worker(&database, async |rig| {
+        let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
+        assert_eq!(rig.exec(endless).unwrap_err().kind(), ErrorKind::TooLong);
+        let began = std::time::Instant::now();
+        assert_eq!(rig.exec(endless).unwrap_err().kind(), ErrorKind::TooLong);
+        assert!(began.elapsed() < Duration::from_millis(15));
+    });
+}
+
+#[test]
+fn nothing_is_written_to_a_file_that_was_removed() {
+    let folder = Folder::new();
+    let database = database(&folder, |_| {});
+    on_worker(&database, async |rig| {
+        std::fs::rename(folder.path("data.db"), folder.path("moved.db")).unwrap();
+        std::thread::sleep(Duration::from_millis(600));
+        let error = rig.exec("INSERT INTO t (name) VALUES ('a')").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert!(error.message().contains("removed"), "{error}");
+        rig.db.left(None);
+        rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap_err();
     });
 }

@@ -16,7 +16,7 @@ impl Inner {
         }
         if self.is_lost.get() {
             return Err(Error::script(
-                "the transaction was undone by an earlier error: leave db.batch first",
+                "an earlier error undid everything that this request wrote: it can only be answered 500",
             ));
         }
         Ok(())
@@ -57,8 +57,7 @@ impl Inner {
             _ => {
                 let reader = self.reader()?;
                 if reader.is_readonly(sql).map_err(|fault| fault.error)? {
-                    self.share_snapshot(reader);
-                    return work(reader, &reads).map_err(|fault| fault.error);
+                    return self.read(reader, sql, || work(reader, &reads));
                 }
                 None
             }
@@ -68,6 +67,29 @@ impl Inner {
         }
         self.write(sql, |writer| {
             work(writer, &run(config.write_millis_max, "write_millis_max"))
+        })
+    }
+
+    /// A read on the read connection. One that took too long before does not try again where the script can wait.
+    fn read<T>(
+        &self,
+        reader: &Connection,
+        sql: &str,
+        work: impl FnOnce() -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        let slow = self.database.opened().map(|opened| &opened.slow);
+        if self.can_wait && slow.is_some_and(|slow| slow.contains(sql)) {
+            return Err(Error::new(
+                ErrorKind::TooLong,
+                "the statement ran longer than query_inline_millis_max before, and the script cannot wait here",
+            ));
+        }
+        self.share_snapshot(reader);
+        work().map_err(|fault| {
+            if let Some(slow) = slow.filter(|_| fault.error.kind() == ErrorKind::TooLong) {
+                slow.add(sql);
+            }
+            fault.error
         })
     }
 
@@ -101,14 +123,21 @@ impl Inner {
                 .opened()
                 .is_some_and(|opened| opened.lonely.contains(sql));
         if is_lonely {
-            self.commit_in_place()?;
+            self.commit_now()?;
         }
         self.open_in_place()?;
         let result = self.write_one(sql, work)?;
         if is_lonely {
-            self.commit_in_place()?;
+            self.commit_now()?;
         }
         Ok(result)
+    }
+
+    /// Commits in the middle of a run, whose writes are lost if that fails.
+    fn commit_now(&self) -> Result<(), Error> {
+        let committed = self.commit_in_place();
+        self.is_lost.set(committed.is_err());
+        committed
     }
 
     /// One write within the open group. Where the schema has foreign keys that are checked at the end of the transaction,
@@ -186,7 +215,7 @@ impl Inner {
             return fault.error;
         };
         self.losses.set(self.losses.get() + 1);
-        self.is_lost.set(self.depth.get() > 0);
+        self.is_lost.set(true);
         if let Some(opened) = self.database.opened() {
             // The disk's faults are nobody's fault.
             if matches!(fault.code, Code::Full | Code::Io { .. }) {
@@ -211,7 +240,7 @@ impl Inner {
             return;
         };
         self.losses.set(self.losses.get() + 1);
-        self.is_lost.set(self.depth.get() > 0);
+        self.is_lost.set(true);
         self.database.report(&format!(
             "a group of writes was given up: {why}; all answers that depend on it are replaced by 500"
         ));
@@ -245,7 +274,6 @@ impl Inner {
         }
         self.depth.set(depth - 1);
         if self.is_lost.get() {
-            self.is_lost.set(depth > 1);
             return if keep {
                 Err(Error::script(
                     "db.batch: nothing of it was kept, because an error undid the transaction",

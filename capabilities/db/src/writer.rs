@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 pub(crate) enum Refused {
     /// The disk failed; what it said.
     Broken(String),
+    /// The file was removed or replaced.
+    Gone,
     /// The database is being closed.
     Closed,
     /// Others kept it for too long.
@@ -92,10 +94,10 @@ impl Writers {
     /// Gives the connection back, or a new one: to the first who waits, if somebody does.
     pub(crate) fn give(&self, connection: Box<Connection>) {
         let mut state = self.lock();
-        if state.refused.take() == Some(Refused::Closed) {
-            state.refused = Some(Refused::Closed);
+        if matches!(state.refused, Some(Refused::Closed | Refused::Gone)) {
             return;
         }
+        state.refused = None;
         self.pass_on(&mut state, connection);
     }
 

@@ -72,6 +72,11 @@ impl Outbox {
         }
     }
 
+    /// How much is held.
+    pub fn held(&self) -> usize {
+        self.0.held.borrow().len()
+    }
+
     /// A group begins. One at a time: it is settled before the next.
     pub fn open(&self) {
         debug_assert!(!self.is_open());

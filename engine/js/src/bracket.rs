@@ -52,11 +52,13 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault>
         leave,
         token,
     };
+    // SAFETY: the runtime is alive.
+    let has_jobs = unsafe { qjs::JS_IsJobPending(cx.runtime()) };
     // What the function begins to wait for is told from what was there before.
     let before = cx.core().pending();
     let shown = value::to_js(cx, open.token.clone());
     match shown.and_then(|shown| cx.call(*function, UNDEFINED, &[shown.raw()])) {
-        Ok(promise) if is_promise(promise.raw()) => settle(open, promise, &before),
+        Ok(promise) if is_promise(promise.raw()) => settle(open, promise, &before, has_jobs),
         Ok(value) => {
             open.succeed()?;
             Ok(value)
@@ -73,8 +75,19 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault>
 
 /// The function is async: runs jobs until its promise is settled. That promise is what the bracket gives, so whoever waits for it gets
 /// its value or its reason.
-fn settle(open: Open<'_>, promise: Val, before: &[usize]) -> Result<Val, Fault> {
+///
+/// Jobs that were there before would run inside of the bracket too and share its fate, so there may be none.
+fn settle(open: Open<'_>, promise: Val, before: &[usize], has_jobs: bool) -> Result<Val, Fault> {
     let (cx, name) = (open.cx, open.row.name());
+    if has_jobs {
+        open.fail();
+        cx.core().handled(cx, promise.raw());
+        cx.core().give_up(before);
+        let text = format!(
+            "{name}: an async function cannot be called while other work of the request goes on: await that first, or give a function that is not async"
+        );
+        return Err(Error::script(text).into());
+    }
     cx.core()
         .drain_until(cx, || promise_result(cx, promise.raw()).is_some());
     match promise_result(cx, promise.raw()) {

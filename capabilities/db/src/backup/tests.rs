@@ -164,6 +164,14 @@ fn what_is_in_the_way_is_named() {
         backup(&config, &config.path, true, &mut |_| {}),
         "is the database itself",
     );
+    for ending in ["-wal", "-shm", "-journal"] {
+        let mut beside = config.path.clone().into_os_string();
+        beside.push(ending);
+        fails(
+            backup(&config, Path::new(&beside), true, &mut |_| {}),
+            "belongs to the database itself",
+        );
+    }
     for (name, part) in [
         (
             "copy.db.part",

@@ -78,7 +78,12 @@ pub(super) fn create(dir: &Path, name: &str) -> Result<PathBuf, Error> {
 fn list(dir: &Path) -> Result<Vec<(i64, String, PathBuf)>, Error> {
     let unreadable = |error| fault(format!("cannot read {}: {error}", dir.display()));
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(dir).map_err(unreadable)? {
+    let entries = match std::fs::read_dir(dir) {
+        // No folder is a folder without files: what the database knows is missing then.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
+        entries => entries.map_err(unreadable)?,
+    };
+    for entry in entries {
         let path = entry.map_err(unreadable)?.path();
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_sql = Path::new(&*file_name)
@@ -86,6 +91,9 @@ fn list(dir: &Path) -> Result<Vec<(i64, String, PathBuf)>, Error> {
             .is_some_and(|ending| ending.eq_ignore_ascii_case("sql"));
         if !is_sql || file_name.starts_with('.') || path.is_dir() {
             continue;
+        }
+        if !path.is_file() {
+            return Err(fault(format!("{} is no file", path.display())));
         }
         let Some((id, name)) = parse(&file_name) else {
             return Err(fault(format!(

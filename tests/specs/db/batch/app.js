@@ -45,3 +45,14 @@ app.get("/argument", () => {
     return { ok: false, message: error.message };
   }
 });
+app.get("/mixed", async () => {
+  const other = (async () => { await 0; return add("k"); })();
+  let message = "";
+  try {
+    db.batch(async () => { add("l"); await 0; throw new Error("no more"); });
+  } catch (error) {
+    message = error.message;
+  }
+  await other;
+  return { ok: true, message };
+});

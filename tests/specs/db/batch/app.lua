@@ -42,3 +42,8 @@ app.get("/argument", function()
   local ok, err = pcall(db.batch, "x")
   return { ok = ok, message = tostring(type(err) == "table" and err.message or err) }
 end)
+app.get("/mixed", function()
+  add "k"
+  local ok, err = pcall(db.batch, function() add "l" error("no more") end)
+  return { ok = true, message = tostring(err) }
+end)
