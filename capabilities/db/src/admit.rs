@@ -257,7 +257,7 @@ fn unavailable(why: &str) -> Error {
     )
 }
 
-fn refusal(why: &Refused) -> Error {
+pub(crate) fn refusal(why: &Refused) -> Error {
     match why {
         Refused::Broken(cause) => unavailable(cause),
         Refused::Gone => unavailable("its file was removed or replaced"),

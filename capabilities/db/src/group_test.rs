@@ -290,6 +290,7 @@ fn a_write_that_takes_too_long_is_undone_with_its_group_and_runs_alone_then() {
         rig.exec(endless).unwrap_err();
         assert_eq!(rig.verdicts(), named(&["neighbour"], Verdict::Committed));
         assert_eq!(committed(&database), 1);
+        rig.db.left(None);
         assert_eq!(rig.count("SELECT count(*) FROM parent"), 0);
     });
 }

@@ -1,9 +1,11 @@
 //! Statements and savepoints within a group, and what follows when one of them undoes the whole transaction.
 
+use crate::admit::refusal;
 use crate::connection::{Connection, Role, Run};
 use crate::fault::{Code, Fault};
 use crate::fence::first_word;
 use crate::group::{Inner, State};
+use crate::writer::Refused;
 use sampan_host::{Error, ErrorKind, Rows, Value, Verdict};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -27,6 +29,10 @@ impl Inner {
             return Ok(reader);
         }
         let opened = self.database.open()?;
+        if !opened.file_is_there() {
+            // Opening would make an empty database in its place.
+            return Err(refusal(&Refused::Gone));
+        }
         let reader = Connection::open(&opened.config, Role::Reader).map_err(|fault| fault.error)?;
         Ok(self.reader.get_or_init(|| reader))
     }

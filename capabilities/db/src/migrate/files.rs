@@ -263,12 +263,7 @@ mod tests {
             "0001_a.sql:3: a NUL byte",
         );
         let folder = Folder::new();
-        assert!(
-            read(&folder.path("none"))
-                .expect_err("no folder")
-                .to_string()
-                .contains("cannot read")
-        );
+        assert!(read(&folder.path("none")).expect("no files").is_empty());
     }
 
     #[test]
