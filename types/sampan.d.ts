@@ -133,7 +133,7 @@ declare module "sampan" {
     function exec(sql: string, params?: any): Record<string, any>;
     /** Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. Nothing inside may wait. */
     function batch<T>(fn: (value: any) => T): T;
-    /** The rows of a long read, on a reader thread, without blocking the worker. It sees what is committed. At most `statement_millis_max`. */
+    /** The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most `statement_millis_max`. */
     function queryAsync(sql: string, params?: any): Promise<any[]>;
     /** The first row of a long read, or nothing; see `query_async`. */
     function oneAsync(sql: string, params?: any): Promise<any>;

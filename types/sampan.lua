@@ -168,7 +168,7 @@ function app.db.exec(sql, params) end
 ---@return any
 function app.db.batch(fn) end
 
---- The rows of a long read, on a reader thread, without blocking the worker. It sees what is committed. At most `statement_millis_max`.
+--- The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most `statement_millis_max`.
 ---@param sql string One statement, with `?` or `:name` where a parameter goes.
 ---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
 ---@return table

@@ -67,7 +67,7 @@ pub static MODULE: Module = Module {
             name: "query_async",
             params: &[SQL, PARAMS],
             returns: Type::List,
-            doc: "The rows of a long read, on a reader thread, without blocking the worker. It sees what is committed. At most \
+            doc: "The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most \
                   `statement_millis_max`.",
             kind: Kind::Async(query_async),
         },

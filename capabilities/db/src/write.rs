@@ -262,7 +262,7 @@ impl Inner {
         self.check_entry()?;
         self.open_in_place()?;
         let depth = self.depth.get() + 1;
-        if !self.control(&format!("SAVEPOINT batch{depth}")) {
+        if !self.savepoint("SAVEPOINT", depth) {
             return Err(Error::new(
                 ErrorKind::Internal,
                 "the transaction could not be begun",
@@ -295,9 +295,9 @@ impl Inner {
                 _ => false,
             };
         if !keep || violates {
-            self.control(&format!("ROLLBACK TO batch{depth}"));
+            self.savepoint("ROLLBACK TO", depth);
         }
-        let is_released = self.control(&format!("RELEASE batch{depth}"));
+        let is_released = self.savepoint("RELEASE", depth);
         if violates {
             return Err(Error::script(
                 "FOREIGN KEY constraint failed at the end of db.batch",
@@ -310,6 +310,15 @@ impl Inner {
             ));
         }
         Ok(())
+    }
+
+    /// Does something with the savepoint of a batch. Most batches are not nested, and theirs is not spelled anew each time.
+    fn savepoint(&self, word: &str, depth: u32) -> bool {
+        match (word, depth) {
+            ("SAVEPOINT", 1) => self.control("SAVEPOINT batch1"),
+            ("RELEASE", 1) => self.control("RELEASE batch1"),
+            _ => self.control(&format!("{word} batch{depth}")),
+        }
     }
 
     /// Takes back what a script left open when it was stopped.

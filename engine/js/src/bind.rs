@@ -201,7 +201,10 @@ fn renamed(value: Value, returns: Type) -> Value {
         (Type::Map, Value::Map(members)) => Value::Map(
             members
                 .into_iter()
-                .map(|(key, member)| (camel_case(&key), member))
+                .map(|(key, member)| {
+                    let is_spelled = !key.contains('_');
+                    (if is_spelled { key } else { camel_case(&key) }, member)
+                })
                 .collect(),
         ),
         (_, value) => value,

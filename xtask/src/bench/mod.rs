@@ -1,6 +1,6 @@
 //! Sampan and its peers, the same routes on the same number of threads.
 //!
-//! Two benchmarks: [`hello`] measures HTTP and scripts, [`db`] the database. The order of things in both: install the
+//! Two benchmarks: [`hello()`] measures HTTP and scripts, [`db()`] the database. The order of things in both: install the
 //! peers (`install`), start them (`server`; a database each from `storage`), check their answers (`check`, `rows`),
 //! warm up and measure in rounds (`measure`, with wrk through `load` and /proc through `processes`), and write it all
 //! down (`targets`, `db_targets`, `report`, `chart`).

@@ -126,7 +126,7 @@ fn it_ends_under_load_and_no_write_waits_long() {
     let (config, mut writer) = database(&folder, MIB);
     let mut stalls = Vec::new();
     // Other work on the machine stalls a write now and then; what the copy does to it, it does each time.
-    while stalls.len() < 3 && stalls.last().is_none_or(|stall| *stall >= STALL_MAX) {
+    while stalls.len() < 6 && stalls.last().is_none_or(|stall| *stall >= STALL_MAX) {
         let to = folder.path(format!("copy{}.db", stalls.len()));
         let (writes, longest, report, back) = while_writing(writer, || copy_to(&config, &to));
         let report = report.expect("copied");
