@@ -19,6 +19,8 @@ pub(crate) struct Gate {
     outbox: Outbox,
     watch: Arc<Watch>,
     database: Arc<Database>,
+    /// Whether a request can go on in another's run: in JavaScript, when that settles the promise that it waits for.
+    runs_mix: bool,
 }
 
 /// What is known about the handlers behind one route, by whether the method says that it only reads.
@@ -49,6 +51,7 @@ impl Gate {
             outbox,
             watch: Arc::clone(watch),
             database: Arc::clone(database),
+            runs_mix: !can_wait,
         })
     }
 
@@ -147,10 +150,13 @@ impl Visit {
             self.gate.outbox.wake_when_settled(cx);
             return Poll::Pending;
         }
-        if self
-            .fates
-            .iter()
-            .any(|fate| fate.verdict() == Some(Verdict::Failed))
+        // Where runs mix, nobody knows in whose groups it ran meanwhile.
+        let missed = self.gate.runs_mix && self.gate.db.losses() != self.losses;
+        if missed
+            || self
+                .fates
+                .iter()
+                .any(|fate| fate.verdict() == Some(Verdict::Failed))
         {
             return Poll::Ready(Err(Self::lost()));
         }

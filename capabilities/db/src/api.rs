@@ -2,6 +2,7 @@
 
 use crate::connection::{Done, Run};
 use crate::group::Db;
+use sampan_host::module::Ending;
 use sampan_host::{
     Args, Context, Error, ErrorKind, Function, Kind, LocalFuture, Module, Param, Rows, Type, Value,
 };
@@ -143,11 +144,11 @@ fn enter(context: &Context, _: Args) -> Result<Value, Error> {
         .map(|depth| Value::Int(depth.into()))
 }
 
-fn leave(context: &Context, token: Value, succeeded: bool) -> Result<(), Error> {
+fn leave(context: &Context, token: Value, ending: Ending) -> Result<(), Error> {
     let Value::Int(depth) = token else {
         return Err(Error::new(ErrorKind::Internal, "not a batch"));
     };
-    db(context)?.0.leave_batch(depth as u32, succeeded)
+    db(context)?.0.leave_batch(depth as u32, ending)
 }
 
 fn later(

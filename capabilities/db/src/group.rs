@@ -70,6 +70,8 @@ pub(crate) enum State {
 pub(crate) struct Group {
     pub(crate) writer: Box<Connection>,
     since: Instant,
+    /// Statements that wrote, or tried to.
+    pub(crate) writes: Cell<u32>,
 }
 
 impl Db {
@@ -205,6 +207,7 @@ impl Inner {
         *self.group.borrow_mut() = State::Open(Group {
             writer,
             since: Instant::now(),
+            writes: Cell::new(0),
         });
         self.outbox.open();
         self.wake.notify_one();

@@ -4,6 +4,7 @@ use crate::connection::{Connection, Role};
 use crate::database::{Database, Use};
 use crate::test_folder::Folder;
 use crate::{Config, Db};
+use sampan_host::module::Ending;
 use sampan_host::{Cell, Error, ErrorKind, Outbox, Value, Verdict, Watch};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -165,12 +166,12 @@ fn errors_undo_their_statement_or_their_batch_alone() {
         rig.exec("INSERT INTO t (name) VALUES ('c')").unwrap();
         let inner = rig.db.0.enter_batch().unwrap();
         rig.exec("INSERT INTO t (name) VALUES ('d')").unwrap();
-        rig.db.0.leave_batch(inner, false).unwrap();
-        rig.db.0.leave_batch(outer, true).unwrap();
+        rig.db.0.leave_batch(inner, Ending::Failed).unwrap();
+        rig.db.0.leave_batch(outer, Ending::Returned).unwrap();
         rig.answer("nested");
         let thrown = rig.db.0.enter_batch().unwrap();
         rig.exec("INSERT INTO t (name) VALUES ('e')").unwrap();
-        rig.db.0.leave_batch(thrown, false).unwrap();
+        rig.db.0.leave_batch(thrown, Ending::Failed).unwrap();
         rig.answer("thrown");
         // A script that is stopped leaves its batch open.
         rig.db.0.enter_batch().unwrap();
@@ -220,6 +221,49 @@ fn nobody_is_told_of_writes_that_a_neighbour_undid() {
 }
 
 #[test]
+fn a_statement_that_undid_nothing_but_itself_is_an_error_like_others() {
+    let folder = Folder::new();
+    let database = database(&folder, |_| {});
+    on_worker(&database, async |rig| {
+        rig.exec("INSERT INTO t (name) VALUES ('a')").unwrap();
+        rig.answer("first");
+        rig.settle().await;
+        let losses = rig.db.losses();
+        let error = rig
+            .exec("INSERT OR ROLLBACK INTO t (name) VALUES ('a')")
+            .unwrap_err();
+        assert!(error.message().contains("UNIQUE"), "{error}");
+        assert_eq!(rig.db.losses(), losses);
+        // Whoever catches it may go on.
+        rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap();
+        rig.answer("caught");
+        assert_eq!(rig.settle().await, named(&["caught"], Verdict::Committed));
+        assert_eq!(committed(&database), 2);
+    });
+}
+
+#[test]
+fn a_batch_that_others_may_have_run_in_costs_the_group() {
+    let folder = Folder::new();
+    let database = database(&folder, |_| {});
+    on_worker(&database, async |rig| {
+        rig.exec("INSERT INTO t (name) VALUES ('a')").unwrap();
+        rig.answer("innocent");
+        let batch = rig.db.0.enter_batch().unwrap();
+        rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap();
+        let losses = rig.db.losses();
+        rig.db.0.leave_batch(batch, Ending::Entangled).unwrap();
+        assert_eq!(rig.db.losses(), losses + 1);
+        assert_eq!(rig.verdicts(), named(&["innocent"], Verdict::Failed));
+        rig.db.left(None);
+        rig.exec("INSERT INTO t (name) VALUES ('c')").unwrap();
+        rig.answer("next");
+        assert_eq!(rig.settle().await, named(&["next"], Verdict::Committed));
+        assert_eq!(committed(&database), 1);
+    });
+}
+
+#[test]
 fn a_batch_whose_transaction_was_undone_does_nothing_more() {
     let folder = Folder::new();
     let database = database(&folder, |_| {});
@@ -232,8 +276,8 @@ fn a_batch_whose_transaction_was_undone_does_nothing_more() {
         let error = rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap_err();
         assert!(error.message().contains("undid"), "{error}");
         // Whoever catches the error and goes on is told at the end.
-        rig.db.0.leave_batch(inner, true).unwrap_err();
-        rig.db.0.leave_batch(outer, true).unwrap_err();
+        rig.db.0.leave_batch(inner, Ending::Returned).unwrap_err();
+        rig.db.0.leave_batch(outer, Ending::Returned).unwrap_err();
         let route = Use::default();
         rig.db.left(Some(&route));
         assert!(route.alone.load(Relaxed) && route.writes.load(Relaxed));
@@ -259,10 +303,10 @@ fn deferred_foreign_keys_are_checked_at_the_end_of_each_statement() {
         let batch = rig.db.0.enter_batch().unwrap();
         rig.exec("INSERT INTO child VALUES (2)").unwrap();
         rig.exec("INSERT INTO parent VALUES (2)").unwrap();
-        rig.db.0.leave_batch(batch, true).unwrap();
+        rig.db.0.leave_batch(batch, Ending::Returned).unwrap();
         let batch = rig.db.0.enter_batch().unwrap();
         rig.exec("INSERT INTO child VALUES (3)").unwrap();
-        rig.db.0.leave_batch(batch, true).unwrap_err();
+        rig.db.0.leave_batch(batch, Ending::Returned).unwrap_err();
         rig.answer("same");
         assert_eq!(
             rig.settle().await,

@@ -6,6 +6,7 @@ use crate::fault::{Code, Fault};
 use crate::fence::first_word;
 use crate::group::{Inner, State};
 use crate::writer::Refused;
+use sampan_host::module::Ending;
 use sampan_host::{Error, ErrorKind, Rows, Value, Verdict};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -163,6 +164,7 @@ impl Inner {
         }
         let (result, violates) = match &*self.group.borrow() {
             State::Open(group) => {
+                group.writes.set(group.writes.get() + 1);
                 let result = work(&group.writer);
                 let violates = self.depth.get() == 0 && group.writer.deferred_violations();
                 (result, violates)
@@ -195,6 +197,9 @@ impl Inner {
                 } else {
                     // The schema was changed from outside: only the whole group can be taken back.
                     self.lose_group("FOREIGN KEY constraint failed");
+                    if let Some(opened) = self.database.opened() {
+                        opened.defers_keys.store(true, Relaxed);
+                    }
                 }
                 let why = "FOREIGN KEY constraint failed at the end of the statement";
                 Err(Fault::script(why, sql).error)
@@ -220,8 +225,7 @@ impl Inner {
         let State::Open(group) = self.group.replace(State::Closed) else {
             return fault.error;
         };
-        self.losses.set(self.losses.get() + 1);
-        self.is_lost.set(true);
+        let was_alone = group.writes.get() <= 1 && self.depth.get() == 0;
         if let Some(opened) = self.database.opened() {
             // The disk's faults are nobody's fault.
             if matches!(fault.code, Code::Full | Code::Io { .. }) {
@@ -232,6 +236,13 @@ impl Inner {
             }
             opened.take_back(group.writer, &fault);
         }
+        if was_alone {
+            // Nobody wrote anything but this statement, so its error says it all.
+            self.outbox.settle(Verdict::Committed);
+            return fault.error;
+        }
+        self.losses.set(self.losses.get() + 1);
+        self.is_lost.set(true);
         self.database.report(&format!(
             "a statement undid its whole transaction: {}; all answers that depend on it are replaced by 500",
             fault.error
@@ -252,7 +263,6 @@ impl Inner {
         ));
         if let Some(opened) = self.database.opened() {
             opened.roll_back(group.writer);
-            opened.defers_keys.store(true, Relaxed);
         }
         self.outbox.settle(Verdict::Failed);
     }
@@ -273,12 +283,16 @@ impl Inner {
     }
 
     /// Ends the innermost `batch`: keeps what it did, or takes it back.
-    pub(crate) fn leave_batch(&self, depth: u32, keep: bool) -> Result<(), Error> {
+    pub(crate) fn leave_batch(&self, depth: u32, ending: Ending) -> Result<(), Error> {
         if depth != self.depth.get() {
             // A stopped script was cleaned up after already.
             return Ok(());
         }
         self.depth.set(depth - 1);
+        let keep = ending == Ending::Returned;
+        if ending == Ending::Entangled {
+            self.lose_group("a db.batch that failed had settled promises of other requests");
+        }
         if self.is_lost.get() {
             return if keep {
                 Err(Error::script(

@@ -4,11 +4,12 @@
 //! are run there and then, and if the promise is not settled by that, the bracket is left as failed.
 
 use crate::bind::{Row, checked};
+use crate::births::Outer;
 use crate::call::promise_result;
 use crate::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, is_promise};
 use crate::value;
 use rquickjs::qjs;
-use sampan_host::module::LeaveBody;
+use sampan_host::module::{Ending, LeaveBody};
 use sampan_host::{Error, ErrorKind, Kind, Value};
 
 /// A bracket that is open.
@@ -17,20 +18,30 @@ struct Open<'a> {
     row: &'a Row,
     leave: LeaveBody,
     token: Value,
+    outer: Outer,
+    /// How many jobs had run when it began.
+    jobs_run: u64,
 }
 
 impl Open<'_> {
     fn succeed(self) -> Result<(), Error> {
-        (self.leave)(&self.cx.core().context_of_capabilities, self.token, true)
-            .map_err(|error| self.row.spelled(error))
+        let row = self.row;
+        self.end(Ending::Returned)
+            .map_err(|error| row.spelled(error))
     }
 
     /// What made it fail is more telling than what `leave` may say on top of it.
-    fn fail(self) {
-        let context = &self.cx.core().context_of_capabilities;
-        if let Err(error) = (self.leave)(context, self.token, false) {
-            (self.cx.core().report)(error);
+    fn fail(self, ending: Ending) {
+        let core = self.cx.core();
+        if let Err(error) = self.end(ending) {
+            (core.report)(error);
         }
+    }
+
+    fn end(self, ending: Ending) -> Result<(), Error> {
+        let core = self.cx.core();
+        core.births.end(self.cx, self.outer);
+        (self.leave)(&core.context_of_capabilities, self.token, ending)
     }
 }
 
@@ -51,6 +62,8 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault>
         row,
         leave,
         token,
+        outer: cx.core().births.begin(cx),
+        jobs_run: cx.core().jobs_run.get(),
     };
     // SAFETY: the runtime is alive.
     let has_jobs = unsafe { qjs::JS_IsJobPending(cx.runtime()) };
@@ -65,7 +78,7 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault>
         }
         Err(Thrown) => {
             let exception = cx.exception();
-            open.fail();
+            open.fail(Ending::Failed);
             // SAFETY: the function takes the exception's reference.
             unsafe { qjs::JS_Throw(cx.raw(), exception.into_raw()) };
             Err(Fault::Thrown)
@@ -76,40 +89,53 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault>
 /// The function is async: runs jobs until its promise is settled. That promise is what the bracket gives, so whoever waits for it gets
 /// its value or its reason.
 ///
-/// Jobs that were there before would run inside of the bracket too and share its fate, so there may be none.
+/// Other work would run inside of the bracket too and share its fate. So no jobs may be there before, and none of somebody else may
+/// come while it is not done.
 fn settle(open: Open<'_>, promise: Val, before: &[usize], has_jobs: bool) -> Result<Val, Fault> {
     let (cx, name) = (open.cx, open.row.name());
+    let core = cx.core();
     if has_jobs {
-        open.fail();
-        cx.core().handled(cx, promise.raw());
-        cx.core().give_up(before);
-        let text = format!(
-            "{name}: an async function cannot be called while other work of the request goes on: await that first, or give a function that is not async"
-        );
-        return Err(Error::script(text).into());
+        let why = "an async function cannot be called while other work of the request goes on: await that first, or give a function that is not async";
+        return Err(undone(open, promise, before, Ending::Failed, why));
     }
-    cx.core()
-        .drain_until(cx, || promise_result(cx, promise.raw()).is_some());
-    match promise_result(cx, promise.raw()) {
+    let result = || promise_result(cx, promise.raw());
+    core.drain_until(cx, || result().is_some() || core.births.fulfilled_older());
+    match result() {
         Some(Ok(_)) => {
             open.succeed()?;
             Ok(promise)
         }
         Some(Err(_)) => {
-            open.fail();
+            open.fail(Ending::Failed);
             Ok(promise)
         }
+        None if core.must_stop() => {
+            undone(open, promise, before, Ending::Failed, "");
+            Err(Error::new(ErrorKind::Stopped, "the script ran too long").into())
+        }
+        None if core.births.fulfilled_older() => {
+            // A job may have been that of somebody who waited for a promise that was rejected.
+            let ending = if core.jobs_run.get() == open.jobs_run {
+                Ending::Failed
+            } else {
+                Ending::Entangled
+            };
+            let why = "the async function settled a promise that others may wait for before it was done: settle it afterwards";
+            Err(undone(open, promise, before, ending, why))
+        }
         None => {
-            open.fail();
-            // It must not go on outside of the bracket.
-            cx.core().handled(cx, promise.raw());
-            cx.core().give_up(before);
-            if cx.core().must_stop() {
-                return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
-            }
             let module = name.split('.').next().unwrap_or_default();
-            let text = format!("{name}: the function waits for something else than {module}");
-            Err(Error::script(text).into())
+            let why = format!("the function waits for something else than {module}");
+            Err(undone(open, promise, before, Ending::Failed, &why))
         }
     }
+}
+
+/// Leaves the bracket as failed, and has nothing of its function go on outside of it.
+fn undone(open: Open<'_>, promise: Val, before: &[usize], ending: Ending, why: &str) -> Fault {
+    let (cx, name) = (open.cx, open.row.name());
+    open.fail(ending);
+    cx.core().handled(cx, promise.raw());
+    cx.core().give_up(before);
+    Error::script(format!("{name}: {why}")).into()
 }

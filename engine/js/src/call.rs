@@ -2,7 +2,7 @@
 
 use crate::answer::Answerer;
 use crate::isolate::{Core, Ran};
-use crate::suspend::{Waiting, leave_behind};
+use crate::suspend::{Waiting, ended};
 use crate::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, is_promise, number};
 use crate::{error, request};
 use rquickjs::qjs;
@@ -35,9 +35,9 @@ pub(crate) fn start(
         request,
     };
     let Ran { value, tasks } = core.enter(handler, None, |cx| run(cx, &call, &answerer, sink));
-    let step = match value {
-        Ok(Outcome::Answered) => Step::Done,
-        Ok(Outcome::Failed(error)) | Err(error) => return fail(core, error, tasks),
+    let error = match value {
+        Ok(Outcome::Answered) => None,
+        Ok(Outcome::Failed(error)) | Err(error) => Some(error),
         Ok(Outcome::Waits(promise)) => {
             let request = answerer.request.into_inner();
             let tasks = tasks.unwrap_or_default();
@@ -45,20 +45,12 @@ pub(crate) fn start(
             return Step::Waiting(Box::new(waiting));
         }
     };
-    if let Some(tasks) = tasks {
-        leave_behind(core, tasks, handler);
+    match (tasks, &error) {
+        (Some(tasks), _) => ended(core, tasks, handler, error.as_ref()),
+        (None, Some(error)) if error.kind() == ErrorKind::Memory => core.recover(),
+        (None, _) => {}
     }
-    step
-}
-
-fn fail(core: &Rc<Core>, error: Error, tasks: Option<Rc<crate::tasks::Tasks>>) -> Step {
-    if let Some(tasks) = tasks {
-        tasks.abandon(core);
-    }
-    if error.kind() == ErrorKind::Memory {
-        core.recover();
-    }
-    Step::Failed(error)
+    error.map_or(Step::Done, Step::Failed)
 }
 
 #[inline]

@@ -1,5 +1,6 @@
 //! One QuickJS runtime with one context: what it keeps, how it is entered and left, and how it ends.
 
+use crate::births::Births;
 use crate::json::Keys;
 use crate::layout::Layout;
 use crate::limits::{self, SCRIPT_STACK_BYTES_MAX, Stopper};
@@ -131,6 +132,8 @@ pub(crate) struct Core {
     pub(crate) not_found: Cell<Option<HandlerId>>,
     /// The timers of the module top level.
     pub(crate) top_level: RefCell<Option<Rc<Tasks>>>,
+    /// The promises that were made while brackets are open.
+    pub(crate) births: Births,
     /// What the project declares while it loads; `None` afterwards.
     pub(crate) declared: RefCell<Option<Program>>,
     pub(crate) modules: &'static [&'static sampan_host::Module],
@@ -156,6 +159,8 @@ pub(crate) struct Core {
     /// Where the run that is being stopped was.
     stopped_at: RefCell<Option<Error>>,
     dropping_jobs: Cell<bool>,
+    /// How many jobs have run so far.
+    pub(crate) jobs_run: Cell<u64>,
     worn_out: Cell<bool>,
     watch: Arc<Watch>,
     stopper: Stopper,
@@ -232,6 +237,7 @@ impl Core {
             handlers: RefCell::default(),
             not_found: Cell::new(None),
             top_level: RefCell::default(),
+            births: Births::default(),
             declared: RefCell::new(Some(Program::default())),
             modules: setup.modules,
             rows: RefCell::default(),
@@ -248,6 +254,7 @@ impl Core {
             rejections: RefCell::default(),
             stopped_at: RefCell::default(),
             dropping_jobs: Cell::new(false),
+            jobs_run: Cell::new(0),
             worn_out: Cell::new(false),
             watch: setup.watch.clone(),
             stopper,
@@ -399,6 +406,7 @@ impl Core {
     }
 
     fn run_job(&self, cx: Cx<'_>) {
+        self.jobs_run.set(self.jobs_run.get() + 1);
         let mut ctx = std::ptr::null_mut();
         // SAFETY: the runtime is alive, `ctx` is writable.
         if unsafe { qjs::JS_ExecutePendingJob(cx.runtime(), &raw mut ctx) } < 0 {

@@ -8,6 +8,7 @@
 
 mod answer;
 mod bind;
+mod births;
 mod body;
 mod bracket;
 mod call;

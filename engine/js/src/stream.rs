@@ -6,11 +6,11 @@ use crate::call::promise_result;
 use crate::error;
 use crate::isolate::Core;
 use crate::limits::ROUNDS_MAX;
-use crate::suspend::{Watched, leave_behind};
+use crate::suspend::{Watched, ended};
 use crate::sys::{Cx, Raw, Thrown, UNDEFINED, Val, is_nothing};
 use crate::tasks::Tasks;
 use crate::value::bytes_of;
-use sampan_host::{BodyStream, Error, ErrorKind, HandlerId};
+use sampan_host::{BodyStream, Error, HandlerId};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
@@ -94,15 +94,7 @@ impl Stream {
     fn end(&mut self, error: Option<&Error>) {
         self.is_over = true;
         self.tasks.feeds_stream.set(false);
-        match error {
-            None => leave_behind(&self.core, self.tasks.clone(), self.handler),
-            Some(error) => {
-                self.tasks.abandon(&self.core);
-                if error.kind() == ErrorKind::Memory {
-                    self.core.recover();
-                }
-            }
-        }
+        ended(&self.core, self.tasks.clone(), self.handler, error);
     }
 
     /// Tells the source, and whoever listens to the request's signal, that nobody reads any more.

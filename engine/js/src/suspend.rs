@@ -178,16 +178,8 @@ impl Waiting {
 
     fn end(&mut self, result: Result<(), Error>) -> Result<(), Error> {
         self.is_over = true;
-        let core = &self.watched.core;
-        match &result {
-            Ok(()) => leave_behind(core, self.tasks.clone(), self.handler),
-            Err(error) => {
-                self.tasks.abandon(core);
-                if error.kind() == ErrorKind::Memory {
-                    core.recover();
-                }
-            }
-        }
+        let error = result.as_ref().err();
+        ended(&self.watched.core, self.tasks.clone(), self.handler, error);
         result
     }
 }
@@ -226,9 +218,22 @@ impl Drop for Waiting {
     }
 }
 
+/// What becomes of a request's unfinished work when it has ended. An error does not end it, as others may wait for it; using up time or
+/// memory does.
+pub(crate) fn ended(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId, error: Option<&Error>) {
+    match error.map(Error::kind) {
+        Some(ErrorKind::Stopped) => tasks.abandon(core),
+        Some(ErrorKind::Memory) => {
+            tasks.abandon(core);
+            core.recover();
+        }
+        _ => leave_behind(core, tasks, handler),
+    }
+}
+
 /// Lets what a request left unfinished go on after its answer, for a while. While a body stream is sent, that drives the
 /// tasks instead, and calls this at its end.
-pub(crate) fn leave_behind(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId) {
+fn leave_behind(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId) {
     if tasks.is_empty() || tasks.feeds_stream.get() {
         return;
     }

@@ -368,32 +368,32 @@ fn brackets_are_left_whatever_happens() {
         (
             "() => probe.within('a', (name) => 'in ' + name)",
             "Ok(\"in a\")",
-            vec!["enter a", "leave Text(\"a\") true"],
+            vec!["enter a", "leave Text(\"a\") Returned"],
         ),
         (
             "() => probe.within('b', () => { throw new Error('oh'); })",
             "Err(\"oh\")",
-            vec!["enter b", "leave Text(\"b\") false"],
+            vec!["enter b", "leave Text(\"b\") Failed"],
         ),
         (
             "() => probe.within('c', async () => { await 0; await Promise.resolve(1); return 'soon'; })",
             "Ok(\"soon\")",
-            vec!["enter c", "leave Text(\"c\") true"],
+            vec!["enter c", "leave Text(\"c\") Returned"],
         ),
         (
             "async () => { await 0; return await probe.within('d', async () => { await 0; throw new Error('soon oh'); }); }",
             "Err(\"soon oh\")",
-            vec!["enter d", "leave Text(\"d\") false"],
+            vec!["enter d", "leave Text(\"d\") Failed"],
         ),
         (
             "() => probe.within('e', async () => { await time.sleep(0.001); console.log('never'); })",
             "Err(\"probe.within: the function waits for something else than probe\")",
-            vec!["enter e", "leave Text(\"e\") false"],
+            vec!["enter e", "leave Text(\"e\") Failed"],
         ),
         (
             "async () => { try { await probe.within('f', () => new Promise(() => {})); } catch (e) { return e.message; } }",
             "Ok(\"probe.within: the function waits for something else than probe\")",
-            vec!["enter f", "leave Text(\"f\") false"],
+            vec!["enter f", "leave Text(\"f\") Failed"],
         ),
         (
             "async () => { const a = await probe.within('g', async () => { await 0; const b = await probe.within('h', async () => { await 0; return 'in'; }); return b + 'side'; }); await time.sleep(0.001); return a; }",
@@ -401,8 +401,8 @@ fn brackets_are_left_whatever_happens() {
             vec![
                 "enter g",
                 "enter h",
-                "leave Text(\"h\") true",
-                "leave Text(\"g\") true",
+                "leave Text(\"h\") Returned",
+                "leave Text(\"g\") Returned",
             ],
         ),
         (
@@ -411,8 +411,8 @@ fn brackets_are_left_whatever_happens() {
             vec![
                 "enter i",
                 "enter j",
-                "leave Text(\"j\") false",
-                "leave Text(\"i\") false",
+                "leave Text(\"j\") Failed",
+                "leave Text(\"i\") Failed",
             ],
         ),
     ];
@@ -424,6 +424,65 @@ fn brackets_are_left_whatever_happens() {
             .map_err(|e| e.message().to_owned());
         assert_eq!(format!("{result:?}"), expected, "{handler}");
         assert_eq!(*app.notes.0.borrow(), notes, "{handler}");
+    }
+}
+
+#[test]
+fn nothing_of_another_request_runs_inside_of_a_bracket() {
+    let wait = "if (req.query.wait) { try { await gate; } catch {} console.info('other'); await 0; return 'waited'; }";
+    let cases = [
+        (
+            "async () => { open(); await 0; }",
+            vec!["enter a", "leave Text(\"a\") Failed", "other"],
+        ),
+        (
+            "async () => { await 0; open(); await 0; }",
+            vec!["enter a", "leave Text(\"a\") Entangled", "other"],
+        ),
+        (
+            "async () => { await probe.within('b', async () => { await 0; open(); }); await 0; }",
+            vec![
+                "enter a",
+                "enter b",
+                "leave Text(\"b\") Returned",
+                "leave Text(\"a\") Entangled",
+                "other",
+            ],
+        ),
+        // The engine does not tell of a rejection that somebody waits for, but of what comes of it.
+        (
+            "async () => { await 0; close(); for (let i = 0; i < 9; i++) await 0; }",
+            vec!["enter a", "other", "leave Text(\"a\") Entangled"],
+        ),
+        (
+            "async () => { await 0; open(); }",
+            vec!["enter a", "leave Text(\"a\") Returned", "other"],
+        ),
+        (
+            "() => { open(); return 1; }",
+            vec!["enter a", "leave Text(\"a\") Returned", "other"],
+        ),
+        (
+            "async () => { let done; const own = new Promise((r) => { done = r; }); (async () => { await 0; done(); })(); await own; }",
+            vec!["enter a", "leave Text(\"a\") Returned"],
+        ),
+    ];
+    for (body, notes) in cases {
+        let app = load(&format!(
+            "import {{ app, probe }} from 'sampan';
+             let open, close; const gate = new Promise((a, b) => {{ open = a; close = b; }});
+             app.get('/', async (req) => {{ {wait} await probe.within('a', {body}); return 'done'; }});"
+        ));
+        let waiting = app.start(app.call(get("/?wait=1"), Some(0), &[]));
+        let result = app.only(get("/")).map_err(|e| e.message().to_owned());
+        if notes.iter().any(|note| note.ends_with("Entangled")) || notes[1].ends_with("Failed") {
+            let why = "probe.within: the async function settled a promise that others may wait for before it was done: settle it afterwards";
+            assert_eq!(result.map(|a| a.text()), Err(why.to_owned()), "{body}");
+        } else {
+            assert_eq!(result.map(|a| a.text()), Ok("done".to_owned()), "{body}");
+        }
+        assert_eq!(*app.notes.0.borrow(), notes, "{body}");
+        drop(waiting);
     }
 }
 
@@ -499,7 +558,7 @@ fn a_stop_inside_a_bracket_leaves_it() {
         let error = app.only(get("/")).expect_err("stopped");
         assert_eq!(error.kind(), ErrorKind::Stopped, "{body}: {error}");
         let notes = app.notes.0.borrow().clone();
-        assert_eq!(notes, ["enter a", "leave Text(\"a\") false"], "{body}");
+        assert_eq!(notes, ["enter a", "leave Text(\"a\") Failed"], "{body}");
         assert_eq!(app.text(get("/?n=1")), "ok");
     }
 }
