@@ -5,7 +5,8 @@
 
 use sampan_db::{Database, Db, Use};
 use sampan_host::{Context, Error, ErrorKind, Fate, LocalFuture, Outbox, Verdict, Watch};
-use sampan_http::{Answer, Response, Ticket};
+use sampan_http::{Answer, Response, Ticket, WorkerHandle};
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{self, Poll};
@@ -19,6 +20,8 @@ pub(crate) struct Gate {
     outbox: Outbox,
     watch: Arc<Watch>,
     database: Arc<Database>,
+    /// The worker's place among the acceptors' workers, once it serves.
+    worker: OnceCell<WorkerHandle>,
     /// Whether a request can go on in another's run: in JavaScript, when that settles the promise that it waits for.
     runs_mix: bool,
 }
@@ -51,6 +54,7 @@ impl Gate {
             outbox,
             watch: Arc::clone(watch),
             database: Arc::clone(database),
+            worker: OnceCell::new(),
             runs_mix: !can_wait,
         })
     }
@@ -62,7 +66,8 @@ impl Gate {
     }
 
     /// Starts what commits groups and ends turns, for as long as the worker serves.
-    pub(crate) fn serve(&self) {
+    pub(crate) fn serve(&self, worker: WorkerHandle) {
+        let _ = self.worker.set(worker);
         drop(spawn_local(self.db.clone().serve()));
         drop(spawn_local(self.db.clone().end_turns()));
     }
@@ -70,6 +75,15 @@ impl Gate {
     /// Commits what a project wrote while it was loaded.
     pub(crate) fn finish_loading(&self) -> Result<(), Error> {
         self.db.finish_loading()
+    }
+
+    /// Whether no request can join the open group but the one that runs: every other connection waits for it already.
+    fn is_complete(&self) -> bool {
+        let connections = self
+            .worker
+            .get()
+            .map_or(usize::MAX, WorkerHandle::connections);
+        self.outbox.held() + 1 >= connections
     }
 
     /// What is known about a handler.
@@ -110,7 +124,7 @@ impl Gate {
                 return Poll::Pending;
             }
             let polled = future.as_mut().poll(cx);
-            gate.db.left(None);
+            gate.db.left(None, || false);
             polled
         }))
     }
@@ -128,7 +142,7 @@ impl Visit {
     /// To be called after each run of the script for this request.
     #[inline]
     pub(crate) fn left(&mut self, route: Option<&Use>) {
-        self.gate.db.left(route);
+        self.gate.db.left(route, || self.gate.is_complete());
     }
 
     /// What a lost group says to a request that ran in it.

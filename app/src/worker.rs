@@ -114,7 +114,7 @@ async fn serve(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
     );
     let dispatch = Rc::new(Dispatch::new(loaded));
     loader.dispatch.replace(Rc::downgrade(&dispatch));
-    gate.serve();
+    gate.serve(handle.clone());
     drop(gate);
     if ready.send(Ok(handle)).is_ok() {
         worker.run(dispatch).await;

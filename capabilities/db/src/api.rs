@@ -4,9 +4,11 @@ use crate::connection::{Done, Run};
 use crate::group::Db;
 use sampan_host::module::Ending;
 use sampan_host::{
-    Args, Context, Error, ErrorKind, Function, Kind, LocalFuture, Module, Param, Rows, Type, Value,
+    Args, Cell, Context, Error, ErrorKind, Function, Kind, LocalFuture, Module, Param, Rows, Type,
+    Value,
 };
 use std::rc::Rc;
+use std::sync::{Arc, LazyLock};
 
 const SQL: Param = Param {
     name: "sql",
@@ -102,6 +104,10 @@ pub static MODULE: Module = Module {
     ],
 };
 
+/// What [`exec`] returns, as columns: an engine remembers what it makes of them.
+static DONE: LazyLock<Arc<[String]>> =
+    LazyLock::new(|| ["changes", "last_id"].map(str::to_owned).into());
+
 fn db(context: &Context) -> Result<Rc<Db>, Error> {
     context
         .get::<Db>()
@@ -131,10 +137,12 @@ fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
     let Done { changes, last_id } = db(context)?.0.run(&sql, false, |connection, run| {
         connection.exec(&sql, &params, run)
     })?;
-    Ok(Value::Map(vec![
-        ("changes".into(), Value::Int(changes)),
-        ("last_id".into(), Value::Int(last_id)),
-    ]))
+    let mut done = Rows::with_capacity(Arc::clone(&DONE), 2, 0);
+    for number in [changes, last_id] {
+        done.push(Cell::Int(number))
+            .map_err(|_| Error::new(ErrorKind::Internal, "no room for two numbers"))?;
+    }
+    Ok(Value::Row(done))
 }
 
 fn enter(context: &Context, _: Args) -> Result<Value, Error> {

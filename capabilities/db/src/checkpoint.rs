@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How many times `checkpoint_pages` the log may have before writers are kept out for a moment.
-const RESTART_TIMES: u32 = 4;
+const RESTART_TIMES: u32 = 2;
 /// How long a RESTART checkpoint waits for readers, while no writer gets in.
 const RESTART_WAIT: Duration = Duration::from_millis(10);
 /// The shortest pause after a checkpoint that could not do all that it was to do; it doubles each time.

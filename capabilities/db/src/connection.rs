@@ -18,8 +18,6 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The longest statement.
 pub(crate) const SQL_BYTES_MAX: usize = 1024 * 1024;
-/// Our own statements that are kept prepared, beside `statements_max` of the script's.
-const CONTROL_STATEMENTS: usize = 16;
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +54,6 @@ impl Connection {
         let wal_pages = Arc::new(AtomicU32::new(0));
         let installed = installed.and_then(|()| count_pages(&mut sqlite, role, &wal_pages));
         installed.map_err(|error| Fault::of(&error, ""))?;
-        sqlite.set_prepared_statement_cache_capacity(CONTROL_STATEMENTS);
         Ok(Self {
             prepared: Prepared::new(sqlite, config.statements_max),
             fence,
@@ -118,10 +115,7 @@ impl Connection {
     /// What SQLite says.
     pub(crate) fn control(&self, sql: &str) -> Result<(), Fault> {
         self.fence
-            .lowered(|| {
-                let mut statement = self.sqlite().prepare_cached(sql)?;
-                run::drain(&mut statement)
-            })
+            .lowered(|| self.prepared.control(sql, run::drain))
             .map_err(|trouble| self.fault(trouble, sql, None))
     }
 

@@ -72,6 +72,8 @@ pub(crate) struct Group {
     since: Instant,
     /// Statements that wrote, or tried to.
     pub(crate) writes: Cell<u32>,
+    /// Whether [`Db::serve`] was told to commit it.
+    is_told: Cell<bool>,
 }
 
 impl Db {
@@ -126,8 +128,9 @@ impl Db {
     }
 
     /// To be called whenever the isolate was left, in a run for this route. Takes back savepoints that a stopped script left
-    /// open, and commits what should not wait. Whether a group was lost in between is told by [`Db::losses`].
-    pub fn left(&self, route: Option<&Use>) {
+    /// open, and commits what should not wait: also where all others who could join the group wait for it already (`is_complete`).
+    /// Whether a group was lost in between is told by [`Db::losses`].
+    pub fn left(&self, route: Option<&Use>, is_complete: impl FnOnce() -> bool) {
         let inner = &*self.0;
         inner.close_savepoints();
         let wrote = inner.wrote.take();
@@ -142,9 +145,13 @@ impl Db {
         let is_alone = route.is_some_and(|route| route.alone.load(Relaxed));
         // While commits fail nobody joins a group who has not written: reads must go on.
         let goes_now = is_alone || inner.is_failing.get();
-        if inner.is_open() && (goes_now || inner.is_old()) {
+        if !inner.is_open() {
+            return;
+        }
+        if goes_now || is_complete() || inner.is_old() {
             inner.commit();
         }
+        inner.tell();
     }
 
     /// How many groups of this worker were lost so far. A run in which the number changes must not be answered as if its writes
@@ -208,9 +215,18 @@ impl Inner {
             writer,
             since: Instant::now(),
             writes: Cell::new(0),
+            is_told: Cell::new(false),
         });
         self.outbox.open();
-        self.wake.notify_one();
+    }
+
+    /// Has [`Db::serve`] commit the open group.
+    fn tell(&self) {
+        if let State::Open(group) = &*self.group.borrow()
+            && !group.is_told.replace(true)
+        {
+            self.wake.notify_one();
+        }
     }
 
     /// Commits the open group, here or on the commit thread, as fast disks and slow ones want it.

@@ -58,7 +58,7 @@ impl Rig {
     /// The end of a request's run: its answer is held.
     fn answer(&self, name: &str) {
         let (heard, name) = (Rc::clone(&self.heard), name.to_owned());
-        self.db.left(None);
+        self.db.left(None, || false);
         self.outbox.hold(Box::new(move |verdict| {
             heard.borrow_mut().push((name, verdict));
         }));
@@ -203,7 +203,7 @@ fn nobody_is_told_of_writes_that_a_neighbour_undid() {
             assert_eq!(rig.verdicts(), named(&["innocent"], Verdict::Failed));
             // The request goes on, but it will be answered 500, so it writes nothing more.
             rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap_err();
-            rig.db.left(None);
+            rig.db.left(None, || false);
             assert_eq!(committed(&database), 0);
             rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap();
             rig.answer("next request");
@@ -214,7 +214,7 @@ fn nobody_is_told_of_writes_that_a_neighbour_undid() {
             rig.answer("neighbour");
             let _ = rig.exec(sql);
             assert_eq!(rig.verdicts(), named(&["neighbour"], Verdict::Committed));
-            rig.db.left(None);
+            rig.db.left(None, || false);
             assert!(committed(&database) >= 2);
         });
     }
@@ -255,7 +255,7 @@ fn a_batch_that_others_may_have_run_in_costs_the_group() {
         rig.db.0.leave_batch(batch, Ending::Entangled).unwrap();
         assert_eq!(rig.db.losses(), losses + 1);
         assert_eq!(rig.verdicts(), named(&["innocent"], Verdict::Failed));
-        rig.db.left(None);
+        rig.db.left(None, || false);
         rig.exec("INSERT INTO t (name) VALUES ('c')").unwrap();
         rig.answer("next");
         assert_eq!(rig.settle().await, named(&["next"], Verdict::Committed));
@@ -279,10 +279,10 @@ fn a_batch_whose_transaction_was_undone_does_nothing_more() {
         rig.db.0.leave_batch(inner, Ending::Returned).unwrap_err();
         rig.db.0.leave_batch(outer, Ending::Returned).unwrap_err();
         let route = Use::default();
-        rig.db.left(Some(&route));
+        rig.db.left(Some(&route), || false);
         assert!(route.alone.load(Relaxed) && route.writes.load(Relaxed));
         rig.exec("INSERT INTO t (name) VALUES ('c')").unwrap();
-        rig.db.left(Some(&route));
+        rig.db.left(Some(&route), || false);
         assert_eq!(committed(&database), 1, "it runs alone now");
     });
 }
@@ -328,13 +328,13 @@ fn a_write_that_takes_too_long_is_undone_with_its_group_and_runs_alone_then() {
         let error = rig.exec(endless).unwrap_err();
         assert!(error.message().contains("write_millis_max"), "{error}");
         assert_eq!(rig.verdicts(), named(&["innocent"], Verdict::Failed));
-        rig.db.left(None);
+        rig.db.left(None, || false);
         rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap();
         rig.answer("neighbour");
         rig.exec(endless).unwrap_err();
         assert_eq!(rig.verdicts(), named(&["neighbour"], Verdict::Committed));
         assert_eq!(committed(&database), 1);
-        rig.db.left(None);
+        rig.db.left(None, || false);
         assert_eq!(rig.count("SELECT count(*) FROM parent"), 0);
     });
 }
@@ -370,7 +370,7 @@ fn workers_take_turns() {
                         rig.db.admitted(&route).await.unwrap();
                         rig.exec(&format!("INSERT INTO t (name) VALUES ('{worker}/{index}')"))
                             .unwrap();
-                        rig.db.left(Some(&route));
+                        rig.db.left(Some(&route), || false);
                         rig.answer("one");
                         if index % 3 == 0 {
                             rig.outbox.settled().await;
@@ -408,7 +408,7 @@ fn the_lock_of_another_process_is_waited_for() {
         let error = rig.exec("INSERT INTO t (name) VALUES ('a')").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         assert!(!error.message().contains("database is locked"), "{error}");
-        rig.db.left(Some(&route));
+        rig.db.left(Some(&route), || false);
         // From then on the route waits as a future, and the worker goes on.
         assert!(route.writes.load(Relaxed) && !rig.db.admits(&route));
         let ending = tokio::task::spawn_local(async move {
@@ -505,7 +505,7 @@ fn nothing_is_written_to_a_file_that_was_removed() {
         let error = rig.exec("INSERT INTO t (name) VALUES ('a')").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         assert!(error.message().contains("removed"), "{error}");
-        rig.db.left(None);
+        rig.db.left(None, || false);
         rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap_err();
     });
 }

@@ -8,7 +8,7 @@
 
 use crate::run::Known;
 use hashlink::LruCache;
-use rusqlite::{Connection, Statement};
+use rusqlite::{Connection, PrepFlags, Statement};
 use std::cell::RefCell;
 use std::ptr::NonNull;
 
@@ -16,8 +16,13 @@ use std::ptr::NonNull;
 pub(crate) struct Prepared {
     /// Fields are dropped in this order: statements before the connection.
     statements: RefCell<Statements>,
+    /// Those of our own, which are few and come again and again.
+    controls: RefCell<Vec<(Box<str>, Statement<'static>)>>,
     sqlite: Owned,
 }
+
+/// How many statements of our own are kept.
+const CONTROLS_MAX: usize = 16;
 
 struct Statements {
     /// The one that was used last, which often is the next one too; it is not among the others.
@@ -52,6 +57,7 @@ impl Prepared {
         let others = LruCache::new(statements_max.saturating_sub(1));
         Self {
             statements: RefCell::new(Statements { last: None, others }),
+            controls: RefCell::default(),
             sqlite: Owned(NonNull::from(Box::leak(Box::new(sqlite)))),
         }
     }
@@ -93,6 +99,29 @@ impl Prepared {
         let mut statements = self.statements.borrow_mut();
         let entry = self.find(&mut statements, text, prepare)?;
         Ok(question(&entry.known))
+    }
+
+    /// Works with one of our own statements, which has no parameters. `work` must not come back here.
+    pub(crate) fn control<T, E: From<rusqlite::Error>>(
+        &self,
+        text: &str,
+        work: impl for<'a> FnOnce(&mut Statement<'a>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut controls = self.controls.borrow_mut();
+        if let Some((_, statement)) = controls.iter_mut().find(|(known, _)| **known == *text) {
+            return work(statement);
+        }
+        let mut statement = self
+            .sqlite()
+            .prepare_with_flags(text, PrepFlags::SQLITE_PREPARE_PERSISTENT)?;
+        let result = work(&mut statement);
+        if controls.len() < CONTROLS_MAX {
+            // SAFETY: as in `find`.
+            let statement =
+                unsafe { std::mem::transmute::<Statement<'_>, Statement<'static>>(statement) };
+            controls.push((text.into(), statement));
+        }
+        result
     }
 
     /// Makes the statement of this text the last one.

@@ -6,7 +6,6 @@
 use crate::{Error, LocalFuture, Value};
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A table of functions under one name.
@@ -222,23 +221,24 @@ impl Type {
 /// What the capabilities of one isolate keep between calls: one value per type, put there by `app`.
 #[derive(Default)]
 pub struct Context {
-    entries: RefCell<HashMap<TypeId, Rc<dyn Any>>>,
+    /// There are few, and a look at all is quicker than a hash.
+    entries: RefCell<Vec<(TypeId, Rc<dyn Any>)>>,
 }
 
 impl Context {
     /// Keeps `value`, replacing an earlier one of the same type.
     pub fn put<T: 'static>(&self, value: T) {
-        self.entries
-            .borrow_mut()
-            .insert(TypeId::of::<T>(), Rc::new(value));
+        let mut entries = self.entries.borrow_mut();
+        entries.retain(|(id, _)| *id != TypeId::of::<T>());
+        entries.push((TypeId::of::<T>(), Rc::new(value)));
     }
 
     /// The value of type `T`, if there is one.
     pub fn get<T: 'static>(&self) -> Option<Rc<T>> {
         self.entries
             .borrow()
-            .get(&TypeId::of::<T>())
-            .cloned()
-            .and_then(|entry| entry.downcast().ok())
+            .iter()
+            .find(|(id, _)| *id == TypeId::of::<T>())
+            .and_then(|(_, entry)| entry.clone().downcast().ok())
     }
 }

@@ -84,6 +84,16 @@ impl Rows {
         &self.columns
     }
 
+    /// The same rows under other names.
+    ///
+    /// # Panics
+    /// There are not as many.
+    pub fn renamed(mut self, columns: Arc<[String]>) -> Self {
+        assert_eq!(columns.len(), self.columns.len(), "a name for each column");
+        self.columns = columns;
+        self
+    }
+
     /// How many rows there are. Without columns there are none.
     pub fn len(&self) -> usize {
         self.cells.len() / self.columns.len().max(1)

@@ -9,7 +9,9 @@ use crate::value;
 use rquickjs::qjs;
 use sampan_host::names::camel_case;
 use sampan_host::{Args, Error, Function, Kind, Module, Type, Value};
+use std::cell::RefCell;
 use std::ffi::{CString, c_int};
+use std::sync::Arc;
 
 /// A bound row.
 #[derive(Clone, Copy)]
@@ -113,7 +115,7 @@ unsafe extern "C" fn call(
                 let future = body(&cx.core().context_of_capabilities, args);
                 let future = Box::pin(async move {
                     match future.await {
-                        Ok(value) => Ok(renamed(value, row.function.returns)),
+                        Ok(value) => Ok(renamed(value, row.function.returns, spelled)),
                         Err(error) => Err(row.spelled(error)),
                     }
                 });
@@ -192,11 +194,19 @@ fn returned(cx: Cx<'_>, row: &Row, value: Value) -> Result<Val, Fault> {
     if row.function.returns == Type::Nothing {
         return Ok(cx.undefined());
     }
-    Ok(value::to_js(cx, renamed(value, row.function.returns))?)
+    let spell = |columns: &Arc<[String]>| cx.core().spellings.of(columns);
+    Ok(value::to_js(
+        cx,
+        renamed(value, row.function.returns, spell),
+    )?)
 }
 
 /// A result that is a record has its fields spelled as JavaScript spells them: `lastId`.
-fn renamed(value: Value, returns: Type) -> Value {
+fn renamed(
+    value: Value,
+    returns: Type,
+    spell: impl FnOnce(&Arc<[String]>) -> Arc<[String]>,
+) -> Value {
     match (returns, value) {
         (Type::Map, Value::Map(members)) => Value::Map(
             members
@@ -207,6 +217,34 @@ fn renamed(value: Value, returns: Type) -> Value {
                 })
                 .collect(),
         ),
+        (Type::Map, Value::Row(row)) => {
+            let columns = spell(row.columns());
+            Value::Row(row.renamed(columns))
+        }
         (_, value) => value,
+    }
+}
+
+fn spelled(columns: &Arc<[String]>) -> Arc<[String]> {
+    columns.iter().map(|name| camel_case(name)).collect()
+}
+
+/// The fields of records that were spelled before, so that the same ones are always the same `Arc`.
+#[derive(Default)]
+pub(crate) struct Spellings(RefCell<Vec<[Arc<[String]>; 2]>>);
+
+impl Spellings {
+    fn of(&self, columns: &Arc<[String]>) -> Arc<[String]> {
+        /// As many as there are functions that return records, and more.
+        const SPELLINGS_MAX: usize = 32;
+        let mut known = self.0.borrow_mut();
+        if let Some([_, names]) = known.iter().find(|[own, _]| Arc::ptr_eq(own, columns)) {
+            return names.clone();
+        }
+        let names = spelled(columns);
+        if known.len() < SPELLINGS_MAX {
+            known.push([columns.clone(), names.clone()]);
+        }
+        names
     }
 }

@@ -1,5 +1,6 @@
 //! One QuickJS runtime with one context: what it keeps, how it is entered and left, and how it ends.
 
+use crate::bind::Spellings;
 use crate::births::Births;
 use crate::json::Keys;
 use crate::layout::Layout;
@@ -132,6 +133,8 @@ pub(crate) struct Core {
     pub(crate) not_found: Cell<Option<HandlerId>>,
     /// The timers of the module top level.
     pub(crate) top_level: RefCell<Option<Rc<Tasks>>>,
+    /// The names of records as JavaScript spells them.
+    pub(crate) spellings: Spellings,
     /// The promises that were made while brackets are open.
     pub(crate) births: Births,
     /// What the project declares while it loads; `None` afterwards.
@@ -237,6 +240,7 @@ impl Core {
             handlers: RefCell::default(),
             not_found: Cell::new(None),
             top_level: RefCell::default(),
+            spellings: Spellings::default(),
             births: Births::default(),
             declared: RefCell::new(Some(Program::default())),
             modules: setup.modules,

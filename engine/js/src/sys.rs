@@ -44,7 +44,16 @@ impl From<Error> for Fault {
 }
 
 /// The text of a string's bytes: a surrogate without a partner, which has three bytes there, becomes U+FFFD.
+#[inline]
 pub(crate) fn well_formed(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => repaired(bytes),
+    }
+}
+
+#[cold]
+fn repaired(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());

@@ -89,6 +89,9 @@ pub(crate) fn shown(cx: Cx<'_>, value: Raw) -> Result<Value, Fault> {
     Reader::new(cx, true).read(value)
 }
 
+/// Room for so many items is made before the first is read: a length may promise more than comes.
+const ITEMS_AT_ONCE: u32 = 64;
+
 struct Reader<'a> {
     cx: Cx<'a>,
     /// The objects that are being read, to notice a cycle.
@@ -164,6 +167,9 @@ impl<'a> Reader<'a> {
     }
 
     fn read_object(&mut self, value: Raw) -> Result<Value, Fault> {
+        if class_id(value) == self.cx.core().classes.array {
+            return self.read_inside(value, Self::read_list);
+        }
         if let Some(bytes) = bytes_of(self.cx, value) {
             return Ok(Value::Bytes(bytes));
         }
@@ -174,6 +180,16 @@ impl<'a> Reader<'a> {
         if self.for_people && unsafe { qjs::JS_IsError(value) } {
             return Ok(Value::Text(self.cx.text(value)?));
         }
+        self.read_inside(value, Self::read_members)
+    }
+
+    /// Reads what is in an object.
+    #[inline]
+    fn read_inside(
+        &mut self,
+        value: Raw,
+        read: fn(&mut Self, Raw) -> Result<Value, Fault>,
+    ) -> Result<Value, Fault> {
         if self.inside.contains(&address(value)) {
             return self.refuse("an object that contains itself", "");
         }
@@ -184,9 +200,20 @@ impl<'a> Reader<'a> {
             );
         }
         self.inside.push(address(value));
-        let read = self.read_members(value);
+        let read = read(self, value);
         self.inside.pop();
         read
+    }
+
+    fn read_list(&mut self, value: Raw) -> Result<Value, Fault> {
+        let cx = self.cx;
+        let length = u32::try_from(cx.length(value)?).unwrap_or(u32::MAX);
+        let mut items = Vec::with_capacity(length.min(ITEMS_AT_ONCE) as usize);
+        for index in 0..length {
+            let item = cx.at(value, index)?;
+            items.push(self.read(item.raw())?);
+        }
+        Ok(Value::List(items))
     }
 
     fn read_members(&mut self, value: Raw) -> Result<Value, Fault> {
@@ -196,15 +223,10 @@ impl<'a> Reader<'a> {
             let plain = cx.call(to_json.raw(), value, &[])?;
             return self.read(plain.raw());
         }
+        // A proxy of an array is one too.
         // SAFETY: looks at a live value.
         if unsafe { qjs::JS_IsArray(value) } {
-            let length = cx.length(value)?;
-            let mut items = Vec::new();
-            for index in 0..u32::try_from(length).unwrap_or(u32::MAX) {
-                let item = cx.at(value, index)?;
-                items.push(self.read(item.raw())?);
-            }
-            return Ok(Value::List(items));
+            return self.read_list(value);
         }
         // SAFETY: looks at a live value.
         if unsafe { qjs::JS_IsMap(value) || qjs::JS_IsSet(value) } {
