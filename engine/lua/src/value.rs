@@ -1,5 +1,6 @@
 //! [`Value`] from and to Lua.
 
+use crate::peek::{Seen, Table};
 use crate::rows;
 use crate::state::{State, current, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
@@ -72,14 +73,7 @@ unsafe fn read_nested(
             LUA_TNONE | LUA_TNIL => Value::Null,
             LUA_TBOOLEAN => Value::Bool(lua_toboolean(state, index) != 0),
             LUA_TNUMBER => number(lua_tonumber(state, index)),
-            LUA_TSTRING => {
-                let bytes = text_at(state, index);
-                spend(bytes_left, bytes.len())?;
-                match std::str::from_utf8(bytes) {
-                    Ok(text) => Value::Text(text.to_owned()),
-                    Err(_) => Value::Bytes(bytes.to_owned()),
-                }
-            }
+            LUA_TSTRING => text(text_at(state, index), bytes_left)?,
             LUA_TTABLE if depth_left == 0 => {
                 return Err(Error::script(
                     "a table that nests too deeply or contains itself",
@@ -131,6 +125,9 @@ unsafe fn read_table(
             lua_settop(state, top);
             return read;
         }
+        if let Some(items) = read_plain_list(state, index, bytes_left)? {
+            return Ok(Value::List(items));
+        }
         let keys = Keys::of(state, index);
         if keys.count == 0 {
             let is_list = has_meta(state, index, current().refs.get().array_meta);
@@ -164,6 +161,49 @@ unsafe fn read_table(
         }
         Ok(Value::Map(members))
     }
+}
+
+/// A list as most are, with plain values and without holes, read where it lies; `None` if the table is anything else.
+unsafe fn read_plain_list(
+    state: State,
+    index: c_int,
+    bytes_left: &mut usize,
+) -> Result<Option<Vec<Value>>, Error> {
+    // SAFETY: the table stays on the stack, and nothing of Lua runs meanwhile.
+    unsafe {
+        let table = Table::at(state, index);
+        if table.nodes().iter().any(|node| !node.value.is_nil()) {
+            return Ok(None);
+        }
+        let slots = table.array().get(1..).unwrap_or_default();
+        let Some(last) = slots.iter().rposition(|slot| !slot.is_nil()) else {
+            return Ok(None);
+        };
+        let left_before = *bytes_left;
+        let mut items = Vec::with_capacity(last + 1);
+        for slot in &slots[..=last] {
+            items.push(match slot.see() {
+                Seen::Bool(value) => Value::Bool(value),
+                Seen::Number(value) => number(value),
+                Seen::Int64(value) => Value::Int(value),
+                Seen::Text(bytes) => text(bytes, bytes_left)?,
+                Seen::Nil | Seen::Table(_) | Seen::Light | Seen::Other(_) => {
+                    *bytes_left = left_before;
+                    return Ok(None);
+                }
+            });
+        }
+        Ok(Some(items))
+    }
+}
+
+/// A Lua string: text where it is UTF-8.
+fn text(bytes: &[u8], bytes_left: &mut usize) -> Result<Value, Error> {
+    spend(bytes_left, bytes.len())?;
+    Ok(match std::str::from_utf8(bytes) {
+        Ok(text) => Value::Text(text.to_owned()),
+        Err(_) => Value::Bytes(bytes.to_owned()),
+    })
 }
 
 /// What the keys of a table make of it.
