@@ -3,8 +3,9 @@
 use crate::config::Config;
 use crate::server::{Event, Server};
 use sampan_log::Level;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long the end of the process waits for standard error to take the last lines.
@@ -44,6 +45,9 @@ pub fn run(config: Config) -> Result<Outcome, String> {
 fn serve(config: Config) -> Result<Outcome, String> {
     let logger = config.logger.clone();
     let mut signals = Signals::new([SIGTERM, SIGINT])
+        .map_err(|error| format!("cannot wait for signals: {error}"))?;
+    // A file that may not become larger is an error of the write, not the end of the process.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())
         .map_err(|error| format!("cannot wait for signals: {error}"))?;
     let running = Server::start(config)?;
     let events = running.events();

@@ -8,8 +8,8 @@ use crate::fault::Code;
 use crate::group::{Db, Inner};
 use crate::writer::{Refused, Take};
 use sampan_host::{Error, ErrorKind};
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -106,7 +106,7 @@ impl Inner {
             wanted.round
         };
         self.wake.notify_one();
-        std::future::poll_fn(|cx| {
+        poll_fn(|cx| {
             let mut wanted = self.wanted.borrow_mut();
             if wanted.round == round {
                 wanted.wakers.push(cx.waker().clone());
@@ -129,8 +129,25 @@ impl Inner {
         }
     }
 
+    /// As [`Inner::fetch`], until a first write has begun in place: that took over what had been fetched so far, and its group is to be
+    /// committed.
+    pub(crate) async fn fetch_unless_begun(&self) -> Result<(), Error> {
+        let mut fetch = pin!(self.fetch());
+        let mut woken = pin!(self.wake.notified());
+        poll_fn(|cx| {
+            while woken.as_mut().poll(cx).is_ready() {
+                if self.has_group() {
+                    return Poll::Ready(Ok(()));
+                }
+                woken.set(self.wake.notified());
+            }
+            fetch.as_mut().poll(cx)
+        })
+        .await
+    }
+
     /// Takes the connection and begins, without blocking the worker.
-    pub(crate) async fn fetch(&self) -> Result<(), Error> {
+    async fn fetch(&self) -> Result<(), Error> {
         let opened = self.database.open()?;
         let until = Instant::now() + Duration::from_millis(opened.config.busy_millis_max);
         let mut pause = RETRY_MILLIS.0;
@@ -165,7 +182,7 @@ impl Inner {
         if matches!(*self.fetching.borrow(), Fetch::Idle) {
             *self.fetching.borrow_mut() = Fetch::Queued(opened.writers.take());
         }
-        std::future::poll_fn(|cx| {
+        poll_fn(|cx| {
             let mut fetching = self.fetching.borrow_mut();
             let Fetch::Queued(take) = &mut *fetching else {
                 return Poll::Ready(Ok(()));

@@ -2,7 +2,6 @@
 
 use crate::connection::{Done, Run};
 use crate::group::Db;
-use sampan_host::module::Ending;
 use sampan_host::{
     Args, Cell, Context, Error, ErrorKind, Function, Kind, LocalFuture, Module, Param, Rows, Type,
     Value,
@@ -152,11 +151,11 @@ fn enter(context: &Context, _: Args) -> Result<Value, Error> {
         .map(|depth| Value::Int(depth.into()))
 }
 
-fn leave(context: &Context, token: Value, ending: Ending) -> Result<(), Error> {
+fn leave(context: &Context, token: Value, succeeded: bool) -> Result<(), Error> {
     let Value::Int(depth) = token else {
         return Err(Error::new(ErrorKind::Internal, "not a batch"));
     };
-    db(context)?.0.leave_batch(depth as u32, ending)
+    db(context)?.0.leave_batch(depth as u32, succeeded)
 }
 
 fn later(

@@ -1,5 +1,6 @@
 //! What a database can be told, each quantity with its unit in its name.
 
+use crate::file::KnownFile;
 use std::path::PathBuf;
 
 /// When a write counts as done.
@@ -41,6 +42,8 @@ pub struct Config {
     pub checkpoint_pages: u32,
     /// Size of the write-ahead log from which writers wait until it has been copied.
     pub wal_bytes_max: u64,
+    /// Which file that turned out to be; shared by clones.
+    pub file: KnownFile,
 }
 
 impl Config {
@@ -60,6 +63,7 @@ impl Config {
             reader_threads: 2,
             checkpoint_pages: 1_000,
             wal_bytes_max: 1024 * 1024 * 1024,
+            file: KnownFile::default(),
         }
     }
 }

@@ -4,13 +4,13 @@ use crate::checkpoint::Checkpointer;
 use crate::config::Config;
 use crate::connection::{Connection, Role};
 use crate::fault::{Code, Fault};
+use crate::file::Lookout;
 use crate::readers::Readers;
 use crate::repair;
 use crate::thread::CommitThread;
 use crate::writer::{Refused, Writers};
 use sampan_host::Error;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
@@ -73,7 +73,7 @@ pub(crate) struct Opened {
     pub(crate) slow: Lonely,
     /// Whether the schema has foreign keys that are checked at the end of the transaction.
     pub(crate) defers_keys: AtomicBool,
-    file: FileIdentity,
+    lookout: Lookout,
     report: Report,
 }
 
@@ -169,6 +169,7 @@ impl Database {
 impl Opened {
     fn open(config: &Config, report: &Report) -> Result<Self, Fault> {
         let writer = Connection::open(config, Role::Writer)?;
+        config.file.learn(&config.path);
         let for_checkpoints = Arc::clone(report);
         let opened = Self {
             config: config.clone(),
@@ -178,7 +179,7 @@ impl Opened {
             thread: CommitThread::default(),
             lonely: Lonely::default(),
             slow: Lonely::default(),
-            file: FileIdentity::of(&config.path),
+            lookout: Lookout::new(),
             writers: Arc::default(),
             report: Arc::clone(report),
         };
@@ -215,7 +216,7 @@ impl Opened {
     /// Whether the file is still the one that was opened. Looked at twice a second at most. If it is not, nothing is written any more:
     /// what is written to a file that was deleted is lost.
     pub(crate) fn file_is_there(&self) -> bool {
-        if self.file.is_same(&self.config.path) {
+        if !self.lookout.is_due() || self.config.file.is_at(&self.config.path) {
             return true;
         }
         (self.report)(&format!(
@@ -249,47 +250,6 @@ impl Opened {
             Arc::clone(&self.report),
         );
     }
-}
-
-/// Which file was opened, to notice when another one stands in its place.
-struct FileIdentity {
-    opened: Option<(u64, u64)>,
-    began: Instant,
-    next_millis: AtomicU64,
-}
-
-impl FileIdentity {
-    const PAUSE_MILLIS: u64 = 500;
-
-    fn of(path: &Path) -> Self {
-        Self {
-            opened: identity(path),
-            began: Instant::now(),
-            next_millis: AtomicU64::new(Self::PAUSE_MILLIS),
-        }
-    }
-
-    fn is_same(&self, path: &Path) -> bool {
-        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if now < self.next_millis.load(Relaxed) {
-            return true;
-        }
-        self.next_millis.store(now + Self::PAUSE_MILLIS, Relaxed);
-        self.opened.is_none() || identity(path) == self.opened
-    }
-}
-
-#[cfg(unix)]
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(path)
-        .ok()
-        .map(|file| (file.dev(), file.ino()))
-}
-
-#[cfg(not(unix))]
-fn identity(_: &Path) -> Option<(u64, u64)> {
-    None
 }
 
 /// Statements that have undone a transaction, and therefore run in one of their own.

@@ -111,7 +111,7 @@ impl Db {
                 inner.commit();
                 inner.committed().await;
             } else if std::mem::take(&mut inner.wanted.borrow_mut().is_asked) {
-                let answer = inner.fetch().await;
+                let answer = inner.fetch_unless_begun().await;
                 inner.answer_wanted(answer.err());
             } else {
                 inner.wake.notified().await;

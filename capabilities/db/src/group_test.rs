@@ -4,7 +4,6 @@ use crate::connection::{Connection, Role};
 use crate::database::{Database, Use};
 use crate::test_folder::Folder;
 use crate::{Config, Db};
-use sampan_host::module::Ending;
 use sampan_host::{Cell, Error, ErrorKind, Outbox, Value, Verdict, Watch};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -166,12 +165,12 @@ fn errors_undo_their_statement_or_their_batch_alone() {
         rig.exec("INSERT INTO t (name) VALUES ('c')").unwrap();
         let inner = rig.db.0.enter_batch().unwrap();
         rig.exec("INSERT INTO t (name) VALUES ('d')").unwrap();
-        rig.db.0.leave_batch(inner, Ending::Failed).unwrap();
-        rig.db.0.leave_batch(outer, Ending::Returned).unwrap();
+        rig.db.0.leave_batch(inner, false).unwrap();
+        rig.db.0.leave_batch(outer, true).unwrap();
         rig.answer("nested");
         let thrown = rig.db.0.enter_batch().unwrap();
         rig.exec("INSERT INTO t (name) VALUES ('e')").unwrap();
-        rig.db.0.leave_batch(thrown, Ending::Failed).unwrap();
+        rig.db.0.leave_batch(thrown, false).unwrap();
         rig.answer("thrown");
         // A script that is stopped leaves its batch open.
         rig.db.0.enter_batch().unwrap();
@@ -243,27 +242,6 @@ fn a_statement_that_undid_nothing_but_itself_is_an_error_like_others() {
 }
 
 #[test]
-fn a_batch_that_others_may_have_run_in_costs_the_group() {
-    let folder = Folder::new();
-    let database = database(&folder, |_| {});
-    on_worker(&database, async |rig| {
-        rig.exec("INSERT INTO t (name) VALUES ('a')").unwrap();
-        rig.answer("innocent");
-        let batch = rig.db.0.enter_batch().unwrap();
-        rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap();
-        let losses = rig.db.losses();
-        rig.db.0.leave_batch(batch, Ending::Entangled).unwrap();
-        assert_eq!(rig.db.losses(), losses + 1);
-        assert_eq!(rig.verdicts(), named(&["innocent"], Verdict::Failed));
-        rig.db.left(None, || false);
-        rig.exec("INSERT INTO t (name) VALUES ('c')").unwrap();
-        rig.answer("next");
-        assert_eq!(rig.settle().await, named(&["next"], Verdict::Committed));
-        assert_eq!(committed(&database), 1);
-    });
-}
-
-#[test]
 fn a_batch_whose_transaction_was_undone_does_nothing_more() {
     let folder = Folder::new();
     let database = database(&folder, |_| {});
@@ -276,8 +254,8 @@ fn a_batch_whose_transaction_was_undone_does_nothing_more() {
         let error = rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap_err();
         assert!(error.message().contains("undid"), "{error}");
         // Whoever catches the error and goes on is told at the end.
-        rig.db.0.leave_batch(inner, Ending::Returned).unwrap_err();
-        rig.db.0.leave_batch(outer, Ending::Returned).unwrap_err();
+        rig.db.0.leave_batch(inner, true).unwrap_err();
+        rig.db.0.leave_batch(outer, true).unwrap_err();
         let route = Use::default();
         rig.db.left(Some(&route), || false);
         assert!(route.alone.load(Relaxed) && route.writes.load(Relaxed));
@@ -303,10 +281,10 @@ fn deferred_foreign_keys_are_checked_at_the_end_of_each_statement() {
         let batch = rig.db.0.enter_batch().unwrap();
         rig.exec("INSERT INTO child VALUES (2)").unwrap();
         rig.exec("INSERT INTO parent VALUES (2)").unwrap();
-        rig.db.0.leave_batch(batch, Ending::Returned).unwrap();
+        rig.db.0.leave_batch(batch, true).unwrap();
         let batch = rig.db.0.enter_batch().unwrap();
         rig.exec("INSERT INTO child VALUES (3)").unwrap();
-        rig.db.0.leave_batch(batch, Ending::Returned).unwrap_err();
+        rig.db.0.leave_batch(batch, true).unwrap_err();
         rig.answer("same");
         assert_eq!(
             rig.settle().await,
@@ -507,5 +485,73 @@ fn nothing_is_written_to_a_file_that_was_removed() {
         assert!(error.message().contains("removed"), "{error}");
         rig.db.left(None, || false);
         rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap_err();
+    });
+}
+
+#[test]
+fn a_write_in_place_takes_over_from_those_who_wait() {
+    let folder = Folder::new();
+    let database = database(&folder, |_| {});
+    let (held, is_held) = std::sync::mpsc::channel();
+    let other = {
+        let database = Arc::clone(&database);
+        std::thread::spawn(move || {
+            on_worker(&database, async |rig| {
+                rig.exec("INSERT INTO t (name) VALUES ('other')").unwrap();
+                held.send(()).unwrap();
+                std::thread::sleep(Duration::from_millis(100));
+                rig.db.left(None, || true);
+            });
+        })
+    };
+    is_held.recv().unwrap();
+    on_worker(&database, async |rig| {
+        let route = Use::default();
+        route.writes.store(true, Relaxed);
+        let db = rig.db.clone();
+        let waiting = tokio::task::spawn_local(async move {
+            db.admitted(&route).await.unwrap();
+            db.left(None, || false);
+        });
+        // It is waiting for the connection now, which the other worker has.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        rig.exec("INSERT INTO t (name) VALUES ('in place')")
+            .unwrap();
+        rig.answer("in place");
+        let second = Duration::from_secs(1);
+        let verdicts = tokio::time::timeout(second, rig.settle()).await;
+        assert_eq!(verdicts.unwrap(), named(&["in place"], Verdict::Committed));
+        tokio::time::timeout(second, waiting)
+            .await
+            .unwrap()
+            .unwrap();
+    });
+    other.join().unwrap();
+    assert_eq!(committed(&database), 2);
+}
+
+#[test]
+fn a_file_that_was_moved_away_is_not_made_anew() {
+    let folder = Folder::new();
+    let database = database(&folder, |_| {});
+    on_worker(&database, async |rig| {
+        rig.exec("INSERT INTO t (name) VALUES ('a')").unwrap();
+        rig.answer("a");
+        rig.settle().await;
+        let (path, away) = (folder.path("data.db"), folder.path("away.db"));
+        std::fs::rename(&path, &away).unwrap();
+        // A worker that has not read yet opens the file now.
+        let late = Rig::new(&database);
+        let sql = "SELECT count(*) FROM t";
+        let read = late.db.0.run(sql, false, |connection, run| {
+            connection.query(sql, &Value::Null, run)
+        });
+        assert!(read.is_err());
+        assert!(
+            !path.exists(),
+            "an empty database in its place would take its log"
+        );
+        std::fs::rename(&away, &path).unwrap();
+        assert_eq!(committed(&database), 1);
     });
 }

@@ -10,6 +10,7 @@ mod connection;
 mod database;
 pub mod fault;
 mod fence;
+mod file;
 mod functions;
 mod group;
 #[cfg(test)]

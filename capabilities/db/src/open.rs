@@ -45,9 +45,12 @@ pub(crate) fn open(config: &Config, role: Role) -> Result<Connection, Fault> {
             "a database in memory cannot be shared by workers: name a file",
         ));
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if !config.file.is_at(path) {
+        let message = format!("{}: the file was removed or replaced", path.display());
+        return Err(Fault::new(ErrorKind::Unavailable, Code::Other, message));
+    }
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    flags.set(OpenFlags::SQLITE_OPEN_CREATE, !config.file.is_known());
     let explained = |error| explain(&error, path);
     let sqlite = Connection::open_with_flags(path, flags).map_err(explained)?;
     if sqlite.is_readonly("main").map_err(explained)? {

@@ -6,7 +6,6 @@ use crate::fault::{Code, Fault};
 use crate::fence::first_word;
 use crate::group::{Inner, State};
 use crate::writer::Refused;
-use sampan_host::module::Ending;
 use sampan_host::{Error, ErrorKind, Rows, Value, Verdict};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -283,16 +282,12 @@ impl Inner {
     }
 
     /// Ends the innermost `batch`: keeps what it did, or takes it back.
-    pub(crate) fn leave_batch(&self, depth: u32, ending: Ending) -> Result<(), Error> {
+    pub(crate) fn leave_batch(&self, depth: u32, keep: bool) -> Result<(), Error> {
         if depth != self.depth.get() {
             // A stopped script was cleaned up after already.
             return Ok(());
         }
         self.depth.set(depth - 1);
-        let keep = ending == Ending::Returned;
-        if ending == Ending::Entangled {
-            self.lose_group("a db.batch that failed had settled promises of other requests");
-        }
         if self.is_lost.get() {
             return if keep {
                 Err(Error::script(

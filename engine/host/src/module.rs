@@ -74,19 +74,8 @@ pub enum Type {
 pub type SyncBody = fn(&Context, Args) -> Result<Value, Error>;
 /// The body of an asynchronous function: suspends a Lua coroutine, gives JavaScript a promise.
 pub type AsyncBody = fn(&Context, Args) -> LocalFuture<Result<Value, Error>>;
-/// The end of a bracket: receives what `enter` returned and how the function inside ended.
-pub type LeaveBody = fn(&Context, Value, Ending) -> Result<(), Error>;
-
-/// How the function inside a bracket ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// It returned.
-    Returned,
-    /// It failed, or was not done when it had to be.
-    Failed,
-    /// It failed, and other requests may have run a part of theirs inside of it.
-    Entangled,
-}
+/// The end of a bracket: receives what `enter` returned and whether the function inside succeeded.
+pub type LeaveBody = fn(&Context, Value, bool) -> Result<(), Error>;
 
 /// How a function runs.
 #[derive(Clone, Copy, Debug)]

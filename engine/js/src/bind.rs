@@ -4,6 +4,7 @@
 //! `bracket`), tags are template tags.
 
 use crate::bracket::bracket;
+use crate::error::here;
 use crate::sys::{Cx, Fault, Raw, Thrown, Val, arguments, native};
 use crate::value;
 use rquickjs::qjs;
@@ -119,7 +120,7 @@ unsafe extern "C" fn call(
                         Err(error) => Err(row.spelled(error)),
                     }
                 });
-                cx.core().tasks().promise(cx, future, None)
+                cx.core().tasks().promise(cx, future, None, Some(here(cx)?))
             }
             Kind::Bracket { .. } => bracket(cx, &row, args),
         }

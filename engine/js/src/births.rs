@@ -10,38 +10,48 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
 
-/// What is known while brackets are open. A promise is as deep as the bracket in which it was made; 0 is outside of all.
+/// What is known while brackets are open. Time is counted in brackets that began; what was made before all of them is of time 0.
 #[derive(Default)]
 pub(crate) struct Births {
-    /// How many brackets are open.
-    depth: Cell<u32>,
-    /// How deep the promises are that were made inside and are not fulfilled.
-    born: RefCell<HashMap<usize, u32>>,
-    /// The least deep promise that was fulfilled inside of the innermost bracket.
-    fulfilled: Cell<Option<u32>>,
+    time: Cell<u64>,
+    /// How many brackets are open, and when the innermost began.
+    open: Cell<u32>,
+    began: Cell<u64>,
+    /// When the promises were made that are not fulfilled, as far as that was inside.
+    born: RefCell<HashMap<usize, u64>>,
+    /// When the oldest promise was made that was fulfilled inside of the innermost bracket.
+    fulfilled: Cell<Option<u64>>,
 }
 
-/// What the bracket around it knew.
-pub(crate) struct Outer(Option<u32>);
+/// What was known of the bracket around.
+pub(crate) struct Outer {
+    began: u64,
+    fulfilled: Option<u64>,
+}
 
 impl Births {
     /// A bracket begins.
     pub(crate) fn begin(&self, cx: Cx<'_>) -> Outer {
-        if self.depth.get() == 0 {
+        if self.open.get() == 0 {
             // SAFETY: the runtime is alive; the hook needs nothing beyond its context.
             unsafe { qjs::JS_SetPromiseHook(cx.runtime(), Some(on_event), std::ptr::null_mut()) };
         }
-        self.depth.set(self.depth.get() + 1);
-        Outer(self.fulfilled.take())
+        self.open.set(self.open.get() + 1);
+        self.time.set(self.time.get() + 1);
+        Outer {
+            began: self.began.replace(self.time.get()),
+            fulfilled: self.fulfilled.take(),
+        }
     }
 
     /// The innermost bracket ends.
     pub(crate) fn end(&self, cx: Cx<'_>, outer: Outer) {
         let inner = self.fulfilled.get();
-        let least = outer.0.into_iter().chain(inner).min();
-        self.fulfilled.set(least);
-        self.depth.set(self.depth.get() - 1);
-        if self.depth.get() == 0 {
+        self.fulfilled
+            .set(outer.fulfilled.into_iter().chain(inner).min());
+        self.began.set(outer.began);
+        self.open.set(self.open.get() - 1);
+        if self.open.get() == 0 {
             // SAFETY: the runtime is alive.
             unsafe { qjs::JS_SetPromiseHook(cx.runtime(), None, std::ptr::null_mut()) };
             self.born.borrow_mut().clear();
@@ -53,19 +63,26 @@ impl Births {
     pub(crate) fn fulfilled_older(&self) -> bool {
         self.fulfilled
             .get()
-            .is_some_and(|depth| depth < self.depth.get())
+            .is_some_and(|made| made < self.began.get())
     }
 
     fn made(&self, promise: Raw) {
         let mut born = self.born.borrow_mut();
-        born.insert(address(promise) as usize, self.depth.get());
+        born.insert(address(promise) as usize, self.time.get());
     }
 
-    fn fulfil(&self, promise: Raw) {
-        let depth = self.born.borrow_mut().remove(&(address(promise) as usize));
-        let depth = depth.unwrap_or(0);
-        let least = self.fulfilled.get().map_or(depth, |least| least.min(depth));
-        self.fulfilled.set(Some(least));
+    /// A promise is fulfilled, or (`is_final` is false) begins to follow another.
+    fn resolved(&self, promise: Raw, is_final: bool) {
+        let key = address(promise) as usize;
+        let mut born = self.born.borrow_mut();
+        let made = if is_final {
+            born.remove(&key)
+        } else {
+            born.get(&key).copied()
+        };
+        let made = made.unwrap_or(0);
+        let oldest = self.fulfilled.get().map_or(made, |oldest| oldest.min(made));
+        self.fulfilled.set(Some(oldest));
     }
 }
 
@@ -81,7 +98,8 @@ unsafe extern "C" fn on_event(
     let births = &cx.core().births;
     match event {
         qjs::JSPromiseHookType_JS_PROMISE_HOOK_INIT => births.made(promise),
-        qjs::JSPromiseHookType_JS_PROMISE_HOOK_RESOLVE => births.fulfil(promise),
+        qjs::JSPromiseHookType_JS_PROMISE_HOOK_BEFORE => births.resolved(promise, false),
+        qjs::JSPromiseHookType_JS_PROMISE_HOOK_RESOLVE => births.resolved(promise, true),
         _ => {}
     }
 }

@@ -6,10 +6,10 @@
 use crate::bind::{Row, checked};
 use crate::births::Outer;
 use crate::call::promise_result;
-use crate::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, is_promise};
+use crate::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, is_object, is_promise};
 use crate::value;
 use rquickjs::qjs;
-use sampan_host::module::{Ending, LeaveBody};
+use sampan_host::module::LeaveBody;
 use sampan_host::{Error, ErrorKind, Kind, Value};
 
 /// A bracket that is open.
@@ -19,29 +19,27 @@ struct Open<'a> {
     leave: LeaveBody,
     token: Value,
     outer: Outer,
-    /// How many jobs had run when it began.
-    jobs_run: u64,
 }
 
 impl Open<'_> {
     fn succeed(self) -> Result<(), Error> {
         let row = self.row;
-        self.end(Ending::Returned)
-            .map_err(|error| row.spelled(error))
+        self.end(true).map_err(|error| row.spelled(error))
     }
 
     /// What made it fail is more telling than what `leave` may say on top of it.
-    fn fail(self, ending: Ending) {
+    fn fail(self) {
         let core = self.cx.core();
-        if let Err(error) = self.end(ending) {
+        core.suspect_waiting(core.births.fulfilled_older());
+        if let Err(error) = self.end(false) {
             (core.report)(error);
         }
     }
 
-    fn end(self, ending: Ending) -> Result<(), Error> {
+    fn end(self, succeeded: bool) -> Result<(), Error> {
         let core = self.cx.core();
         core.births.end(self.cx, self.outer);
-        (self.leave)(&core.context_of_capabilities, self.token, ending)
+        (self.leave)(&core.context_of_capabilities, self.token, succeeded)
     }
 }
 
@@ -63,7 +61,6 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault>
         leave,
         token,
         outer: cx.core().births.begin(cx),
-        jobs_run: cx.core().jobs_run.get(),
     };
     // SAFETY: the runtime is alive.
     let has_jobs = unsafe { qjs::JS_IsJobPending(cx.runtime()) };
@@ -72,20 +69,53 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault>
     let shown = value::to_js(cx, open.token.clone());
     match shown.and_then(|shown| cx.call(*function, UNDEFINED, &[shown.raw()])) {
         Ok(promise) if is_promise(promise.raw()) => settle(open, promise, &before, has_jobs),
-        Ok(value) => {
-            open.succeed()?;
-            Ok(value)
-        }
-        Err(Thrown) => {
-            let exception = cx.exception();
-            open.fail(Ending::Failed);
-            // SAFETY: the function takes the exception's reference.
-            unsafe { qjs::JS_Throw(cx.raw(), exception.into_raw()) };
-            Err(Fault::Thrown)
-        }
+        Ok(value) => match unfit(cx, &value) {
+            Ok(None) => {
+                open.succeed()?;
+                Ok(value)
+            }
+            Ok(Some(what)) => {
+                let text = format!("{}: {what}", row.name());
+                open.fail();
+                Err(Error::script(text).into())
+            }
+            Err(Thrown) => Err(thrown(open)),
+        },
+        Err(Thrown) => Err(thrown(open)),
     }
 }
 
+/// Leaves the bracket as failed with the exception that is pending.
+fn thrown(open: Open<'_>) -> Fault {
+    let cx = open.cx;
+    let exception = cx.exception();
+    open.fail();
+    // SAFETY: the function takes the exception's reference.
+    unsafe { qjs::JS_Throw(cx.raw(), exception.into_raw()) };
+    Fault::Thrown
+}
+
+/// What is wrong with a result that only promises to do the work later.
+fn unfit(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>, Thrown> {
+    if !is_object(value.raw()) {
+        return Ok(None);
+    }
+    let has = |name| -> Result<bool, Thrown> {
+        let member = cx.get(value.raw(), name)?;
+        Ok(cx.is_function(member.raw()))
+    };
+    if has(c"then")? {
+        return Ok(Some(
+            "the function returned a thenable that is no promise: await it in an async function",
+        ));
+    }
+    if has(c"next")? && has(c"throw")? {
+        return Ok(Some(
+            "the function is a generator, which has not run: give a plain or an async function",
+        ));
+    }
+    Ok(None)
+}
 /// The function is async: runs jobs until its promise is settled. That promise is what the bracket gives, so whoever waits for it gets
 /// its value or its reason.
 ///
@@ -96,7 +126,7 @@ fn settle(open: Open<'_>, promise: Val, before: &[usize], has_jobs: bool) -> Res
     let core = cx.core();
     if has_jobs {
         let why = "an async function cannot be called while other work of the request goes on: await that first, or give a function that is not async";
-        return Err(undone(open, promise, before, Ending::Failed, why));
+        return Err(undone(open, promise, before, why));
     }
     let result = || promise_result(cx, promise.raw());
     core.drain_until(cx, || result().is_some() || core.births.fulfilled_older());
@@ -106,35 +136,31 @@ fn settle(open: Open<'_>, promise: Val, before: &[usize], has_jobs: bool) -> Res
             Ok(promise)
         }
         Some(Err(_)) => {
-            open.fail(Ending::Failed);
+            open.fail();
             Ok(promise)
         }
         None if core.must_stop() => {
-            undone(open, promise, before, Ending::Failed, "");
+            undone(open, promise, before, "");
             Err(Error::new(ErrorKind::Stopped, "the script ran too long").into())
         }
         None if core.births.fulfilled_older() => {
-            // A job may have been that of somebody who waited for a promise that was rejected.
-            let ending = if core.jobs_run.get() == open.jobs_run {
-                Ending::Failed
-            } else {
-                Ending::Entangled
-            };
             let why = "the async function settled a promise that others may wait for before it was done: settle it afterwards";
-            Err(undone(open, promise, before, ending, why))
+            Err(undone(open, promise, before, why))
         }
         None => {
             let module = name.split('.').next().unwrap_or_default();
-            let why = format!("the function waits for something else than {module}");
-            Err(undone(open, promise, before, Ending::Failed, &why))
+            let why = format!(
+                "the function waits for something that {module} does not do at once (a timer, an Async function, another request)"
+            );
+            Err(undone(open, promise, before, &why))
         }
     }
 }
 
 /// Leaves the bracket as failed, and has nothing of its function go on outside of it.
-fn undone(open: Open<'_>, promise: Val, before: &[usize], ending: Ending, why: &str) -> Fault {
+fn undone(open: Open<'_>, promise: Val, before: &[usize], why: &str) -> Fault {
     let (cx, name) = (open.cx, open.row.name());
-    open.fail(ending);
+    open.fail();
     cx.core().handled(cx, promise.raw());
     cx.core().give_up(before);
     Error::script(format!("{name}: {why}")).into()

@@ -13,8 +13,17 @@ pub(crate) const OWN_FILES: &str = "sampan:";
 /// A native error as an `Error` object. It keeps its kind in a hidden property, and shows the status of its answer as `status`
 /// if that is not 500.
 pub(crate) fn to_exception(cx: Cx<'_>, error: &Error) -> Result<Val, Thrown> {
+    fill(cx, here(cx)?, error)
+}
+
+/// An error object without a message, with the calls that are going on.
+pub(crate) fn here(cx: Cx<'_>) -> Result<Val, Thrown> {
     // SAFETY: the context is alive.
-    let made = cx.check(unsafe { qjs::JS_NewError(cx.raw()) })?;
+    cx.check(unsafe { qjs::JS_NewError(cx.raw()) })
+}
+
+/// Makes an error object say what a native error says.
+pub(crate) fn fill(cx: Cx<'_>, made: Val, error: &Error) -> Result<Val, Thrown> {
     let message = cx.string(error.message())?;
     hidden(cx, made.raw(), c"message", message)?;
     let status = error.kind().status();

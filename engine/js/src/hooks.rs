@@ -89,7 +89,7 @@ unsafe extern "C" fn sleep(
         let args = Args::check("time", function, vec![Value::Float(millis as f64 / 1000.0)])?;
         let future = body(&cx.core().context_of_capabilities, args);
         let tasks = cx.core().tasks();
-        let promise = tasks.promise(cx, future, Some(id))?;
+        let promise = tasks.promise(cx, future, Some(id), None)?;
         cx.core()
             .timers
             .borrow_mut()

@@ -162,8 +162,6 @@ pub(crate) struct Core {
     /// Where the run that is being stopped was.
     stopped_at: RefCell<Option<Error>>,
     dropping_jobs: Cell<bool>,
-    /// How many jobs have run so far.
-    pub(crate) jobs_run: Cell<u64>,
     worn_out: Cell<bool>,
     watch: Arc<Watch>,
     stopper: Stopper,
@@ -258,7 +256,6 @@ impl Core {
             rejections: RefCell::default(),
             stopped_at: RefCell::default(),
             dropping_jobs: Cell::new(false),
-            jobs_run: Cell::new(0),
             worn_out: Cell::new(false),
             watch: setup.watch.clone(),
             stopper,
@@ -410,7 +407,6 @@ impl Core {
     }
 
     fn run_job(&self, cx: Cx<'_>) {
-        self.jobs_run.set(self.jobs_run.get() + 1);
         let mut ctx = std::ptr::null_mut();
         // SAFETY: the runtime is alive, `ctx` is writable.
         if unsafe { qjs::JS_ExecutePendingJob(cx.runtime(), &raw mut ctx) } < 0 {

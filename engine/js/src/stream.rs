@@ -65,7 +65,7 @@ impl Stream {
             cx.core().handled(cx, promise.raw());
             Ok(promise)
         })?;
-        Ok(Watched::new(self.core.clone(), promise))
+        Ok(Watched::new(self.core.clone(), promise, self.tasks.clone()))
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
@@ -75,6 +75,7 @@ impl Stream {
                 None => self.ask()?,
             };
             asked.wake(cx);
+            asked.check()?;
             let (tasks, core) = (self.tasks.clone(), self.core.clone());
             tasks.advance_all(&core, self.handler, cx, || asked.is_settled())?;
             if !asked.is_settled() {

@@ -8,7 +8,7 @@ use crate::sys::{Cx, Raw, Thrown, UNDEFINED, Val, native, number};
 use crate::tasks::Tasks;
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink, Suspended};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_int;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
@@ -16,9 +16,38 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// Somebody who waits for a promise. The promise may be settled by another request's script, so it wakes whoever waits.
-#[derive(Default)]
 pub(crate) struct Waiter {
     waker: RefCell<Option<Waker>>,
+    /// Alive as long as the isolate knows the waiter.
+    promise: Raw,
+    tasks: Rc<Tasks>,
+    /// Whether it may have done something that was taken back.
+    is_suspect: Cell<bool>,
+}
+
+impl Core {
+    /// A bracket has failed. Whose promise was settled meanwhile may have run in it, and if a promise was fulfilled for which others
+    /// wait (`woke`), so may all who wait for nothing but others. None of them is answered as if what they did were there.
+    pub(crate) fn suspect_waiting(&self, woke: bool) {
+        let own = self.tasks_if_any();
+        for (_, waiter) in &*self.waiters.borrow() {
+            let is_own = own
+                .as_ref()
+                .is_some_and(|tasks| Rc::ptr_eq(tasks, &waiter.tasks));
+            if is_own {
+                continue;
+            }
+            if is_settled(self.cx(), waiter.promise) || (woke && waiter.tasks.is_empty()) {
+                waiter.is_suspect.set(true);
+            }
+        }
+    }
+}
+
+fn is_settled(cx: Cx<'_>, promise: Raw) -> bool {
+    // SAFETY: the promise is alive.
+    let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise) };
+    state != qjs::JSPromiseStateEnum_JS_PROMISE_PENDING
 }
 
 /// A promise that is watched until it is settled or this is dropped.
@@ -31,9 +60,14 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Watches `promise`; its rejection counts as handled.
-    pub(crate) fn new(core: Rc<Core>, promise: Val) -> Self {
-        let waiter = Rc::new(Waiter::default());
+    /// Watches `promise`, for a request with these tasks; its rejection counts as handled.
+    pub(crate) fn new(core: Rc<Core>, promise: Val, tasks: Rc<Tasks>) -> Self {
+        let waiter = Rc::new(Waiter {
+            waker: RefCell::default(),
+            promise: promise.raw(),
+            tasks,
+            is_suspect: Cell::new(false),
+        });
         let key = core.waiters.borrow_mut().insert(waiter.clone());
         let watched = Self {
             promise,
@@ -83,9 +117,16 @@ impl Watched {
 
     /// Whether the promise is settled.
     pub(crate) fn is_settled(&self) -> bool {
-        // SAFETY: the promise is alive.
-        let state = unsafe { qjs::JS_PromiseState(self.core.cx().raw(), self.promise.raw()) };
-        state != qjs::JSPromiseStateEnum_JS_PROMISE_PENDING
+        is_settled(self.core.cx(), self.promise.raw())
+    }
+
+    /// To be asked before anything is done for the request.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.waiter.is_suspect.get() {
+            let text = "what this request did while another one ran may have been taken back with what that one did";
+            return Err(Error::new(ErrorKind::Internal, text));
+        }
+        Ok(())
     }
 
     /// The promise.
@@ -141,12 +182,12 @@ impl Waiting {
         request: Option<Val>,
     ) -> Self {
         Self {
-            tasks,
             handler,
             status,
             request,
             is_over: false,
-            watched: Watched::new(core, promise),
+            watched: Watched::new(core, promise, tasks.clone()),
+            tasks,
         }
     }
 
@@ -197,9 +238,16 @@ impl Suspended for Waiting {
             )));
         }
         self.watched.wake(cx);
+        if let Err(error) = self.watched.check() {
+            return Poll::Ready(self.end(Err(error)));
+        }
         let (tasks, core) = (self.tasks.clone(), self.watched.core.clone());
         if let Err(error) = tasks.advance_all(&core, self.handler, cx, || self.watched.is_settled())
         {
+            return Poll::Ready(self.end(Err(error)));
+        }
+        // Its own run may have been that in which another's bracket failed.
+        if let Err(error) = self.watched.check() {
             return Poll::Ready(self.end(Err(error)));
         }
         if !self.watched.is_settled() {

@@ -31,6 +31,8 @@ struct Pending {
     reject: Val,
     /// The timer that it is, so that it can be cleared.
     timer: Option<i64>,
+    /// The error that it may become: an object that knows who called.
+    failure: Option<Val>,
 }
 
 impl Tasks {
@@ -43,12 +45,13 @@ impl Tasks {
         self.pending.borrow().iter().map(|(key, _)| key).collect()
     }
 
-    /// Makes a promise of what `future` will give.
+    /// Makes a promise of what `future` will give. If that is an error, it is told with `failure`.
     pub(crate) fn promise(
         &self,
         cx: Cx<'_>,
         future: LocalFuture<Result<Value, Error>>,
         timer: Option<i64>,
+        failure: Option<Val>,
     ) -> Result<Val, Fault> {
         if self.pending.borrow().len() >= PENDING_MAX {
             return Err(Error::script(format!(
@@ -62,6 +65,7 @@ impl Tasks {
             resolve,
             reject,
             timer,
+            failure,
         });
         self.wake();
         Ok(promise)
@@ -118,15 +122,17 @@ impl Tasks {
                 }
                 Poll::Ready(result) => {
                     drop(future);
-                    let Some(task) = self.pending.borrow_mut().try_remove(key) else {
+                    let Some(mut task) = self.pending.borrow_mut().try_remove(key) else {
                         continue;
                     };
                     any = true;
                     if let Some(timer) = task.timer {
                         core.timers.borrow_mut().remove(&timer);
                     }
-                    core.enter(handler, Some(self.clone()), |cx| settle(cx, &task, result))
-                        .value?;
+                    core.enter(handler, Some(self.clone()), |cx| {
+                        settle(cx, &mut task, result)
+                    })
+                    .value?;
                 }
             }
         }
@@ -186,11 +192,15 @@ impl Core {
 }
 
 /// Settles a promise with what its future gave.
-fn settle(cx: Cx<'_>, task: &Pending, result: Result<Value, Error>) {
+fn settle(cx: Cx<'_>, task: &mut Pending, result: Result<Value, Error>) {
     let settled = match result {
         Ok(value) => value::to_js(cx, value)
             .and_then(|value| cx.call(task.resolve.raw(), UNDEFINED, &[value.raw()])),
-        Err(failure) => error::to_exception(cx, &failure)
+        Err(failure) => task
+            .failure
+            .take()
+            .map_or_else(|| error::here(cx), Ok)
+            .and_then(|made| error::fill(cx, made, &failure))
             .and_then(|error| cx.call(task.reject.raw(), UNDEFINED, &[error.raw()])),
     };
     if settled.is_err() {

@@ -207,6 +207,11 @@ impl<'a> Reader<'a> {
 
     fn read_list(&mut self, value: Raw) -> Result<Value, Fault> {
         let cx = self.cx;
+        let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
+        if cx.is_function(to_json.raw()) {
+            let plain = cx.call(to_json.raw(), value, &[])?;
+            return self.read(plain.raw());
+        }
         let length = u32::try_from(cx.length(value)?).unwrap_or(u32::MAX);
         let mut items = Vec::with_capacity(length.min(ITEMS_AT_ONCE) as usize);
         for index in 0..length {
@@ -222,11 +227,6 @@ impl<'a> Reader<'a> {
         if cx.is_function(to_json.raw()) {
             let plain = cx.call(to_json.raw(), value, &[])?;
             return self.read(plain.raw());
-        }
-        // A proxy of an array is one too.
-        // SAFETY: looks at a live value.
-        if unsafe { qjs::JS_IsArray(value) } {
-            return self.read_list(value);
         }
         // SAFETY: looks at a live value.
         if unsafe { qjs::JS_IsMap(value) || qjs::JS_IsSet(value) } {

@@ -368,32 +368,32 @@ fn brackets_are_left_whatever_happens() {
         (
             "() => probe.within('a', (name) => 'in ' + name)",
             "Ok(\"in a\")",
-            vec!["enter a", "leave Text(\"a\") Returned"],
+            vec!["enter a", "leave Text(\"a\") true"],
         ),
         (
             "() => probe.within('b', () => { throw new Error('oh'); })",
             "Err(\"oh\")",
-            vec!["enter b", "leave Text(\"b\") Failed"],
+            vec!["enter b", "leave Text(\"b\") false"],
         ),
         (
             "() => probe.within('c', async () => { await 0; await Promise.resolve(1); return 'soon'; })",
             "Ok(\"soon\")",
-            vec!["enter c", "leave Text(\"c\") Returned"],
+            vec!["enter c", "leave Text(\"c\") true"],
         ),
         (
             "async () => { await 0; return await probe.within('d', async () => { await 0; throw new Error('soon oh'); }); }",
             "Err(\"soon oh\")",
-            vec!["enter d", "leave Text(\"d\") Failed"],
+            vec!["enter d", "leave Text(\"d\") false"],
         ),
         (
             "() => probe.within('e', async () => { await time.sleep(0.001); console.log('never'); })",
-            "Err(\"probe.within: the function waits for something else than probe\")",
-            vec!["enter e", "leave Text(\"e\") Failed"],
+            "Err(\"probe.within: the function waits for something that probe does not do at once (a timer, an Async function, another request)\")",
+            vec!["enter e", "leave Text(\"e\") false"],
         ),
         (
             "async () => { try { await probe.within('f', () => new Promise(() => {})); } catch (e) { return e.message; } }",
-            "Ok(\"probe.within: the function waits for something else than probe\")",
-            vec!["enter f", "leave Text(\"f\") Failed"],
+            "Ok(\"probe.within: the function waits for something that probe does not do at once (a timer, an Async function, another request)\")",
+            vec!["enter f", "leave Text(\"f\") false"],
         ),
         (
             "async () => { const a = await probe.within('g', async () => { await 0; const b = await probe.within('h', async () => { await 0; return 'in'; }); return b + 'side'; }); await time.sleep(0.001); return a; }",
@@ -401,8 +401,8 @@ fn brackets_are_left_whatever_happens() {
             vec![
                 "enter g",
                 "enter h",
-                "leave Text(\"h\") Returned",
-                "leave Text(\"g\") Returned",
+                "leave Text(\"h\") true",
+                "leave Text(\"g\") true",
             ],
         ),
         (
@@ -411,8 +411,8 @@ fn brackets_are_left_whatever_happens() {
             vec![
                 "enter i",
                 "enter j",
-                "leave Text(\"j\") Failed",
-                "leave Text(\"i\") Failed",
+                "leave Text(\"j\") false",
+                "leave Text(\"i\") false",
             ],
         ),
     ];
@@ -427,63 +427,148 @@ fn brackets_are_left_whatever_happens() {
     }
 }
 
+/// A handler that waits for another request to open or close the gate, beside one that calls a bracket with `body`.
+fn beside_a_waiter(body: &str) -> (App, End) {
+    let app = load(&format!(
+        "import {{ app, probe }} from 'sampan';
+         let open, close; const gate = new Promise((a, b) => {{ open = a; close = b; }});
+         app.get('/', async (req) => {{
+           if (req.query.wait) {{ try {{ await gate; }} catch {{}} console.info('other'); await 0; return 'waited'; }}
+           await probe.within('a', {body});
+           return 'done';
+         }});"
+    ));
+    let waiting = app.start(app.call(get("/?wait=1"), Some(0), &[]));
+    (app, waiting)
+}
+
+const SETTLED: &str = "Err(\"probe.within: the async function settled a promise that others may wait for before it was done: settle it afterwards\")";
+
 #[test]
 fn nothing_of_another_request_runs_inside_of_a_bracket() {
-    let wait = "if (req.query.wait) { try { await gate; } catch {} console.info('other'); await 0; return 'waited'; }";
+    let failed = vec!["enter a", "leave Text(\"a\") false", "other"];
+    let succeeded = vec!["enter a", "leave Text(\"a\") true", "other"];
     let cases = [
-        (
-            "async () => { open(); await 0; }",
-            vec!["enter a", "leave Text(\"a\") Failed", "other"],
-        ),
+        ("async () => { open(); await 0; }", SETTLED, failed.clone()),
         (
             "async () => { await 0; open(); await 0; }",
-            vec!["enter a", "leave Text(\"a\") Entangled", "other"],
+            SETTLED,
+            failed.clone(),
+        ),
+        (
+            "async () => { await 0; open(Promise.resolve(1)); await 0; await 0; }",
+            SETTLED,
+            failed.clone(),
         ),
         (
             "async () => { await probe.within('b', async () => { await 0; open(); }); await 0; }",
+            SETTLED,
             vec![
                 "enter a",
                 "enter b",
-                "leave Text(\"b\") Returned",
-                "leave Text(\"a\") Entangled",
+                "leave Text(\"b\") true",
+                "leave Text(\"a\") false",
                 "other",
             ],
         ),
-        // The engine does not tell of a rejection that somebody waits for, but of what comes of it.
-        (
-            "async () => { await 0; close(); for (let i = 0; i < 9; i++) await 0; }",
-            vec!["enter a", "other", "leave Text(\"a\") Entangled"],
-        ),
         (
             "async () => { await 0; open(); }",
-            vec!["enter a", "leave Text(\"a\") Returned", "other"],
+            "Ok(\"done\")",
+            succeeded.clone(),
         ),
+        ("() => { open(); return 1; }", "Ok(\"done\")", succeeded),
         (
-            "() => { open(); return 1; }",
-            vec!["enter a", "leave Text(\"a\") Returned", "other"],
+            "() => { open(); throw new Error('no'); }",
+            "Err(\"no\")",
+            failed,
         ),
         (
             "async () => { let done; const own = new Promise((r) => { done = r; }); (async () => { await 0; done(); })(); await own; }",
-            vec!["enter a", "leave Text(\"a\") Returned"],
+            "Ok(\"done\")",
+            vec!["enter a", "leave Text(\"a\") true"],
+        ),
+        (
+            "async () => { let done; await probe.within('b', async () => { done = new Promise(() => {}); await 0; }); await 0; }",
+            "Ok(\"done\")",
+            vec![
+                "enter a",
+                "enter b",
+                "leave Text(\"b\") true",
+                "leave Text(\"a\") true",
+            ],
         ),
     ];
-    for (body, notes) in cases {
-        let app = load(&format!(
-            "import {{ app, probe }} from 'sampan';
-             let open, close; const gate = new Promise((a, b) => {{ open = a; close = b; }});
-             app.get('/', async (req) => {{ {wait} await probe.within('a', {body}); return 'done'; }});"
-        ));
-        let waiting = app.start(app.call(get("/?wait=1"), Some(0), &[]));
-        let result = app.only(get("/")).map_err(|e| e.message().to_owned());
-        if notes.iter().any(|note| note.ends_with("Entangled")) || notes[1].ends_with("Failed") {
-            let why = "probe.within: the async function settled a promise that others may wait for before it was done: settle it afterwards";
-            assert_eq!(result.map(|a| a.text()), Err(why.to_owned()), "{body}");
-        } else {
-            assert_eq!(result.map(|a| a.text()), Ok("done".to_owned()), "{body}");
-        }
+    for (body, expected, notes) in cases {
+        let (app, waiting) = beside_a_waiter(body);
+        let result = app.only(get("/")).map(|a| a.text());
+        let result = result.map_err(|e| e.message().to_owned());
+        assert_eq!(format!("{result:?}"), expected, "{body}");
         assert_eq!(*app.notes.0.borrow(), notes, "{body}");
         drop(waiting);
     }
+}
+
+#[test]
+fn who_may_have_run_in_a_bracket_that_failed_is_not_answered() {
+    let cases = [
+        // What an older promise is rejected with is not told, but that a handler is done with it shows.
+        (
+            "async () => { await 0; close(); for (let i = 0; i < 9; i++) await 0; throw new Error('no'); }",
+            false,
+        ),
+        ("async () => { await 0; open(); await 0; }", false),
+        ("() => { open(); throw new Error('no'); }", false),
+        ("async () => { await 0; throw new Error('no'); }", true),
+        ("async () => { await 0; open(); }", true),
+        ("() => { open(); return 1; }", true),
+    ];
+    for (body, is_answered) in cases {
+        let (app, waiting) = beside_a_waiter(body);
+        let _ = app.only(get("/"));
+        let End::Waits(mut rest, mut answer) = waiting else {
+            panic!("it waits")
+        };
+        let polled = rest.poll(&mut Context::from_waker(Waker::noop()), &mut answer);
+        match polled {
+            Poll::Ready(Err(error)) => {
+                assert!(
+                    error.message().contains("may have been taken back"),
+                    "{error}"
+                );
+                assert!(!is_answered, "{body}");
+            }
+            Poll::Ready(Ok(())) => assert!(is_answered, "{body}"),
+            Poll::Pending => assert!(is_answered && !body.contains("open"), "{body}"),
+        }
+    }
+}
+
+#[test]
+fn what_only_promises_to_work_is_refused_by_a_bracket() {
+    for (body, expected) in [
+        (
+            "() => ({ then(a, b) { b(new Error('x')); } })",
+            "a thenable",
+        ),
+        ("function* () { yield 1; }", "a generator"),
+        ("async function* () { yield 1; }", "a generator"),
+    ] {
+        let app = app(&format!("() => probe.within('a', {body})"));
+        let error = app.only(get("/")).expect_err(body);
+        assert!(error.message().contains(expected), "{error}");
+        assert_eq!(
+            *app.notes.0.borrow(),
+            ["enter a", "leave Text(\"a\") false"]
+        );
+    }
+}
+
+#[test]
+fn an_error_that_comes_later_names_who_called() {
+    let error = app("async () => {\n  await probe.fails();\n}")
+        .only(get("/"))
+        .expect_err("it fails");
+    assert_eq!(error.place().map(|place| place.line), Some(2), "{error}");
 }
 
 #[test]
@@ -558,7 +643,7 @@ fn a_stop_inside_a_bracket_leaves_it() {
         let error = app.only(get("/")).expect_err("stopped");
         assert_eq!(error.kind(), ErrorKind::Stopped, "{body}: {error}");
         let notes = app.notes.0.borrow().clone();
-        assert_eq!(notes, ["enter a", "leave Text(\"a\") Failed"], "{body}");
+        assert_eq!(notes, ["enter a", "leave Text(\"a\") false"], "{body}");
         assert_eq!(app.text(get("/?n=1")), "ok");
     }
 }

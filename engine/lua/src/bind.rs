@@ -4,7 +4,6 @@ use crate::error::raise_result;
 use crate::state::{State, Wait, current, guard, push_text};
 use crate::value;
 use mlua_sys::lua51::*;
-use sampan_host::module::Ending;
 use sampan_host::{Args, Error, ErrorKind, Function, Kind, LocalFuture, Module, Value};
 use std::ffi::{CStr, c_int, c_void};
 
@@ -231,12 +230,7 @@ unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
             let Kind::Bracket { leave, .. } = function.kind else {
                 return Ok(Value::Null);
             };
-            let ending = if succeeded {
-                Ending::Returned
-            } else {
-                Ending::Failed
-            };
-            match leave(&current().context, token, ending) {
+            match leave(&current().context, token, succeeded) {
                 // What the function raised is more telling than what `leave` says on top of it.
                 Err(error) if !succeeded => (current().report)(error),
                 left => left?,

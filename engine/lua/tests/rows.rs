@@ -352,15 +352,15 @@ fn a_stream_does_not_wait_inside_a_bracket() {
 fn brackets_are_left_in_order() {
     check(
         "local a, b = data.batch(function(token) return token, data.batch(function(inner) return inner end) end) return { a, b, data.log() }",
-        r#"[1,2,"enter, enter, leave Int(2) Returned, leave Int(1) Returned"]"#,
+        r#"[1,2,"enter, enter, leave Int(2) true, leave Int(1) true"]"#,
     );
     check(
         "local ok, e = pcall(data.batch, function() data.batch(function() error('oh', 0) end) end) return { ok, e, data.log() }",
-        r#"[false,"oh","enter, enter, leave Int(2) Failed, leave Int(1) Failed"]"#,
+        r#"[false,"oh","enter, enter, leave Int(2) false, leave Int(1) false"]"#,
     );
     check(
         "data.batch(function() pcall(data.batch, function() error('oh') end) end) return data.log()",
-        "enter, enter, leave Int(2) Failed, leave Int(1) Returned",
+        "enter, enter, leave Int(2) false, leave Int(1) true",
     );
     check_error("data.batch(1)", "data.batch: argument 1 must be a function");
 }

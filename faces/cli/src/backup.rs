@@ -35,12 +35,11 @@ pub(crate) fn run(args: Args) -> Result<(), String> {
         let _ = write!(io::stderr(), "\r     \r");
     }
     let report = result.map_err(|error| error.to_string())?;
-    println!(
+    crate::say(format_args!(
         "{}: {} bytes, {} rows in {} tables, checked",
         args.to.display(),
         report.bytes,
         report.rows,
         report.tables
-    );
-    Ok(())
+    ))
 }

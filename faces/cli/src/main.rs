@@ -8,6 +8,7 @@ mod migrate;
 
 use clap::{Parser, Subcommand};
 use sampan_app::{Config, Flags, Storage};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Faster than the system's under many small allocations, which is what requests are.
@@ -91,6 +92,16 @@ fn main() {
     });
     // Not by returning: a thread that cannot be stopped must not keep the process.
     std::process::exit(status);
+}
+
+/// Prints a line. That the reader has gone is no fault: what was to be done is done.
+fn say(line: impl std::fmt::Display) -> Result<(), String> {
+    match writeln!(io::stdout(), "{line}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("cannot write to standard output: {error}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn run(args: RunArgs) -> Result<i32, String> {

@@ -1,6 +1,6 @@
 //! `sampan migrate`: applies migrations, shows them, makes a new one.
 
-use crate::StorageArgs;
+use crate::{StorageArgs, say};
 use clap::Subcommand;
 use sampan_app::Storage;
 use sampan_app::db::migrate::{self, State};
@@ -41,8 +41,7 @@ pub(crate) fn run(args: Args) -> Result<(), String> {
                 config: None,
             };
             let made = migrate::create(&storage.resolve()?.migrations, &name);
-            println!("{}", made.map_err(|error| error.to_string())?.display());
-            Ok(())
+            say(made.map_err(|error| error.to_string())?.display())
         }
     }
 }
@@ -52,15 +51,14 @@ fn apply(storage: &Storage) -> Result<(), String> {
     let report =
         migrate::run(&storage.db, &storage.migrations).map_err(|error| error.to_string())?;
     for name in &report.applied {
-        println!("applied {name}");
+        say(format_args!("applied {name}"))?;
     }
-    println!(
+    say(format_args!(
         "{}: {} applied now, {} before",
         storage.db.path.display(),
         report.applied.len(),
         report.known
-    );
-    Ok(())
+    ))
 }
 
 fn status(storage: &Storage) -> Result<(), String> {
@@ -80,7 +78,7 @@ fn status(storage: &Storage) -> Result<(), String> {
             State::Missing(at) => format!("MISSING, was applied {at}"),
             State::Late => "LATE: later ones were applied already".to_owned(),
         };
-        println!("{:width$}  {state}", entry.name);
+        say(format_args!("{:width$}  {state}", entry.name))?;
     }
     let faults = entries.iter().filter(|entry| entry.is_fault()).count();
     if faults > 0 {
@@ -91,7 +89,10 @@ fn status(storage: &Storage) -> Result<(), String> {
         ));
     }
     if entries.is_empty() {
-        println!("{}: no migrations", storage.migrations.display());
+        say(format_args!(
+            "{}: no migrations",
+            storage.migrations.display()
+        ))?;
     }
     Ok(())
 }

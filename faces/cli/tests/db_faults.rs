@@ -200,3 +200,26 @@ fn a_disk_that_fails_to_sync() {
         behaves(app, name, &expected);
     }
 }
+
+/// A limit on the size of files is told like a full disk, and does not end the process (SIGXFSZ).
+#[test]
+fn a_file_that_may_not_grow() {
+    for app in APPS {
+        let project = Project::new(&format!("limit-{app}"), "full", "");
+        let server_command = project.command_for(app, 1);
+        let mut command = std::process::Command::new("sh");
+        command
+            .args(["-c", "ulimit -f 600; exec \"$@\"", "sh"])
+            .arg(server_command.get_program())
+            .args(server_command.get_args());
+        let server = project.serve(&mut command, "server.log");
+        let mut client = server.client();
+        let mut write = |id: u64| {
+            let answer = ask(&mut client, "POST", &format!("/batch/1/{}", id * 10));
+            answer.expect("an answer").status
+        };
+        let refused = (1..20_000).map(&mut write).find(|status| *status != 200);
+        assert_eq!(refused, Some(500), "{app}: {}", server.log());
+        assert_eq!(server.get("/halves"), "", "{app}");
+    }
+}

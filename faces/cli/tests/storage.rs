@@ -213,3 +213,27 @@ fn a_backup_that_cannot_be_written_leaves_nothing() {
         );
     }
 }
+
+#[test]
+fn output_that_cannot_be_written_is_told() {
+    let scratch = project("output");
+    let shell = |line: &str| {
+        let output = Command::new("sh")
+            .args(["-c", line, "sh", env!("CARGO_BIN_EXE_sampan")])
+            .arg(scratch.path())
+            .output()
+            .expect("a shell");
+        let errors = String::from_utf8(output.stderr).expect("UTF-8");
+        (output.status.code(), errors)
+    };
+    let (code, errors) = shell("\"$1\" migrate \"$2\" > /dev/full");
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(
+        errors.starts_with("sampan: cannot write to standard output")
+            && errors.lines().count() == 1,
+        "{errors}"
+    );
+    // A reader that has gone has heard enough.
+    let (_, errors) = shell("\"$1\" migrate status \"$2\" | true");
+    assert_eq!(errors, "");
+}

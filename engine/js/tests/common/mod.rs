@@ -1,7 +1,6 @@
 //! Drives an isolate through the host's contract: files in memory, a request made of parts, an executor of a few lines.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
-use sampan_host::module::Ending;
 use sampan_host::{
     Args, BodyStream, Call, Cell, Context, Error, ErrorKind, Function, HandlerId, Isolate, Kind,
     LocalFuture, Module, Param, Program, RequestView, ResponseSink, Rows, ScriptLimits, Setup,
@@ -130,8 +129,8 @@ fn enter(context: &Context, mut args: Args) -> Result<Value, Error> {
     Ok(Value::Text(name))
 }
 
-fn leave(context: &Context, token: Value, ending: Ending) -> Result<(), Error> {
-    Notes::add(context, format!("leave {token:?} {ending:?}"));
+fn leave(context: &Context, token: Value, ok: bool) -> Result<(), Error> {
+    Notes::add(context, format!("leave {token:?} {ok}"));
     Ok(())
 }
 

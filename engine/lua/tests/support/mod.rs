@@ -256,10 +256,10 @@ static DATA: Module = Module {
                     log.borrow_mut().push("enter".into());
                     Ok(Value::Int(log.borrow().len() as i64))
                 },
-                leave: |context, token, ending| {
+                leave: |context, token, succeeded| {
                     log(context)
                         .borrow_mut()
-                        .push(format!("leave {token:?} {ending:?}"));
+                        .push(format!("leave {token:?} {succeeded}"));
                     Ok(())
                 },
             },
@@ -323,8 +323,8 @@ static PROBE: Module = Module {
                     context.put(Left(None));
                     Ok(Value::Int(7))
                 },
-                leave: |context, token, ending| {
-                    context.put(Left(Some((token, ending == module::Ending::Returned))));
+                leave: |context, token, succeeded| {
+                    context.put(Left(Some((token, succeeded))));
                     Ok(())
                 },
             },
