@@ -19,6 +19,10 @@ struct Open<'a> {
     leave: LeaveBody,
     token: Value,
     outer: Outer,
+    /// What the request waited for before.
+    before: Vec<usize>,
+    /// Whether jobs of the function have run, so that others may have come between.
+    ran_jobs: bool,
 }
 
 impl Open<'_> {
@@ -30,7 +34,12 @@ impl Open<'_> {
     /// What made it fail is more telling than what `leave` may say on top of it.
     fn fail(self) {
         let core = self.cx.core();
-        core.suspect_waiting(core.births.fulfilled_older());
+        // SAFETY: the runtime is alive.
+        let jobs_are_left = unsafe { qjs::JS_IsJobPending(self.cx.runtime()) };
+        let is_entangled = core.births.fulfilled_older() || (self.ran_jobs && jobs_are_left);
+        core.suspect_waiting(is_entangled);
+        // What began in here must not go on as if it had been kept.
+        core.give_up(&self.before);
         if let Err(error) = self.end(false) {
             (core.report)(error);
         }
@@ -61,14 +70,14 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault>
         leave,
         token,
         outer: cx.core().births.begin(cx),
+        before: cx.core().pending(),
+        ran_jobs: false,
     };
     // SAFETY: the runtime is alive.
     let has_jobs = unsafe { qjs::JS_IsJobPending(cx.runtime()) };
-    // What the function begins to wait for is told from what was there before.
-    let before = cx.core().pending();
     let shown = value::to_js(cx, open.token.clone());
     match shown.and_then(|shown| cx.call(*function, UNDEFINED, &[shown.raw()])) {
-        Ok(promise) if is_promise(promise.raw()) => settle(open, promise, &before, has_jobs),
+        Ok(promise) if is_promise(promise.raw()) => settle(open, promise, has_jobs),
         Ok(value) => match unfit(cx, &value) {
             Ok(None) => {
                 open.succeed()?;
@@ -121,13 +130,14 @@ fn unfit(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>, Thrown> {
 ///
 /// Other work would run inside of the bracket too and share its fate. So no jobs may be there before, and none of somebody else may
 /// come while it is not done.
-fn settle(open: Open<'_>, promise: Val, before: &[usize], has_jobs: bool) -> Result<Val, Fault> {
+fn settle(mut open: Open<'_>, promise: Val, has_jobs: bool) -> Result<Val, Fault> {
     let (cx, name) = (open.cx, open.row.name());
     let core = cx.core();
     if has_jobs {
         let why = "an async function cannot be called while other work of the request goes on: await that first, or give a function that is not async";
-        return Err(undone(open, promise, before, why));
+        return Err(undone(open, promise, why));
     }
+    open.ran_jobs = true;
     let result = || promise_result(cx, promise.raw());
     core.drain_until(cx, || result().is_some() || core.births.fulfilled_older());
     match result() {
@@ -140,28 +150,27 @@ fn settle(open: Open<'_>, promise: Val, before: &[usize], has_jobs: bool) -> Res
             Ok(promise)
         }
         None if core.must_stop() => {
-            undone(open, promise, before, "");
+            undone(open, promise, "");
             Err(Error::new(ErrorKind::Stopped, "the script ran too long").into())
         }
         None if core.births.fulfilled_older() => {
             let why = "the async function settled a promise that others may wait for before it was done: settle it afterwards";
-            Err(undone(open, promise, before, why))
+            Err(undone(open, promise, why))
         }
         None => {
             let module = name.split('.').next().unwrap_or_default();
             let why = format!(
                 "the function waits for something that {module} does not do at once (a timer, an Async function, another request)"
             );
-            Err(undone(open, promise, before, &why))
+            Err(undone(open, promise, &why))
         }
     }
 }
 
 /// Leaves the bracket as failed, and has nothing of its function go on outside of it.
-fn undone(open: Open<'_>, promise: Val, before: &[usize], why: &str) -> Fault {
+fn undone(open: Open<'_>, promise: Val, why: &str) -> Fault {
     let (cx, name) = (open.cx, open.row.name());
     open.fail();
     cx.core().handled(cx, promise.raw());
-    cx.core().give_up(before);
     Error::script(format!("{name}: {why}")).into()
 }

@@ -26,9 +26,9 @@ pub(crate) struct Waiter {
 }
 
 impl Core {
-    /// A bracket has failed. Whose promise was settled meanwhile may have run in it, and if a promise was fulfilled for which others
-    /// wait (`woke`), so may all who wait for nothing but others. None of them is answered as if what they did were there.
-    pub(crate) fn suspect_waiting(&self, woke: bool) {
+    /// A bracket has failed. Whose promise was settled meanwhile may have run in it, and if there are signs that others did
+    /// (`is_entangled`), so may all who wait for nothing but others. None of them is answered as if what they did were there.
+    pub(crate) fn suspect_waiting(&self, is_entangled: bool) {
         let own = self.tasks_if_any();
         for (_, waiter) in &*self.waiters.borrow() {
             let is_own = own
@@ -37,7 +37,7 @@ impl Core {
             if is_own {
                 continue;
             }
-            if is_settled(self.cx(), waiter.promise) || (woke && waiter.tasks.is_empty()) {
+            if is_settled(self.cx(), waiter.promise) || (is_entangled && waiter.tasks.is_empty()) {
                 waiter.is_suspect.set(true);
             }
         }

@@ -516,6 +516,10 @@ fn who_may_have_run_in_a_bracket_that_failed_is_not_answered() {
             "async () => { await 0; close(); for (let i = 0; i < 9; i++) await 0; throw new Error('no'); }",
             false,
         ),
+        (
+            "async () => { close(); await 0; throw new Error('no'); }",
+            false,
+        ),
         ("async () => { await 0; open(); await 0; }", false),
         ("() => { open(); throw new Error('no'); }", false),
         ("async () => { await 0; throw new Error('no'); }", true),
