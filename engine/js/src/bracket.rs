@@ -27,22 +27,30 @@ struct Open<'a> {
 
 impl Open<'_> {
     fn succeed(self) -> Result<(), Error> {
-        let row = self.row;
-        self.end(true).map_err(|error| row.spelled(error))
+        let (core, row, is_entangled) = (self.cx.core(), self.row, self.is_entangled());
+        self.end(true).map_err(|error| {
+            // What it did was not kept after all.
+            core.suspect_waiting(is_entangled);
+            row.spelled(error)
+        })
     }
 
     /// What made it fail is more telling than what `leave` may say on top of it.
     fn fail(self) {
         let core = self.cx.core();
-        // SAFETY: the runtime is alive.
-        let jobs_are_left = unsafe { qjs::JS_IsJobPending(self.cx.runtime()) };
-        let is_entangled = core.births.fulfilled_older() || (self.ran_jobs && jobs_are_left);
-        core.suspect_waiting(is_entangled);
+        core.suspect_waiting(self.is_entangled());
         // What began in here must not go on as if it had been kept.
         core.give_up(&self.before);
         if let Err(error) = self.end(false) {
             (core.report)(error);
         }
+    }
+
+    /// Whether there are signs that others may have run in it, or go on because of it.
+    fn is_entangled(&self) -> bool {
+        // SAFETY: the runtime is alive.
+        let jobs_are_left = unsafe { qjs::JS_IsJobPending(self.cx.runtime()) };
+        self.cx.core().births.fulfilled_older() || (self.ran_jobs && jobs_are_left)
     }
 
     fn end(self, succeeded: bool) -> Result<(), Error> {
