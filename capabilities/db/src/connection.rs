@@ -10,7 +10,7 @@ use crate::open;
 use crate::prepared::Prepared;
 use crate::run::{self, Guard, Known, Trouble};
 pub(crate) use crate::run::{Done, Run};
-use crate::{params, status};
+use crate::{cells, params, status};
 use rusqlite::{ErrorCode, PrepFlags, Statement};
 use sampan_host::{ErrorKind, Rows, Value};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl Connection {
         let fetch = || {
             self.with(sql, run, |statement, known| {
                 params::bind(statement, params, &known.searches)?;
-                run::rows(statement, known, run)
+                cells::rows(statement, known, run)
             })
         };
         if self.in_transaction() && self.look_up(sql, |known| known.returns)? {
@@ -205,7 +205,7 @@ impl Connection {
         let statement = sqlite
             .prepare_with_flags(text, PrepFlags::SQLITE_PREPARE_PERSISTENT)
             .map_err(|error| only_one(error, text))?;
-        let known = Known::new(&statement, text, fence::is_plain(word));
+        let known = Known::new(sqlite, &statement, text, fence::is_plain(word));
         Ok((statement, known))
     }
 

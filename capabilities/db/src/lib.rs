@@ -3,6 +3,7 @@
 mod admit;
 mod api;
 pub mod backup;
+mod cells;
 mod chars;
 mod checkpoint;
 pub mod config;

@@ -1,7 +1,7 @@
 //! The statements that a connection keeps prepared, and the connection that they belong to.
 //!
 //! rusqlite's own cache takes a statement out and puts it back each time, which hashes its text twice and allocates a copy of
-//! it: a third of what a small INSERT costs. Here a statement stays where it is, and the one that was used last is compared
+//! it: a third of what a small INSERT costs. Here a statement stays where it is, and the few that were used last are compared
 //! before anything is hashed. Each statement borrows the connection for as long as it lives; that this is shorter than the
 //! connection's life is up to this module.
 #![allow(unsafe_code)]
@@ -24,10 +24,20 @@ pub(crate) struct Prepared {
 /// How many statements of our own are kept.
 const CONTROLS_MAX: usize = 16;
 
+/// How many statements are compared before the others are asked: those of a request or two.
+const RECENT_MAX: usize = 4;
+
 struct Statements {
-    /// The one that was used last, which often is the next one too; it is not among the others.
-    last: Option<Entry>,
-    others: LruCache<Box<str>, (Known, Statement<'static>)>,
+    /// Those that were used last, the very last in front; they are not among the others.
+    #[expect(
+        clippy::vec_box,
+        reason = "entries are large and change places at every other call"
+    )]
+    recent: Vec<Box<Entry>>,
+    /// At least one.
+    recent_max: usize,
+    /// Without their texts, which are the keys.
+    others: LruCache<Box<str>, Box<Entry>>,
 }
 
 struct Entry {
@@ -54,9 +64,14 @@ unsafe impl Send for Prepared {}
 impl Prepared {
     /// Keeps up to `statements_max` statements, at least one.
     pub(crate) fn new(sqlite: Connection, statements_max: usize) -> Self {
-        let others = LruCache::new(statements_max.saturating_sub(1));
+        let recent_max = statements_max.clamp(1, RECENT_MAX);
+        let statements = Statements {
+            recent: Vec::with_capacity(recent_max),
+            recent_max,
+            others: LruCache::new(statements_max.saturating_sub(recent_max)),
+        };
         Self {
-            statements: RefCell::new(Statements { last: None, others }),
+            statements: RefCell::new(statements),
             controls: RefCell::default(),
             sqlite: Owned(NonNull::from(Box::leak(Box::new(sqlite)))),
         }
@@ -116,7 +131,7 @@ impl Prepared {
             .prepare_with_flags(text, PrepFlags::SQLITE_PREPARE_PERSISTENT)?;
         let result = work(&mut statement);
         if controls.len() < CONTROLS_MAX {
-            // SAFETY: as in `find`.
+            // SAFETY: as in `meet`.
             let statement =
                 unsafe { std::mem::transmute::<Statement<'_>, Statement<'static>>(statement) };
             controls.push((text.into(), statement));
@@ -124,48 +139,59 @@ impl Prepared {
         result
     }
 
-    /// Makes the statement of this text the last one.
+    /// Makes the statement of this text the one that was used last.
     fn find<'a, E>(
         &self,
         statements: &'a mut Statements,
         text: &str,
         prepare: impl for<'b> FnOnce(&'b Connection) -> Result<(Statement<'b>, Known), E>,
     ) -> Result<&'a mut Entry, E> {
-        if !matches!(&statements.last, Some(last) if *last.text == *text) {
-            let found = statements.others.remove_entry(text);
-            let entry = match found {
-                Some((text, (known, statement))) => Entry {
-                    text,
-                    known,
-                    statement,
-                },
-                None => {
-                    let (statement, known) = prepare(self.sqlite())?;
-                    // SAFETY: the connection has an address of its own and is dropped after all statements; a statement
-                    // leaves this module only as a reference that ends with `work`.
-                    let statement = unsafe {
-                        std::mem::transmute::<Statement<'_>, Statement<'static>>(statement)
-                    };
-                    Entry {
-                        text: text.into(),
-                        known,
-                        statement,
+        let recent = &mut statements.recent;
+        match recent.iter().position(|entry| *entry.text == *text) {
+            Some(0) => {}
+            Some(at) => recent[..=at].rotate_right(1),
+            None => {
+                let entry = match statements.others.remove_entry(text) {
+                    Some((text, mut entry)) => {
+                        entry.text = text;
+                        entry
                     }
+                    None => self.meet(text, prepare)?,
+                };
+                if recent.len() == statements.recent_max {
+                    let mut oldest = recent.pop().expect("there is room for one at least");
+                    let text = std::mem::take(&mut oldest.text);
+                    statements.others.insert(text, oldest);
                 }
-            };
-            if let Some(before) = statements.last.take() {
-                let kept = (before.known, before.statement);
-                statements.others.insert(before.text, kept);
+                recent.insert(0, entry);
             }
-            statements.last = Some(entry);
         }
-        Ok(statements.last.as_mut().expect("it was put there just now"))
+        Ok(&mut recent[0])
+    }
+
+    /// Prepares the statement of this text.
+    #[cold]
+    fn meet<E>(
+        &self,
+        text: &str,
+        prepare: impl for<'b> FnOnce(&'b Connection) -> Result<(Statement<'b>, Known), E>,
+    ) -> Result<Box<Entry>, E> {
+        let (statement, known) = prepare(self.sqlite())?;
+        // SAFETY: the connection has an address of its own and is dropped after all statements; a statement leaves this module
+        // only as a reference that ends with `work`.
+        let statement =
+            unsafe { std::mem::transmute::<Statement<'_>, Statement<'static>>(statement) };
+        Ok(Box::new(Entry {
+            text: text.into(),
+            known,
+            statement,
+        }))
     }
 
     /// How many statements are kept.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         let statements = self.statements.borrow();
-        statements.others.len() + usize::from(statements.last.is_some())
+        statements.others.len() + statements.recent.len()
     }
 }

@@ -1,16 +1,15 @@
-//! One execution of a statement: its limits, its rows, and what it changed.
+//! One execution of a statement: its limits, and what it changed. Its rows are read in [`crate::cells`].
 //!
 //! SQLite calls the progress handler every [`PROGRESS_OPS`] instructions of its virtual machine; what ends before the first
 //! call costs no look at the clock. A single instruction is never interrupted: the length of patterns and values is limited in
 //! [`crate::open`], and functions that would take long are replaced in [`crate::functions`].
 
+use crate::cells::Cells;
 use crate::fault::Fault;
 use crate::search;
 use crate::status::WatchSlot;
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, Statement, StatementStatus};
-use sampan_host::rows::TooLarge;
-use sampan_host::{Cell, Rows, Watch};
+use rusqlite::{Connection, Statement, StatementStatus};
+use sampan_host::Watch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -18,10 +17,6 @@ use std::time::{Duration, Instant};
 /// Instructions of SQLite's virtual machine between two looks at the limits: some microseconds, or longer where
 /// each row has long values to work through.
 const PROGRESS_OPS: i32 = 250;
-
-/// The most room that a result begins with, whatever the last one of its statement took: a large one grows as it comes.
-const ROOM_CELLS_MAX: usize = 1_024;
-const ROOM_BYTES_MAX: usize = 16 * 1024;
 
 /// How a statement is run.
 pub(crate) struct Run<'a> {
@@ -72,16 +67,24 @@ pub(crate) struct Known {
     /// The parameters that are queries of a full-text search, see [`crate::search`].
     pub(crate) searches: Box<[usize]>,
     /// The names of its columns; the same `Arc` for as long as they are the same.
-    columns: Arc<[String]>,
+    pub(crate) columns: Arc<[String]>,
     /// Cells and bytes of its last result, as far as the next one begins with room for as many.
-    room: (usize, usize),
+    pub(crate) room: (usize, usize),
+    /// Where the cells of its rows are.
+    pub(crate) cells: Cells,
     /// How often SQLite had prepared the statement again when `columns` was looked up.
     reprepares: i32,
 }
 
 impl Known {
-    /// `is_plain`: the statement is none that changes the schema or asks for a setting.
-    pub(crate) fn new(statement: &Statement<'_>, text: &str, is_plain: bool) -> Self {
+    /// To be called right after the statement was prepared on `sqlite`. `is_plain`: it is none that changes the schema or asks
+    /// for a setting.
+    pub(crate) fn new(
+        sqlite: &Connection,
+        statement: &Statement<'_>,
+        text: &str,
+        is_plain: bool,
+    ) -> Self {
         // What is only explained is not done.
         let readonly = statement.readonly() || statement.is_explain() != 0;
         Self {
@@ -91,13 +94,14 @@ impl Known {
             searches: search::parameters(text, |name| statement.parameter_index(name)),
             columns: Arc::new([]),
             room: (0, 0),
+            cells: Cells::of_newest(sqlite, text),
             // No statement has this count, so the columns are looked up at the first execution.
             reprepares: -1,
         }
     }
 
     /// Brings the names up to date. To be called after the first step, in which SQLite may prepare the statement again.
-    fn refresh(&mut self, statement: &Statement<'_>) {
+    pub(crate) fn refresh(&mut self, statement: &Statement<'_>) {
         let reprepares = statement.get_status(StatementStatus::RePrepare);
         // A statement in its first run is a new one, whose count says nothing.
         if reprepares == self.reprepares && statement.get_status(StatementStatus::Run) > 1 {
@@ -114,78 +118,11 @@ impl Known {
     }
 }
 
-/// The rows of a statement whose parameters are bound.
-pub(crate) fn rows(
-    statement: &mut Statement<'_>,
-    known: &mut Known,
-    run: &Run<'_>,
-) -> Result<Rows, Trouble> {
-    let mut cursor = statement.raw_query();
-    let Some(first) = cursor.next()? else {
-        drop(cursor);
-        known.refresh(statement);
-        return Ok(Rows::new(Arc::clone(&known.columns)));
-    };
-    known.refresh(first.as_ref());
-    let (cells, bytes) = known.room;
-    let mut rows = Rows::with_capacity(Arc::clone(&known.columns), cells, bytes);
-    push(&mut rows, first, run)?;
-    if !(run.first_only && known.readonly) {
-        while let Some(row) = cursor.next()? {
-            if !run.first_only {
-                push(&mut rows, row, run)?;
-            }
-        }
-    }
-    let (cells, bytes) = rows.size();
-    known.room = (cells.min(ROOM_CELLS_MAX), bytes.min(ROOM_BYTES_MAX));
-    Ok(rows)
-}
-
 /// Runs a statement whose parameters are bound to its end.
 pub(crate) fn drain(statement: &mut Statement<'_>) -> Result<(), Trouble> {
     let mut cursor = statement.raw_query();
     while cursor.next()?.is_some() {}
     Ok(())
-}
-
-/// Adds a row, straight from SQLite's memory.
-fn push(rows: &mut Rows, row: &Row<'_>, run: &Run<'_>) -> Result<(), Trouble> {
-    let too_large = |_: TooLarge| too_large(run);
-    for index in 0..rows.columns().len() {
-        match row.get_ref(index)? {
-            ValueRef::Null => rows.push(Cell::Null),
-            ValueRef::Integer(value) => rows.push(Cell::Int(value)),
-            ValueRef::Real(value) => rows.push(Cell::Float(value)),
-            ValueRef::Text(bytes) => {
-                check_room(rows, bytes.len(), run)?;
-                rows.push(match std::str::from_utf8(bytes) {
-                    Ok(text) => Cell::Text(text),
-                    Err(_) => Cell::Bytes(bytes),
-                })
-            }
-            ValueRef::Blob(bytes) => {
-                check_room(rows, bytes.len(), run)?;
-                rows.push(Cell::Bytes(bytes))
-            }
-        }
-        .map_err(too_large)?;
-    }
-    check_room(rows, 0, run)
-}
-
-fn check_room(rows: &Rows, more: usize, run: &Run<'_>) -> Result<(), Trouble> {
-    if rows.memory_bytes().saturating_add(more) > run.result_bytes_max {
-        return Err(too_large(run));
-    }
-    Ok(())
-}
-
-fn too_large(run: &Run<'_>) -> Trouble {
-    Trouble::Script(format!(
-        "the result is larger than result_bytes_max ({} bytes): ask for fewer rows (LIMIT) or fewer columns",
-        run.result_bytes_max
-    ))
 }
 
 /// Why the progress handler ended a statement.
@@ -276,7 +213,7 @@ mod tests {
     use super::*;
     use crate::connection::testing::{all, scratch};
     use crate::fault::Code;
-    use sampan_host::{ErrorKind, Value};
+    use sampan_host::{Cell, ErrorKind, Value};
     use std::thread;
 
     const FOREVER: &str =

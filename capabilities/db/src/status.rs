@@ -1,4 +1,4 @@
-//! What SQLite offers and rusqlite does not. With [`crate::prepared`] the only unsafe code of this crate.
+//! What SQLite offers and rusqlite does not. With [`crate::prepared`] and [`crate::cells`] the only unsafe code of this crate.
 
 #![allow(unsafe_code)]
 

@@ -40,6 +40,21 @@ pub enum Cell<'a> {
     Bytes(&'a [u8]),
 }
 
+/// One cell as it is kept: a [`Cell`] whose text is UTF-8 by promise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Raw<'a> {
+    /// No value.
+    Null,
+    /// An exact integer.
+    Int(i64),
+    /// A floating-point number.
+    Float(f64),
+    /// Text that was found to be UTF-8 when it was added.
+    Text(&'a [u8]),
+    /// Bytes, or text that is not UTF-8.
+    Bytes(&'a [u8]),
+}
+
 /// The most bytes of text that one batch holds: positions have 32 bits.
 pub const ROWS_BYTES_MAX: usize = u32::MAX as usize;
 
@@ -132,6 +147,23 @@ impl Rows {
         Ok(())
     }
 
+    /// Adds text that is not checked yet: as bytes, if it is not UTF-8.
+    ///
+    /// # Errors
+    /// As [`Rows::push`].
+    #[inline]
+    pub fn push_text(&mut self, text: &[u8]) -> Result<(), TooLarge> {
+        let is_text = text.is_ascii() || std::str::from_utf8(text).is_ok();
+        let (end, len) = self.append(text)?;
+        self.cells.push(if is_text {
+            Slot::Text { end, len }
+        } else {
+            Slot::Bytes { end, len }
+        });
+        Ok(())
+    }
+
+    #[inline]
     fn append(&mut self, bytes: &[u8]) -> Result<(u32, u32), TooLarge> {
         let end = u32::try_from(self.bytes.len() + bytes.len()).map_err(|_| TooLarge)?;
         self.bytes.extend_from_slice(bytes);
@@ -144,27 +176,29 @@ impl Rows {
     /// There is no such cell.
     #[inline]
     pub fn cell(&self, row: usize, column: usize) -> Cell<'_> {
-        let range = |end: u32, len: u32| &self.bytes[(end - len) as usize..end as usize];
-        match self.cells[row * self.columns.len() + column] {
-            Slot::Null => Cell::Null,
-            Slot::Int(value) => Cell::Int(value),
-            Slot::Float(value) => Cell::Float(value),
-            // Only whole texts are appended, so the check never fails; it costs less than a copy does.
-            Slot::Text { end, len } => {
-                Cell::Text(std::str::from_utf8(range(end, len)).unwrap_or_default())
-            }
-            Slot::Bytes { end, len } => Cell::Bytes(range(end, len)),
+        match self.raw(row, column) {
+            Raw::Null => Cell::Null,
+            Raw::Int(value) => Cell::Int(value),
+            Raw::Float(value) => Cell::Float(value),
+            // Only whole texts are appended, so the check never fails.
+            Raw::Text(text) => Cell::Text(std::str::from_utf8(text).unwrap_or_default()),
+            Raw::Bytes(bytes) => Cell::Bytes(bytes),
         }
     }
 
-    /// The bytes of a cell that is text or bytes, without a check of its text.
+    /// As [`Rows::cell`], with text as its bytes, for those who need no `str`.
+    ///
+    /// # Panics
+    /// There is no such cell.
     #[inline]
-    pub fn raw(&self, row: usize, column: usize) -> Option<&[u8]> {
+    pub fn raw(&self, row: usize, column: usize) -> Raw<'_> {
+        let range = |end: u32, len: u32| &self.bytes[(end - len) as usize..end as usize];
         match self.cells[row * self.columns.len() + column] {
-            Slot::Text { end, len } | Slot::Bytes { end, len } => {
-                Some(&self.bytes[(end - len) as usize..end as usize])
-            }
-            _ => None,
+            Slot::Null => Raw::Null,
+            Slot::Int(value) => Raw::Int(value),
+            Slot::Float(value) => Raw::Float(value),
+            Slot::Text { end, len } => Raw::Text(range(end, len)),
+            Slot::Bytes { end, len } => Raw::Bytes(range(end, len)),
         }
     }
 }

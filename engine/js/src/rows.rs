@@ -7,7 +7,8 @@ use crate::shapes::{NAMES_MAX, Plan, keep_shapes};
 use crate::sys::{Cx, NULL, Thrown, Val, number};
 use crate::value::integer;
 use rquickjs::qjs;
-use sampan_host::{Cell, Rows};
+use sampan_host::Rows;
+use sampan_host::rows::Raw;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -135,24 +136,24 @@ fn known(cx: Cx<'_>, rows: &Rows) -> Result<Rc<Known>, Thrown> {
 fn object(cx: Cx<'_>, rows: &Rows, known: &Known, row: usize) -> Result<Val, Thrown> {
     let names = &known.names;
     if let (Some(plan), Some(layout)) = (&known.plan, cx.core().layout.get()) {
-        let values = (0..names.len()).map(|column| cell(cx, rows.cell(row, column)));
+        let values = (0..names.len()).map(|column| cell(cx, rows.raw(row, column)));
         // SAFETY: the plan keeps a plain object of the shape, which has these names.
         return unsafe { layout.object(cx, plan.shape, names.len(), values) };
     }
     let object = cx.object()?;
     for (column, name) in names.iter().enumerate() {
-        cx.define_atom(object.raw(), *name, cell(cx, rows.cell(row, column))?)?;
+        cx.define_atom(object.raw(), *name, cell(cx, rows.raw(row, column))?)?;
     }
     Ok(object)
 }
 
 #[inline]
-fn cell(cx: Cx<'_>, cell: Cell<'_>) -> Result<Val, Thrown> {
+fn cell(cx: Cx<'_>, cell: Raw<'_>) -> Result<Val, Thrown> {
     match cell {
-        Cell::Null => Ok(cx.own(NULL)),
-        Cell::Int(value) => integer(cx, value),
-        Cell::Float(value) => Ok(cx.own(number(value))),
-        Cell::Text(text) => cx.string(text),
-        Cell::Bytes(bytes) => cx.bytes(bytes),
+        Raw::Null => Ok(cx.own(NULL)),
+        Raw::Int(value) => integer(cx, value),
+        Raw::Float(value) => Ok(cx.own(number(value))),
+        Raw::Text(text) => cx.string_from(text),
+        Raw::Bytes(bytes) => cx.bytes(bytes),
     }
 }

@@ -60,7 +60,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    #[inline]
+    #[inline(always)]
     fn slot(&mut self, slot: Slot, depth: usize) -> Result<(), Why> {
         if slot == self.fixed.null {
             self.out.extend_from_slice(b"null");
@@ -70,7 +70,8 @@ impl Writer<'_> {
         self.seen(unsafe { slot.see() }, depth)
     }
 
-    #[inline]
+    /// A part of every place that writes a value: most are numbers and short strings.
+    #[inline(always)]
     fn seen(&mut self, seen: Seen<'_>, depth: usize) -> Result<(), Why> {
         match seen {
             Seen::Nil => self.out.extend_from_slice(b"null"),
@@ -85,16 +86,10 @@ impl Writer<'_> {
                     self.check_progress()?;
                 }
             }
-            Seen::Table(table) => {
-                let depth = depth.checked_sub(1).ok_or(
-                    "a table that contains itself or nests too deeply has no place in JSON",
-                )?;
-                self.check_progress()?;
-                return self.table(table, depth);
-            }
+            Seen::Table(table) => return self.table(table, depth),
             Seen::Int64(number) => write_i64(self.out, number),
             Seen::Light => return Err("a userdata has no place in JSON".into()),
-            Seen::Other(name) => return Err(format!("a {name} has no place in JSON").into()),
+            Seen::Other(name) => return Err(no_place(format_args!("a {name}"))),
         }
         Ok(())
     }
@@ -109,7 +104,7 @@ impl Writer<'_> {
         if write_f64(self.out, number) {
             return Ok(());
         }
-        Err(format!("{number} has no place in JSON").into())
+        Err(no_place(format_args!("{number}")))
     }
 
     /// Whether to go on: tables may share others, so that a small value has a huge text.
@@ -128,7 +123,12 @@ impl Writer<'_> {
     }
 
     /// A table whose keys are 1 to n is an array, any other an object; an empty one is an object unless it was marked.
+    #[inline(never)]
     fn table(&mut self, table: &Table, depth: usize) -> Result<(), Why> {
+        let depth = depth
+            .checked_sub(1)
+            .ok_or("a table that contains itself or nests too deeply has no place in JSON")?;
+        self.check_progress()?;
         let meta = table.metatable();
         if let Some(meta) = meta
             && rows::lists_columns(meta, self.fixed)
@@ -248,6 +248,11 @@ impl Writer<'_> {
         self.out.push(b'}');
         Ok(())
     }
+}
+
+#[cold]
+fn no_place(what: std::fmt::Arguments<'_>) -> Why {
+    format!("{what} has no place in JSON").into()
 }
 
 const NO_COLUMN: &str = "a row with a key that is no string has no place in JSON";

@@ -10,8 +10,9 @@ use crate::peek::{Slot, Table};
 use crate::state::{Fixed, State, current, push_ref, push_text, text_at};
 use crate::value::push_i64;
 use mlua_sys::lua51::*;
+use sampan_host::Rows;
 use sampan_host::json::write_string;
-use sampan_host::{Cell as Value, Rows};
+use sampan_host::rows::Raw;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -249,14 +250,11 @@ unsafe fn push_row(state: State, rows: &Rows, row: usize, tool: c_int, makes: bo
 unsafe fn push_cell(state: State, rows: &Rows, row: usize, column: usize) {
     // SAFETY: as above.
     unsafe {
-        // Lua does not care whether text is UTF-8, so that is not asked.
-        if let Some(text) = rows.raw(row, column) {
-            return push_text(state, text);
-        }
-        match rows.cell(row, column) {
-            Value::Int(value) => push_i64(state, value),
-            Value::Float(value) => lua_pushnumber(state, value),
-            Value::Null | Value::Text(_) | Value::Bytes(_) => lua_pushnil(state),
+        match rows.raw(row, column) {
+            Raw::Text(bytes) | Raw::Bytes(bytes) => push_text(state, bytes),
+            Raw::Int(value) => push_i64(state, value),
+            Raw::Float(value) => lua_pushnumber(state, value),
+            Raw::Null => lua_pushnil(state),
         }
     }
 }

@@ -15,15 +15,15 @@ fn one(db: &Connection, sql: &str, param: Value) -> i64 {
 #[test]
 fn statements_take_turns_and_move_with_their_connection() {
     let (folder, mut config, _db) = scratch();
-    config.statements_max = 3;
+    config.statements_max = 6;
     let mut db = Connection::open(&config, Role::Reader).unwrap();
     for round in 0..20 {
-        // Five texts for three places: some are found, others were given up.
-        for number in [0, 1, 0, 0, 2, 3, 4, 3, round % 5] {
+        // Eight texts for six places, of which four are compared first: some are found, others were given up.
+        for number in [0, 1, 0, 0, 2, 3, 4, 5, 1, 6, 7, 3, round % 8] {
             let sql = format!("SELECT ? + {number}");
             assert_eq!(one(&db, &sql, Value::Int(round)), round + number);
         }
-        assert_eq!(db.prepared.len(), 3);
+        assert_eq!(db.prepared.len(), 6);
         // To another address, in another thread, and back.
         let moved = Box::new(db);
         db = *std::thread::spawn(move || {
@@ -35,6 +35,25 @@ fn statements_take_turns_and_move_with_their_connection() {
     }
     drop(db);
     drop(folder);
+}
+
+#[test]
+fn what_was_not_used_longest_is_given_up() {
+    let (_folder, mut config, _db) = scratch();
+    config.statements_max = 6;
+    let db = Connection::open(&config, Role::Reader).unwrap();
+    let text = |number: i64| format!("SELECT ? + {number}");
+    for number in [0, 1, 2, 3, 4, 5, 0, 2, 6, 7] {
+        assert_eq!(one(&db, &text(number), Value::Int(1)), 1 + number);
+    }
+    let is_kept = |number| {
+        let found = db
+            .prepared
+            .ask(&text(number), |_| Err("it was given up"), |_| ());
+        found.is_ok()
+    };
+    let kept: Vec<i64> = (0..8).filter(|number| is_kept(*number)).collect();
+    assert_eq!(kept, [0, 2, 4, 5, 6, 7]);
 }
 
 #[test]

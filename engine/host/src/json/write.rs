@@ -2,52 +2,95 @@
 
 use crate::{Cell, Error, Rows, Value};
 
-/// What to do with each byte of a string: 0 copies it, `u` needs `\u00XX`, another byte follows a backslash.
-static ESCAPES: [u8; 256] = {
-    let mut table = [0; 256];
+/// What stands for each byte of a string: up to six bytes, and in the last one how many.
+static ESCAPED: [[u8; 8]; 256] = {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut table = [[0; 8]; 256];
     let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = b'u';
+    while byte < 256 {
+        let (high, low) = (HEX[byte >> 4], HEX[byte & 15]);
+        table[byte] = match byte as u8 {
+            0x08 => [b'\\', b'b', 0, 0, 0, 0, 0, 2],
+            0x09 => [b'\\', b't', 0, 0, 0, 0, 0, 2],
+            0x0a => [b'\\', b'n', 0, 0, 0, 0, 0, 2],
+            0x0c => [b'\\', b'f', 0, 0, 0, 0, 0, 2],
+            0x0d => [b'\\', b'r', 0, 0, 0, 0, 0, 2],
+            0x00..0x20 => [b'\\', b'u', b'0', b'0', high, low, 0, 6],
+            plain @ (b'"' | b'\\') => [b'\\', plain, 0, 0, 0, 0, 0, 2],
+            plain => [plain, 0, 0, 0, 0, 0, 0, 1],
+        };
         byte += 1;
     }
-    table[0x08] = b'b';
-    table[0x09] = b't';
-    table[0x0a] = b'n';
-    table[0x0c] = b'f';
-    table[0x0d] = b'r';
-    table[b'"' as usize] = b'"';
-    table[b'\\' as usize] = b'\\';
     table
 };
+
+/// How much of a string is escaped at a time.
+const PIECE: usize = 32;
+/// Room for an escaped piece; a power of two, so that a masked position is always within.
+const ROOM: usize = (PIECE * 6).next_power_of_two();
 
 /// Writes `text` in quotes. False, with nothing written, if it is not UTF-8.
 #[inline]
 pub fn write_string(out: &mut Vec<u8>, text: &[u8]) -> bool {
-    if !text.is_ascii() && std::str::from_utf8(text).is_err() {
+    let (clean, rest) = text.split_at(plain_bytes(text));
+    if !rest.is_ascii() && std::str::from_utf8(rest).is_err() {
         return false;
     }
     out.reserve(text.len() + 2);
     out.push(b'"');
-    let mut clean_from = 0;
-    for (index, &byte) in text.iter().enumerate() {
-        let escape = ESCAPES[byte as usize];
-        if escape == 0 {
-            continue;
-        }
-        out.extend_from_slice(&text[clean_from..index]);
-        clean_from = index + 1;
-        if escape == b'u' {
-            const HEX: &[u8; 16] = b"0123456789abcdef";
-            let high = HEX[usize::from(byte >> 4)];
-            let low = HEX[usize::from(byte & 15)];
-            out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
-        } else {
-            out.extend_from_slice(&[b'\\', escape]);
-        }
+    out.extend_from_slice(clean);
+    if !rest.is_empty() {
+        write_escaped(out, rest);
     }
-    out.extend_from_slice(&text[clean_from..]);
     out.push(b'"');
     true
+}
+
+/// How many bytes there are before the first that is not ASCII or needs an escape.
+#[inline]
+fn plain_bytes(text: &[u8]) -> usize {
+    /// The byte in all eight places.
+    const fn all(byte: u8) -> u64 {
+        u64::from_ne_bytes([byte; 8])
+    }
+    let (words, rest) = text.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        // The lowest byte comes first. A subtraction sets the upper bit of a byte that it takes below zero; it may borrow from
+        // the bytes above, but those come later.
+        let word = u64::from_le_bytes(*word);
+        let control = word.wrapping_sub(all(0x20));
+        let quote = (word ^ all(b'"')).wrapping_sub(all(1));
+        let backslash = (word ^ all(b'\\')).wrapping_sub(all(1));
+        let special = (word | control | quote | backslash) & all(0x80);
+        if special != 0 {
+            return 8 * at + special.trailing_zeros() as usize / 8;
+        }
+    }
+    let is_plain = |byte: &u8| (0x20..0x80).contains(byte) & (*byte != b'"') & (*byte != b'\\');
+    8 * words.len() + rest.iter().take_while(|byte| is_plain(byte)).count()
+}
+
+/// Writes UTF-8 with its escapes, piece by piece: where there is one, there are often many.
+fn write_escaped(out: &mut Vec<u8>, mut text: &[u8]) {
+    let mut piece = [0; ROOM + 8];
+    loop {
+        let (bytes, rest) = text.split_at(PIECE.min(text.len()));
+        let mut end = 0;
+        for &byte in bytes {
+            // All eight bytes, and then as many as are meant: whether a byte is escaped cannot be foreseen.
+            let escaped = ESCAPED[usize::from(byte)];
+            let at = end & (ROOM - 1);
+            piece[at..at + 8].copy_from_slice(&escaped);
+            end += usize::from(escaped[7]);
+        }
+        out.extend_from_slice(&piece[..end]);
+        if rest.is_empty() {
+            return;
+        }
+        let plain = plain_bytes(rest);
+        out.extend_from_slice(&rest[..plain]);
+        text = &rest[plain..];
+    }
 }
 
 /// Writes an integer.
@@ -200,6 +243,28 @@ mod tests {
             Some("\"grüße 🛶\"")
         );
         assert_eq!(string(b"\xff"), None);
+    }
+
+    #[test]
+    fn every_byte_is_escaped_as_by_a_reader_of_json_wherever_it_stands() {
+        for length in [1, 15, 16, 17, 31, 32, 33, 64, 100] {
+            for at in 0..length {
+                for byte in 0..0x80 {
+                    let mut text = vec![b'x'; length];
+                    text[at] = byte;
+                    text[length - 1 - at] = b'"';
+                    let text = String::from_utf8(text).expect("ASCII");
+                    let written = string(text.as_bytes()).expect("UTF-8");
+                    assert_eq!(written, serde_json::to_string(&text).expect("writable"));
+                }
+                let text = format!("{}ü{}", "x".repeat(at), "x".repeat(length - at));
+                let written = string(text.as_bytes()).expect("UTF-8");
+                assert_eq!(written, format!("\"{text}\""));
+                let mut broken = vec![b'x'; length];
+                broken[at] = 0xc3;
+                assert_eq!(string(&broken), None);
+            }
+        }
     }
 
     #[test]
