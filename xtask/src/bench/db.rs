@@ -157,7 +157,7 @@ impl Bench<'_> {
         for round in 1..=rounds {
             println!("round {round} of {rounds}");
             series.retain_mut(|(one, installed)| {
-                match self.measure(one.peer, installed, one.case) {
+                match self.measure(one.peer, installed, one.case, round) {
                     Ok(sample) => {
                         progress(one, &sample);
                         one.samples.push(sample);
@@ -175,7 +175,13 @@ impl Bench<'_> {
     }
 
     /// One measurement, from an empty folder to the counting of the rows.
-    fn measure(&self, peer: &Peer, installed: &Installed, case: Case) -> Result<Sample, String> {
+    fn measure(
+        &self,
+        peer: &Peer,
+        installed: &Installed,
+        case: Case,
+        round: u32,
+    ) -> Result<Sample, String> {
         let durability = case.durability.ok_or("it needs a durability")?;
         let storage = Storage::new(self.root, self.folder, durability);
         let storage = storage.map_err(|error| format!("no folder for its database: {error}"))?;
@@ -202,7 +208,7 @@ impl Bench<'_> {
             .run()
         };
         let warmed = load(WARM_UP_SECONDS)?;
-        let mut sample = sample(&server, || load(self.seconds))?;
+        let mut sample = sample(&server, round, || load(self.seconds))?;
         let (file_bytes, wal_bytes) = storage.bytes();
         sample.database = Some(Database {
             rows_per_second: sample.seen.per_second * case.route.rows() as f64,

@@ -88,7 +88,12 @@ const TARGETS: &[Target] = &[
 ];
 
 impl Target {
-    fn median(&self, series: &[Series], peer: &str, durability: Durability) -> Option<f64> {
+    fn series<'a>(
+        &self,
+        series: &'a [Series],
+        peer: &str,
+        durability: Durability,
+    ) -> Option<&'a Series> {
         let case = Case {
             threads: 1,
             route: self.route,
@@ -96,10 +101,9 @@ impl Target {
             connections: self.connections,
             headers: Headers::Plain,
         };
-        let found = series
+        series
             .iter()
-            .find(|one| one.peer.id == peer && one.case == case)?;
-        Some(found.spread(|sample| self.figure.of(sample))?.median)
+            .find(|one| one.peer.id == peer && one.case == case)
     }
 
     fn what(&self, language: &str) -> String {
@@ -124,11 +128,13 @@ impl Target {
 /// Every row with what was measured.
 pub(super) fn verdicts(series: &[Series]) -> Vec<Verdict> {
     let of = |target: &Target, language, peer, (limit, aim)| {
-        let ours = target.median(series, peer, target.ours);
-        let theirs = target.median(series, BUN_DB, target.theirs);
+        let ours = target.series(series, peer, target.ours);
+        let theirs = target.series(series, BUN_DB, target.theirs);
         Verdict {
             what: target.what(language),
-            ratio: ours.zip(theirs).map(|(ours, theirs)| ours / theirs),
+            ratio: ours.zip(theirs).and_then(|(ours, theirs)| {
+                ours.ratio_to(theirs, |sample| target.figure.of(sample))
+            }),
             limit,
             aim,
         }

@@ -245,18 +245,18 @@ impl Subject<'_> {
     fn two_workers(&self) -> Result<Vec<Figure>, String> {
         let placement = Placement::here(2);
         let (one, two) = (self.start(&placement, 1)?, self.start(&placement, 2)?);
-        let run = |server: &Server| -> Result<Sample, String> {
-            sample(server, || {
+        let run = |server: &Server, round: u32| -> Result<Sample, String> {
+            sample(server, round, || {
                 self.load(server, &placement, CONNECTIONS, self.seconds)
             })
         };
         self.load(&one, &placement, CONNECTIONS, 1)?;
         self.load(&two, &placement, CONNECTIONS, 1)?;
         let (mut of_one, mut of_two, mut shares) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..self.rounds {
-            of_one.push(run(&one)?.cpu_micros);
+        for round in 1..=self.rounds {
+            of_one.push(run(&one, round)?.cpu_micros);
             let before = two.cpu();
-            of_two.push(run(&two)?.cpu_micros);
+            of_two.push(run(&two, round)?.cpu_micros);
             let after = two.cpu();
             let [(_, first), (_, second)] = after.threads_since(&before, is_worker)[..] else {
                 return Err(format!(

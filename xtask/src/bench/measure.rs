@@ -20,6 +20,8 @@ pub(super) struct Runner {
 /// One measurement.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
+    /// In which round it was taken, from 1.
+    pub(super) round: u32,
     pub(super) seen: Seen,
     /// User and system time of the server for each request that wrk completed.
     pub(super) cpu_micros: f64,
@@ -59,6 +61,16 @@ impl Series {
     /// Median and spread of a figure over the rounds.
     pub(super) fn spread(&self, figure: impl Fn(&Sample) -> f64) -> Option<Spread> {
         Spread::of(self.samples.iter().map(figure))
+    }
+
+    /// A figure of this series divided by the same of another: the median of the rounds' ratios. What is measured in one round is
+    /// close in time, while the machine may be faster or slower minutes later.
+    pub(super) fn ratio_to(&self, other: &Self, figure: impl Fn(&Sample) -> f64) -> Option<f64> {
+        let ratios = self.samples.iter().filter_map(|ours| {
+            let theirs = other.samples.iter().find(|one| one.round == ours.round)?;
+            Some(figure(ours) / figure(theirs))
+        });
+        Spread::of(ratios).map(|spread| spread.median)
     }
 
     /// Errors over all rounds, as `3 timeout, 1 status`; empty where there were none.
@@ -105,7 +117,7 @@ impl Skipped {
 
 impl Plan<'_> {
     /// Checks the answers, warms up, and measures in rounds: in each, one route after the other, on it one peer after
-    /// the other, so that those that are compared are close in time.
+    /// the other, without and with a browser's headers, so that those that are compared are close in time.
     pub(super) fn run(&self, runners: &mut [Runner], skipped: &mut Vec<Skipped>) -> Vec<Series> {
         let mut series = self.checked(runners, skipped);
         for one in &series {
@@ -125,7 +137,7 @@ impl Plan<'_> {
                 else {
                     continue;
                 };
-                match self.sample(&runner.server, one.case) {
+                match self.sample(&runner.server, one.case, round) {
                     _ if !runner.server.is_alive() => {
                         Skipped::note(
                             skipped,
@@ -167,12 +179,13 @@ impl Plan<'_> {
                     ),
                 }
             }
-            for headers in [Headers::Plain, Headers::Browser] {
-                let wanted = right
-                    .iter()
-                    .filter(|peer| headers == Headers::Plain || with_browser(peer, route));
-                let case = Case::plain(route, headers, self.threads);
-                series.extend(wanted.map(|peer| Series::new(peer, case)));
+            for peer in right {
+                for headers in [Headers::Plain, Headers::Browser] {
+                    if headers == Headers::Plain || with_browser(peer, route) {
+                        let case = Case::plain(route, headers, self.threads);
+                        series.push(Series::new(peer, case));
+                    }
+                }
             }
         }
         series
@@ -190,8 +203,8 @@ impl Plan<'_> {
         .run()
     }
 
-    fn sample(&self, server: &Server, case: Case) -> Result<Sample, String> {
-        sample(server, || self.load(server, case, self.seconds))
+    fn sample(&self, server: &Server, case: Case, round: u32) -> Result<Sample, String> {
+        sample(server, round, || self.load(server, case, self.seconds))
     }
 }
 
@@ -207,6 +220,7 @@ fn with_browser(peer: &Peer, route: Route) -> bool {
 /// When the load fails, or no request was completed.
 pub(super) fn sample(
     server: &Server,
+    round: u32,
     load: impl FnOnce() -> Result<Seen, String>,
 ) -> Result<Sample, String> {
     let before = server.cpu();
@@ -216,6 +230,7 @@ pub(super) fn sample(
         return Err("no request was completed".to_owned());
     }
     Ok(Sample {
+        round,
         cpu_micros: spent / seen.requests as f64,
         resident_bytes: server.resident_bytes(),
         seen,
@@ -250,7 +265,8 @@ pub(super) mod tests {
             p99_micros: 900.0,
             errors: vec![("timeout".to_owned(), 1)],
         };
-        let sample = |cpu_micros: &f64| Sample {
+        let sample = |(round, cpu_micros): (u32, &f64)| Sample {
+            round,
             seen: seen.clone(),
             cpu_micros: *cpu_micros,
             resident_bytes: 10 << 20,
@@ -264,8 +280,22 @@ pub(super) mod tests {
         Series {
             peer,
             case,
-            samples: cpu_micros.iter().map(sample).collect(),
+            samples: (1..).zip(cpu_micros).map(sample).collect(),
         }
+    }
+
+    #[test]
+    fn ratios_are_of_the_same_round() {
+        let echo = Case::plain(Route::Echo, Headers::Plain, 1);
+        let ours = series("bun", echo, &[1.0, 20.0, 3.0]);
+        let mut theirs = series("node", echo, &[2.0, 40.0, 30.0]);
+        let ratio = |theirs: &Series| ours.ratio_to(theirs, |sample| sample.cpu_micros);
+        assert_eq!(ratio(&theirs), Some(0.5));
+        // A round that one of the two has not is left out.
+        theirs.samples.remove(0);
+        assert_eq!(ratio(&theirs), Some(0.3));
+        theirs.samples.clear();
+        assert_eq!(ratio(&theirs), None);
     }
 
     #[test]

@@ -100,7 +100,7 @@ const fn row(
 #[derive(Debug, PartialEq)]
 pub(super) struct Verdict {
     pub(super) what: String,
-    /// Ours divided by theirs, of the medians; nothing where either is missing.
+    /// Ours divided by theirs, as [`Series::ratio_to`] has it; nothing where either is missing.
     pub(super) ratio: Option<f64>,
     pub(super) limit: Limit,
     /// What we hope for beyond what we must.
@@ -155,18 +155,19 @@ impl Verdict {
 
 /// Every row, and one for a browser's headers on each of our routes.
 pub(super) fn verdicts(series: &[Series]) -> Vec<Verdict> {
-    let cpu = |peer: &str, route: Route, headers: Headers| {
-        let found = series.iter().find(|one| {
+    let of = |peer: &str, route: Route, headers: Headers| {
+        series.iter().find(|one| {
             one.peer.id == peer && one.case.route == route && one.case.headers == headers
-        })?;
-        Some(found.spread(|sample| sample.cpu_micros)?.median)
+        })
     };
-    let ratio = |ours: Option<f64>, theirs: Option<f64>| Some(ours? / theirs?);
+    let ratio = |ours: Option<&Series>, theirs: Option<&Series>| {
+        ours?.ratio_to(theirs?, |sample| sample.cpu_micros)
+    };
     let against_peers = TARGETS.iter().map(|target| Verdict {
         what: target.what.to_owned(),
         ratio: ratio(
-            cpu(target.ours, target.route, Headers::Plain),
-            cpu(target.theirs, target.route, Headers::Plain),
+            of(target.ours, target.route, Headers::Plain),
+            of(target.theirs, target.route, Headers::Plain),
         ),
         limit: Limit::AtMost(target.ratio_max),
         aim: target.aim,
@@ -183,8 +184,8 @@ pub(super) fn verdicts(series: &[Series]) -> Vec<Verdict> {
                     route.title()
                 ),
                 ratio: ratio(
-                    cpu(peer, route, Headers::Browser),
-                    cpu(peer, route, Headers::Plain),
+                    of(peer, route, Headers::Browser),
+                    of(peer, route, Headers::Plain),
                 ),
                 limit: Limit::AtMost(BROWSER_RATIO_MAX),
                 aim: None,
@@ -200,11 +201,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_are_of_medians() {
+    fn rows_without_figures_are_not_reached() {
         let version = |headers| Case::plain(Route::Version, headers, 1);
         let measured = [
-            series(SAMPAN_LUA, version(Headers::Plain), &[5.0, 6.0, 90.0]),
-            series("nginx", version(Headers::Plain), &[1.0, 8.0, 9.0]),
+            series(SAMPAN_LUA, version(Headers::Plain), &[6.0, 6.0, 90.0]),
+            series("nginx", version(Headers::Plain), &[1.0, 8.0, 120.0]),
             series(SAMPAN_LUA, version(Headers::Browser), &[7.2]),
         ];
         let found = verdicts(&measured);
