@@ -16,6 +16,7 @@ mod functions;
 mod group;
 #[cfg(test)]
 mod group_test;
+mod log_file;
 pub mod migrate;
 mod open;
 mod pace;

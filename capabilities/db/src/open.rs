@@ -4,6 +4,7 @@ use crate::config::{Config, Durability};
 use crate::connection::{Role, SQL_BYTES_MAX};
 use crate::fault::{Code, Fault, classify, words};
 use crate::functions;
+use crate::log_file;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
@@ -52,7 +53,12 @@ pub(crate) fn open(config: &Config, role: Role) -> Result<Connection, Fault> {
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, !config.file.is_known());
     let explained = |error| explain(&error, path);
-    let sqlite = Connection::open_with_flags(path, flags).map_err(explained)?;
+    let opened = match log_file::vfs() {
+        // Only this connection writes frames again and again.
+        Some(vfs) if role == Role::Writer => Connection::open_with_flags_and_vfs(path, flags, vfs),
+        _ => Connection::open_with_flags(path, flags),
+    };
+    let sqlite = opened.map_err(explained)?;
     if sqlite.is_readonly("main").map_err(explained)? {
         return Err(Fault::new(
             ErrorKind::Load,

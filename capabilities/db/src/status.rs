@@ -1,4 +1,5 @@
-//! What SQLite offers and rusqlite does not. With [`crate::prepared`] and [`crate::cells`] the only unsafe code of this crate.
+//! What SQLite offers and rusqlite does not. The other unsafe code of this crate is in
+//! [`crate::prepared`], [`crate::cells`] and [`crate::log_file`].
 
 #![allow(unsafe_code)]
 
