@@ -65,6 +65,8 @@ fn wrong_count(statement: &Statement<'_>, expected: usize, given: usize) -> Stri
         message = format!("{message}: the statement has {}", names.join(", "));
     } else if given > 0 && given < expected {
         message.push_str(" (in Lua, a nil at the end of a table is lost: use app.null)");
+    } else if given > expected {
+        message.push_str(" (a ? in quotes is text)");
     }
     message
 }
@@ -156,6 +158,10 @@ fn bind_one(
         Value::Float(value) => ValueRef::Real(*value),
         Value::Text(_) => ValueRef::Text(text),
         Value::Bytes(_) => ValueRef::Blob(text),
+        Value::List(_) => {
+            let why = "a list; for IN give it as JSON to IN (SELECT value FROM json_each(?))";
+            return Err(unbindable(statement, index, why));
+        }
         other => return Err(unbindable(statement, index, other.type_name())),
     };
     statement
@@ -260,7 +266,7 @@ mod tests {
         );
         assert_eq!(
             refusal(&db, "SELECT 1", &one),
-            "no parameters expected, 1 given (in: SELECT 1)"
+            "no parameters expected, 1 given (a ? in quotes is text) (in: SELECT 1)"
         );
         assert!(refusal(&db, "SELECT ?3", &one).starts_with("3 parameters expected, 1 given"));
         assert_eq!(
@@ -324,7 +330,10 @@ mod tests {
                 .starts_with("parameter 2 (:name) cannot be bound: a table")
         );
         let cases = [
-            (list([]), "a list"),
+            (
+                list([]),
+                "a list; for IN give it as JSON to IN (SELECT value FROM json_each(?))",
+            ),
             (Value::Float(f64::NAN), "NaN is no number"),
             (Value::Rows(db.rows("SELECT 1")), "rows"),
             (Value::Row(db.rows("SELECT 1")), "a row"),

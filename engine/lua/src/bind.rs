@@ -1,6 +1,7 @@
 //! The binder: makes Lua functions of the rows of any module.
 
 use crate::error::raise_result;
+use crate::peek::{Seen, Table};
 use crate::state::{State, Wait, current, guard, push_text};
 use crate::value;
 use mlua_sys::lua51::*;
@@ -145,6 +146,37 @@ unsafe fn row(state: State) -> (&'static Module, &'static Function) {
 
 /// The arguments of the running C function, checked.
 unsafe fn arguments(state: State, module: &Module, function: &Function) -> Result<Args, Error> {
+    // SAFETY: as for what is called.
+    unsafe { read_arguments(state, module, function) }.map_err(|error| {
+        // SAFETY: looks at the stack and at a table on it, and calls nothing.
+        if unsafe { has_colon(state, function) } {
+            let (module, function) = (module.name, function.name);
+            return Error::script(format!(
+                "{module}.{function}: write {module}.{function}(...) with a dot, not with a colon"
+            ));
+        }
+        error
+    })
+}
+
+/// Whether the first argument is the module itself, as a colon passes it.
+#[cold]
+unsafe fn has_colon(state: State, function: &Function) -> bool {
+    // SAFETY: the table stays on the stack, and nothing of Lua runs meanwhile.
+    unsafe {
+        lua_type(state, 1) == LUA_TTABLE && Table::at(state, 1).nodes().iter().any(|node| {
+            !node.value.is_nil()
+                && matches!(node.key.see(), Seen::Text(name) if name == function.name.as_bytes())
+                && matches!(node.value.see(), Seen::Other("function"))
+        })
+    }
+}
+
+unsafe fn read_arguments(
+    state: State,
+    module: &Module,
+    function: &Function,
+) -> Result<Args, Error> {
     // SAFETY: reads the height of the stack.
     let given = unsafe { lua_gettop(state) } as usize;
     let mut values = Vec::with_capacity(function.params.len());

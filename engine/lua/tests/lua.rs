@@ -136,6 +136,10 @@ fn errors_have_place_and_stack() {
     check_error("error({})", "table that has no message");
     check_error("error(print)", "function value");
     check_error("error()", "nil value");
+    check_error(
+        "app.time:sleep(1)",
+        "time.sleep: write time.sleep(...) with a dot, not with a colon",
+    );
     check_error("app.probe.panics()", "panic: on purpose");
     check_error(
         "app.time.sleep('x')",

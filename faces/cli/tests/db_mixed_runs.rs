@@ -8,6 +8,8 @@ use std::time::Duration;
 
 const APP: &str = r#"import { app, db, time } from "sampan";
 const INSERT = "INSERT INTO writes (id, cycle, batch) VALUES (?, 1, 0)";
+db.exec("CREATE TABLE IF NOT EXISTS parents (id INTEGER PRIMARY KEY)");
+db.exec("CREATE TABLE IF NOT EXISTS children (parent REFERENCES parents DEFERRABLE INITIALLY DEFERRED)");
 let open, close, gate;
 app.post("/seed", () => db.exec(INSERT, [1]));
 app.post("/gate", () => { gate = new Promise((a, b) => { open = a; close = b; }); return "closed"; });
@@ -32,6 +34,12 @@ const batches = {
   "opens-first": async () => { open(); await db.exec(INSERT, [7]); throw new Error("no"); },
   "opens-last": async () => { await db.exec(INSERT, [7]); open(); throw new Error("no"); },
   "closes": async () => { await db.exec(INSERT, [7]); close(); for (let i = 0; i < 20; i++) await 0; throw new Error("no"); },
+  "ends-badly": async () => {
+    await db.exec(INSERT, [7]);
+    db.exec("INSERT INTO children VALUES (1)");
+    open();
+    for (let i = 0; i < 20; i++) await 0;
+  },
   "not-async": () => { db.exec(INSERT, [7]); open(); throw new Error("no"); },
 };
 app.post("/batch/:how", async (req) => { await db.batch(batches[req.params.how]); return "done"; });
@@ -44,11 +52,13 @@ app.get("/ids", () => db.query("SELECT id FROM writes ORDER BY id").map((row) =>
 "#;
 
 /// What another request does while one waits for so many milliseconds more, and how both are answered.
-const CASES: [(&str, u64, u16, u16); 12] = [
+const CASES: [(&str, u64, u16, u16); 14] = [
     ("opens", 0, 500, 500),
     ("opens-first", 0, 500, 500),
     ("opens-last", 0, 500, 500),
     ("closes", 0, 500, 500),
+    ("ends-badly", 0, 500, 500),
+    ("ends-badly", 40, 500, 500),
     ("not-async", 0, 500, 500),
     ("calls", 0, 500, 500),
     ("opens", 40, 500, 500),
