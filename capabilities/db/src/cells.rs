@@ -23,28 +23,32 @@ pub(crate) struct Cells(NonNull<ffi::sqlite3_stmt>);
 unsafe impl Send for Cells {}
 
 impl Cells {
-    /// Those of the statement that was prepared last on `sqlite`, which has this text.
+    /// Those of the statement of this text that was prepared last on `sqlite`.
     ///
     /// # Panics
-    /// Another one was prepared since.
+    /// There is none.
     pub(crate) fn of_newest(sqlite: &Connection, text: &str) -> Self {
-        // SAFETY: the handle is open while `sqlite` is borrowed. SQLite keeps the statements of a connection in a list that
-        // new ones are put in front of, and the text of each for as long as it lives.
-        let newest = unsafe {
-            let newest = NonNull::new(ffi::sqlite3_next_stmt(
-                sqlite.handle(),
-                std::ptr::null_mut(),
-            ));
-            newest.filter(|newest| {
-                let known = ffi::sqlite3_sql(newest.as_ptr());
-                // What follows the semicolon is no part of it.
-                !known.is_null()
-                    && text
-                        .as_bytes()
-                        .starts_with(CStr::from_ptr(known).to_bytes())
-            })
-        };
-        Self(newest.expect("the statement that was prepared last is the first that SQLite names"))
+        let mut next = std::ptr::null_mut();
+        loop {
+            // SAFETY: the handle is open while `sqlite` is borrowed, and nothing ends a statement meanwhile. SQLite keeps the
+            // statements of a connection in a list that new ones are put in front of, and the text of each for as long as it lives.
+            next = unsafe { ffi::sqlite3_next_stmt(sqlite.handle(), next) };
+            let statement =
+                NonNull::new(next).expect("SQLite has the statement that it has prepared");
+            // SAFETY: as above.
+            let known = unsafe { ffi::sqlite3_sql(next) };
+            if known.is_null() {
+                continue;
+            }
+            // SAFETY: as above.
+            let known = unsafe { CStr::from_ptr(known) }.to_bytes();
+            // In front of it there may be those of a virtual table, which prepares its own when it is first met; they may begin
+            // as this one does. A statement's text is all of it, or ends with the semicolon.
+            let is_whole = known.len() == text.len() || known.ends_with(b";");
+            if is_whole && text.as_bytes().starts_with(known) {
+                return Self(statement);
+            }
+        }
     }
 
     /// A cell of the current row. Out of range there is NULL.
@@ -75,7 +79,11 @@ impl Cells {
                     Found::Text(bytes(text))
                 }
                 ffi::SQLITE_BLOB => {
-                    Found::Cell(Cell::Bytes(bytes(ffi::sqlite3_value_blob(value).cast())))
+                    let blob = bytes(ffi::sqlite3_value_blob(value).cast());
+                    // A zeroblob is made now; without memory for it, it becomes NULL.
+                    let is_blob = ffi::sqlite3_value_type(value) == ffi::SQLITE_BLOB;
+                    assert!(is_blob, "no memory for a blob");
+                    Found::Cell(Cell::Bytes(blob))
                 }
                 _ => Found::Cell(Cell::Null),
             }
@@ -216,6 +224,48 @@ mod tests {
             for (number, text) in (1..).zip(texts) {
                 assert_eq!(db.rows(text).cell(0, 0), Cell::Int(number), "{text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_virtual_table_that_prepares_its_own_is_told_apart() {
+        let (_folder, config, db) = scratch();
+        db.done("CREATE VIRTUAL TABLE notes USING fts5(body)");
+        db.done("INSERT INTO notes VALUES ('two sampans')");
+        // A connection that has not seen the table connects to it while it prepares, writes or reads.
+        for sql in [
+            "SELECT body, rowid FROM notes WHERE notes MATCH 'sampans'",
+            "INSERT INTO notes VALUES ('one') RETURNING 'two sampans', 1",
+            "SELECT body, count(*) FROM notes WHERE rowid = 1",
+        ] {
+            let fresh = Connection::open(&config, Role::Writer).unwrap();
+            let rows = fresh.rows(sql);
+            assert_eq!(
+                (rows.cell(0, 0), rows.cell(0, 1)),
+                (Cell::Text("two sampans"), Cell::Int(1)),
+                "{sql}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_statement_that_begins_as_one_of_a_virtual_table_has_its_own_cells() {
+        let (_folder, config, db) = scratch();
+        db.done("CREATE VIRTUAL TABLE r USING rtree(id, a, b)");
+        db.done("INSERT INTO r VALUES (1, 2, 3)");
+        // R*Tree keeps statements prepared, and one of them is the beginning of this.
+        let sql =
+            "SELECT nodeno FROM 'main'.'r_rowid' WHERE rowid = ?1 OR EXISTS (SELECT 1 FROM r)";
+        for _ in 0..2 {
+            let fresh = Connection::open(&config, Role::Writer).unwrap();
+            let one = Value::List(vec![Value::Int(1)]);
+            let rows = fresh.query(sql, &one, &all()).unwrap();
+            assert_eq!(rows.cell(0, 0), Cell::Int(1));
+            // With another schema it is prepared again, and those of the table are gone.
+            db.done("CREATE TABLE IF NOT EXISTS other(a)");
+            db.done("DROP TABLE other");
+            let rows = fresh.query(sql, &one, &all()).unwrap();
+            assert_eq!(rows.cell(0, 0), Cell::Int(1));
         }
     }
 

@@ -79,14 +79,24 @@ struct Frames {
     at: i64,
     /// Where the last write ended; 0 before the first.
     end: i64,
+    /// The size of a page, once the log has been begun here; 0 before.
+    page_bytes: i64,
 }
 
 impl Frames {
-    /// Takes a header that follows what was written last. One that lies before that is written anew, without its page.
+    /// Takes a header that follows what was written last. One that lies before that is written anew, without its page; and 24
+    /// bytes elsewhere may be the end of a page that a sync has split.
     fn keep(&mut self, bytes: &[u8], offset: i64) -> bool {
+        if offset == 0 && bytes.len() == LOG_HEADER_BYTES as usize {
+            let size = [bytes[8], bytes[9], bytes[10], bytes[11]];
+            self.page_bytes = i64::from(u32::from_be_bytes(size));
+        }
+        let frame_bytes = FRAME_HEADER_BYTES as i64 + self.page_bytes;
         let is_next = bytes.len() == FRAME_HEADER_BYTES
+            && self.page_bytes > 0
             && offset == self.end
             && offset >= LOG_HEADER_BYTES
+            && (offset - LOG_HEADER_BYTES) % frame_bytes == 0
             && self.kept.is_empty();
         if is_next {
             self.kept.extend_from_slice(bytes);
@@ -284,10 +294,15 @@ mod tests {
     fn a_header_waits_for_its_page_alone() {
         let at = |end| Frames {
             end,
+            page_bytes: 512,
             ..Frames::default()
         };
-        // The first frame behind the header of the log, and the next one.
-        let mut frames = at(32);
+        // The first frame behind the header of the log, which tells how large a page is.
+        let mut frames = Frames::default();
+        let mut log_header = [0; LOG_HEADER_BYTES as usize];
+        log_header[10] = 2;
+        assert!(!frames.keep(&log_header, 0));
+        frames.end = 32;
         assert!(frames.keep(&header(2), 32));
         assert!(!frames.keep(&header(3), 56), "one at a time");
         assert!(!frames.join(&PAGE, 55) && !frames.join(&PAGE, 57));
@@ -298,11 +313,18 @@ mod tests {
             (2, 2, 1)
         );
         assert!(!frames.join(&PAGE, 32 + 24 + 512), "it has its page");
-        // What is no header, or not at the end: a new checksum of an older frame, the header of the log.
-        assert!(!at(1000).keep(&PAGE, 1000));
-        assert!(!at(1000).keep(&header(2), 999) && !at(1000).keep(&header(2), 1001));
+        // The next one; and what is no header, or not at the end: a new checksum of an older frame.
+        let second = 32 + 24 + 512;
+        assert!(at(second).keep(&header(2), second));
+        assert!(!at(second).keep(&PAGE, second));
+        assert!(!at(second).keep(&header(2), 32) && !at(second + 536).keep(&header(2), second));
         assert!(!at(0).keep(&header(2), 0));
-        assert!(!at(1000).join(&PAGE, 1024));
+        assert!(!at(second).join(&PAGE, second + 24));
+        // The last bytes of a page, and a log that was begun elsewhere.
+        assert!(!at(second - 24).keep(&header(2), second - 24));
+        let mut elsewhere = at(second);
+        elsewhere.page_bytes = 0;
+        assert!(!elsewhere.keep(&header(2), second));
     }
 
     /// How many rows there are after a crash: in a copy of the two files, without what connections share in memory.

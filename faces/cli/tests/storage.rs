@@ -112,6 +112,18 @@ fn migrations_are_made_shown_and_applied() {
 }
 
 #[test]
+fn the_name_of_a_database_is_no_uri() {
+    let scratch = project("uri");
+    let folder = scratch.path().display().to_string();
+    let name = "file:data.db?mode=memory&psow=0";
+    let migrated = sampan(&["migrate", &folder, "--db", name])
+        .current_dir(scratch.path())
+        .status();
+    assert!(migrated.expect("it runs").success());
+    assert!(scratch.path().join(name).is_file());
+}
+
+#[test]
 fn what_is_missing_is_said() {
     let bare = Scratch::new("bare", &[("app.lua", APP)]);
     let folder = bare.path().display().to_string();
