@@ -159,6 +159,7 @@ unsafe fn settle(file: *mut ffi::sqlite3_file) -> c_int {
     }
 }
 
+// SAFETY: called by SQLite on the VFS of `register`, with room for a file of `szOsFile` bytes.
 unsafe extern "C" fn open(
     vfs: *mut ffi::sqlite3_vfs,
     name: ffi::sqlite3_filename,
@@ -211,6 +212,7 @@ unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
     }
 }
 
+// SAFETY: called by SQLite on a log that is open, with `length` bytes from `start`.
 unsafe extern "C" fn write(
     file: *mut ffi::sqlite3_file,
     start: *const c_void,
@@ -244,6 +246,7 @@ unsafe extern "C" fn write(
 /// The methods that pass on what they are asked when nothing is kept any more.
 macro_rules! pass_on {
     ($($name:ident as $method:ident ($($argument:ident: $kind:ty),*);)*) => {$(
+        // SAFETY: called by SQLite on a log that is open.
         unsafe extern "C" fn $name(file: *mut ffi::sqlite3_file $(, $argument: $kind)*) -> c_int {
             // SAFETY: as above.
             unsafe {
@@ -267,11 +270,13 @@ pass_on! {
     file_control as xFileControl (what: c_int, argument: *mut c_void);
 }
 
+// SAFETY: called by SQLite on a log that is open.
 unsafe extern "C" fn sector_size(file: *mut ffi::sqlite3_file) -> c_int {
     // SAFETY: as above.
     unsafe { call!(file, xSectorSize) }
 }
 
+// SAFETY: called by SQLite on a log that is open.
 unsafe extern "C" fn device_characteristics(file: *mut ffi::sqlite3_file) -> c_int {
     // SAFETY: as above.
     unsafe { call!(file, xDeviceCharacteristics) }
