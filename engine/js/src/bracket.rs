@@ -50,7 +50,7 @@ impl Open<'_> {
     fn is_entangled(&self) -> bool {
         // SAFETY: the runtime is alive.
         let jobs_are_left = unsafe { qjs::JS_IsJobPending(self.cx.runtime()) };
-        self.cx.core().births.fulfilled_older() || (self.ran_jobs && jobs_are_left)
+        self.cx.core().births.settled_older() || (self.ran_jobs && jobs_are_left)
     }
 
     fn end(self, succeeded: bool) -> Result<(), Error> {
@@ -147,7 +147,7 @@ fn settle(mut open: Open<'_>, promise: Val, has_jobs: bool) -> Result<Val, Fault
     }
     open.ran_jobs = true;
     let result = || promise_result(cx, promise.raw());
-    core.drain_until(cx, || result().is_some() || core.births.fulfilled_older());
+    core.drain_until(cx, || result().is_some() || core.births.settled_older());
     match result() {
         Some(Ok(_)) => {
             open.succeed()?;
@@ -161,7 +161,7 @@ fn settle(mut open: Open<'_>, promise: Val, has_jobs: bool) -> Result<Val, Fault
             undone(open, promise, "");
             Err(Error::new(ErrorKind::Stopped, "the script ran too long").into())
         }
-        None if core.births.fulfilled_older() => {
+        None if core.births.settled_older() => {
             let why = "the async function settled a promise that others may wait for before it was done: settle it afterwards";
             Err(undone(open, promise, why))
         }

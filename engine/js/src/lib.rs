@@ -12,6 +12,7 @@ mod births;
 mod body;
 mod bracket;
 mod call;
+mod class_calls;
 mod declare;
 mod error;
 mod guard;

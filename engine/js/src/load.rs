@@ -1,5 +1,6 @@
 //! Loading a project: the isolate is furnished, the entry file runs, and what it declared is the program.
 
+use crate::class_calls::ClassCalls;
 use crate::isolate::{Core, Tables};
 use crate::layout::Layout;
 use crate::sys::{Cx, Fault, Thrown, UNDEFINED, Val, is_object};
@@ -59,6 +60,14 @@ fn furnish(core: &Rc<Core>) -> Result<(), Error> {
     let tables = tables(cx).map_err(|fault| described(cx, fault))?;
     request::install(cx, &tables.request_prototype).map_err(|Thrown| modules::load_error(cx))?;
     keep_shapes(cx).map_err(|Thrown| modules::load_error(cx))?;
+    let calls = ClassCalls::find(cx).map_err(|Thrown| modules::load_error(cx))?;
+    let calls = calls.ok_or_else(|| {
+        Error::new(
+            ErrorKind::Internal,
+            "QuickJS keeps its classes elsewhere than expected",
+        )
+    })?;
+    let _ = core.births.calls.set(calls);
     core.tables
         .set(tables)
         .map_err(|_| Error::new(ErrorKind::Internal, "the isolate is set up twice"))

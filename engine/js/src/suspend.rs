@@ -44,7 +44,7 @@ impl Core {
     }
 }
 
-fn is_settled(cx: Cx<'_>, promise: Raw) -> bool {
+pub(crate) fn is_settled(cx: Cx<'_>, promise: Raw) -> bool {
     // SAFETY: the promise is alive.
     let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise) };
     state != qjs::JSPromiseStateEnum_JS_PROMISE_PENDING

@@ -10,9 +10,13 @@ const APP: &str = r#"import { app, db, time } from "sampan";
 const INSERT = "INSERT INTO writes (id, cycle, batch) VALUES (?, 1, 0)";
 db.exec("CREATE TABLE IF NOT EXISTS parents (id INTEGER PRIMARY KEY)");
 db.exec("CREATE TABLE IF NOT EXISTS children (parent REFERENCES parents DEFERRABLE INITIALLY DEFERRED)");
-let open, close, gate;
+let open, close, gate, late, openLate;
 app.post("/seed", () => db.exec(INSERT, [1]));
-app.post("/gate", () => { gate = new Promise((a, b) => { open = a; close = b; }); return "closed"; });
+app.post("/gate", () => {
+  gate = new Promise((a, b) => { open = a; close = b; });
+  late = new Promise((a) => { openLate = a; });
+  return "closed";
+});
 app.post("/wait/:id/:millis", async (req) => {
   try { await gate; } catch {}
   db.exec(INSERT, [Number(req.params.id)]);
@@ -27,6 +31,20 @@ app.post("/callback/:id/:millis", async (req) => {
   await time.sleep(millis / 1000);
   return "written";
 });
+app.post("/wait-again/:id", async (req) => {
+  try { await gate; } catch {}
+  db.exec(INSERT, [Number(req.params.id)]);
+  await late;
+  return "written";
+});
+app.post("/sleep-again/:id", async (req) => {
+  const sleeping = time.sleep(0.3);
+  try { await gate; } catch {}
+  db.exec(INSERT, [Number(req.params.id)]);
+  await sleeping;
+  return "written";
+});
+app.post("/late", () => { openLate(); return "opened"; });
 const batches = {
   "calls": () => { open(); throw new Error("no"); },
   "succeeds": async () => { await db.exec(INSERT, [9]); open(); },
@@ -34,6 +52,22 @@ const batches = {
   "opens-first": async () => { open(); await db.exec(INSERT, [7]); throw new Error("no"); },
   "opens-last": async () => { await db.exec(INSERT, [7]); open(); throw new Error("no"); },
   "closes": async () => { await db.exec(INSERT, [7]); close(); for (let i = 0; i < 20; i++) await 0; throw new Error("no"); },
+  "closes-own": async () => {
+    await db.exec(INSERT, [9]);
+    const own = new Promise((a, b) => { b(new Error("mine")); });
+    await own.catch(() => 0);
+    await Promise.reject(new Error("mine")).catch(() => 0);
+    try { await (async () => { await 0; throw new Error("mine"); })(); } catch {}
+    try { await Promise.any([Promise.reject(1), Promise.reject(2)]); } catch {}
+    for await (const x of (async function* () { yield 1; })()) await x;
+    open();
+  },
+  "opens-wrongly": async () => {
+    await db.exec(INSERT, [7]);
+    open({ get then() { throw new Error("no"); } });
+    for (let i = 0; i < 20; i++) await 0;
+    throw new Error("no");
+  },
   "ends-badly": async () => {
     await db.exec(INSERT, [7]);
     db.exec("INSERT INTO children VALUES (1)");
@@ -104,4 +138,46 @@ fn nobody_is_told_of_a_write_that_went_with_anothers_run() {
             "{how}: what a batch that failed wrote is there: {ids:?}"
         );
     }
+}
+
+/// How one waits whose promise is rejected in a batch that fails, and what the batch does.
+const REJECTIONS: [(&str, &str); 6] = [
+    ("wait-again", "closes"),
+    ("wait-again", "ends-badly"),
+    ("wait-again", "opens-wrongly"),
+    ("sleep-again", "closes"),
+    ("sleep-again", "ends-badly"),
+    ("sleep-again", "opens-wrongly"),
+];
+
+#[test]
+fn who_catches_a_rejection_and_waits_on_is_not_told_of_a_write_that_is_lost() {
+    let project = Project::new("mixed-rejections", "full", "");
+    std::fs::write(project.file("app.js"), APP).expect("a file");
+    let server = project.serve(&mut project.command_for("app.js", 1), "server.log");
+    let post = |path: &str| ask(&mut server.client(), "POST", path).expect("an answer");
+    for (id, (kind, how)) in (200..).zip(REJECTIONS) {
+        assert_eq!(post("/gate").status, 200);
+        let waiting = {
+            let mut client = server.client();
+            let path = format!("/{kind}/{id}");
+            std::thread::spawn(move || ask(&mut client, "POST", &path).expect("an answer"))
+        };
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(post(&format!("/batch/{how}")).status, 500, "{how}");
+        assert_eq!(post("/late").status, 200);
+        let waited = waiting.join().expect("it ends");
+        let ids: Vec<u64> = serde_json::from_str(&server.get("/ids")).expect("JSON");
+        assert!(
+            waited.status != 200 || ids.contains(&id),
+            "{kind}, {how}: answered 200, but there are {ids:?}"
+        );
+        assert!(!ids.contains(&7), "{how}: {ids:?}");
+    }
+    assert_eq!(post("/gate").status, 200);
+    assert_eq!(
+        post("/batch/closes-own").status,
+        200,
+        "a batch may reject and catch what is its own"
+    );
 }
