@@ -104,11 +104,10 @@ impl ClassCalls {
 
     /// The promise that a function of these classes settles: the first of its data.
     pub(crate) fn promise_of(&self, function: Raw) -> Raw {
-        // SAFETY: an object of this class has such data for as long as it lives.
+        // SAFETY: the data of an object of these classes begin with it, and live as long as the object.
         unsafe {
-            qjs::JS_GetOpaque(function, class_id(function))
-                .cast::<Raw>()
-                .read()
+            let data = qjs::JS_GetOpaque(function, class_id(function)).cast::<Raw>();
+            data.as_ref().copied().unwrap_or(UNDEFINED)
         }
     }
 }
