@@ -6,6 +6,7 @@
 use crate::config::Config;
 use crate::fault::{Code, Fault};
 use crate::fence::{self, Fence};
+use crate::log_file;
 use crate::open;
 use crate::prepared::Prepared;
 use crate::run::{self, Guard, Known, Trouble};
@@ -117,6 +118,14 @@ impl Connection {
         self.fence
             .lowered(|| self.prepared.control(sql, run::drain))
             .map_err(|trouble| self.fault(trouble, sql, None))
+    }
+
+    /// Commits the open transaction.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub(crate) fn commit(&self) -> Result<(), Fault> {
+        log_file::commit(|| self.control("COMMIT"))
     }
 
     /// Whether a transaction is open.

@@ -278,7 +278,7 @@ impl Inner {
             }
             State::Open(group) => {
                 let began = Instant::now();
-                let result = group.writer.control("COMMIT");
+                let result = group.writer.commit();
                 self.pace.note(began.elapsed());
                 self.conclude(group.writer, result)
             }

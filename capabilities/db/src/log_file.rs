@@ -1,19 +1,27 @@
-//! The write-ahead log, written with one system call for each frame instead of two.
+//! The write-ahead log, written with one system call for each commit instead of two for each frame.
 //!
 //! SQLite writes a frame in two pieces, its header of 24 bytes and then its page, and on most disks the first costs as much as the
 //! second. This VFS lies over the platform's own and leaves everything to it; only in the log it keeps a header back until the
 //! page comes, and hands on both together. A page always comes next (`walWriteOneFrame` in SQLite's `wal.c`), and its write
 //! tells what became of both, so an error is told to the same statement as without this. Whatever else is asked of the file in
 //! between, the header is written first.
+//!
+//! While a transaction is committed (see [`commit`]) whole frames are kept as well, until the one that ends the commit, which tells
+//! what became of all. Nobody reads them before: what makes them valid is that last frame. If the commit fails on the way, what is
+//! left of them is forgotten, because another process may write there next.
 #![allow(unsafe_code)]
 
 use rusqlite::ffi;
+use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
 /// The header of a frame, and what the log begins with; see section 4 of SQLite's file format.
 const FRAME_HEADER_BYTES: usize = 24;
 const LOG_HEADER_BYTES: i64 = 32;
+
+/// The most bytes that are kept back before they are written, but for the last frame.
+const KEPT_BYTES_MAX: usize = 64 * 1024;
 
 const NAME: &CStr = c"sampan";
 
@@ -71,16 +79,42 @@ static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
     xUnfetch: None,
 };
 
-/// The headers that are kept back.
+thread_local! {
+    /// While this thread commits: where frames are kept back, null before the first.
+    static COMMIT: Cell<Option<*mut Frames>> = const { Cell::new(None) };
+}
+
+/// Runs `work`, which commits on this thread, with as few writes to the log as possible.
+pub(crate) fn commit<T>(work: impl FnOnce() -> T) -> T {
+    struct Commit;
+    impl Drop for Commit {
+        fn drop(&mut self) {
+            if let Some(frames) = COMMIT.take()
+                && !frames.is_null()
+            {
+                // SAFETY: the log is open, because a commit does not close it, and nobody uses it now.
+                unsafe { (*frames).forget() };
+            }
+        }
+    }
+    COMMIT.set(Some(std::ptr::null_mut()));
+    let _commit = Commit;
+    work()
+}
+
+/// What is kept back.
 #[derive(Default)]
 struct Frames {
-    /// A header and where it belongs, until its page comes; then both.
+    /// Whole frames, and a header whose page is still to come.
     kept: Vec<u8>,
+    /// Where that belongs.
     at: i64,
+    /// Where the last of these headers stands in `kept`.
+    header: usize,
     /// Where the last write ended; 0 before the first.
     end: i64,
     /// The size of a page, once the log has been begun here; 0 before.
-    page_bytes: i64,
+    page_bytes: usize,
 }
 
 impl Frames {
@@ -89,30 +123,58 @@ impl Frames {
     fn keep(&mut self, bytes: &[u8], offset: i64) -> bool {
         if offset == 0 && bytes.len() == LOG_HEADER_BYTES as usize {
             let size = [bytes[8], bytes[9], bytes[10], bytes[11]];
-            self.page_bytes = i64::from(u32::from_be_bytes(size));
+            self.page_bytes = u32::from_be_bytes(size) as usize;
         }
-        let frame_bytes = FRAME_HEADER_BYTES as i64 + self.page_bytes;
+        let frame_bytes = FRAME_HEADER_BYTES + self.page_bytes;
         let is_next = bytes.len() == FRAME_HEADER_BYTES
             && self.page_bytes > 0
-            && offset == self.end
+            && offset == self.next()
             && offset >= LOG_HEADER_BYTES
-            && (offset - LOG_HEADER_BYTES) % frame_bytes == 0
-            && self.kept.is_empty();
+            && (offset - LOG_HEADER_BYTES) % frame_bytes as i64 == 0
+            && self.kept.len().is_multiple_of(frame_bytes);
         if is_next {
+            if self.kept.is_empty() {
+                self.at = offset;
+            }
+            self.header = self.kept.len();
             self.kept.extend_from_slice(bytes);
-            self.at = offset;
         }
         is_next
     }
 
-    /// Adds the page to the header that is kept, if it is the one that follows it.
+    /// Adds the page to the last header, if it is the one that follows it.
     fn join(&mut self, page: &[u8], offset: i64) -> bool {
-        let follows =
-            self.kept.len() == FRAME_HEADER_BYTES && offset == self.at + FRAME_HEADER_BYTES as i64;
+        let is_awaited = self.kept.len() == self.header + FRAME_HEADER_BYTES;
+        let follows = is_awaited && offset == self.next();
         if follows {
             self.kept.extend_from_slice(page);
         }
         follows
+    }
+
+    /// Where the next frame or page begins.
+    fn next(&self) -> i64 {
+        if self.kept.is_empty() {
+            return self.end;
+        }
+        self.at + self.kept.len() as i64
+    }
+
+    /// Whether nothing more is to be kept: the last frame ends a commit (it tells the size of the database, others 0), or there is
+    /// much already, or a part of a page only.
+    fn is_full(&self) -> bool {
+        let size = &self.kept[self.header + 4..self.header + 8];
+        let frame_bytes = FRAME_HEADER_BYTES + self.page_bytes;
+        size != [0; 4]
+            || self.kept.len() >= KEPT_BYTES_MAX
+            || self.kept.len() - self.header != frame_bytes
+    }
+
+    /// Nothing is kept, and what follows is not known.
+    fn forget(&mut self) {
+        self.kept.clear();
+        self.header = 0;
+        self.end = 0;
     }
 }
 
@@ -149,12 +211,10 @@ unsafe fn settle(file: *mut ffi::sqlite3_file) -> c_int {
         }
         let (start, length, at) = (frames.kept.as_ptr(), frames.kept.len(), frames.at);
         let result = call!(file, xWrite, start.cast(), length as c_int, at);
-        frames.kept.clear();
-        frames.end = if result == ffi::SQLITE_OK {
-            at + length as i64
-        } else {
-            0
-        };
+        frames.forget();
+        if result == ffi::SQLITE_OK {
+            frames.end = at + length as i64;
+        }
         result
     }
 }
@@ -223,10 +283,17 @@ unsafe extern "C" fn write(
     unsafe {
         let frames = (*file.cast::<LogFile>()).frames;
         let bytes = std::slice::from_raw_parts(start.cast::<u8>(), length as usize);
+        let commits = COMMIT.get().is_some();
         if (*frames).keep(bytes, offset) {
+            if commits {
+                COMMIT.set(Some(frames));
+            }
             return ffi::SQLITE_OK;
         }
         if (*frames).join(bytes, offset) {
+            if commits && !(*frames).is_full() {
+                return ffi::SQLITE_OK;
+            }
             return settle(file);
         }
         let settled = settle(file);
@@ -283,115 +350,4 @@ unsafe extern "C" fn device_characteristics(file: *mut ffi::sqlite3_file) -> c_i
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::connection::testing::scratch;
-    use crate::connection::{Connection, Role};
-    use std::path::Path;
-
-    const PAGE: [u8; 512] = [1; 512];
-
-    fn header(byte: u8) -> [u8; FRAME_HEADER_BYTES] {
-        [byte; FRAME_HEADER_BYTES]
-    }
-
-    #[test]
-    fn a_header_waits_for_its_page_alone() {
-        let at = |end| Frames {
-            end,
-            page_bytes: 512,
-            ..Frames::default()
-        };
-        // The first frame behind the header of the log, which tells how large a page is.
-        let mut frames = Frames::default();
-        let mut log_header = [0; LOG_HEADER_BYTES as usize];
-        log_header[10] = 2;
-        assert!(!frames.keep(&log_header, 0));
-        frames.end = 32;
-        assert!(frames.keep(&header(2), 32));
-        assert!(!frames.keep(&header(3), 56), "one at a time");
-        assert!(!frames.join(&PAGE, 55) && !frames.join(&PAGE, 57));
-        assert!(frames.join(&PAGE, 56));
-        assert_eq!((frames.at, frames.kept.len()), (32, 24 + 512));
-        assert_eq!(
-            (frames.kept[0], frames.kept[23], frames.kept[24]),
-            (2, 2, 1)
-        );
-        assert!(!frames.join(&PAGE, 32 + 24 + 512), "it has its page");
-        // The next one; and what is no header, or not at the end: a new checksum of an older frame.
-        let second = 32 + 24 + 512;
-        assert!(at(second).keep(&header(2), second));
-        assert!(!at(second).keep(&PAGE, second));
-        assert!(!at(second).keep(&header(2), 32) && !at(second + 536).keep(&header(2), second));
-        assert!(!at(0).keep(&header(2), 0));
-        assert!(!at(second).join(&PAGE, second + 24));
-        // The last bytes of a page, and a log that was begun elsewhere.
-        assert!(!at(second - 24).keep(&header(2), second - 24));
-        let mut elsewhere = at(second);
-        elsewhere.page_bytes = 0;
-        assert!(!elsewhere.keep(&header(2), second));
-    }
-
-    /// How many rows there are after a crash: in a copy of the two files, without what connections share in memory.
-    fn recovered(path: &Path) -> i64 {
-        let log = |path: &Path| {
-            let mut name = path.as_os_str().to_owned();
-            name.push("-wal");
-            name
-        };
-        let copy = path.with_extension("copy");
-        std::fs::copy(path, &copy).unwrap();
-        std::fs::copy(log(path), log(&copy)).unwrap();
-        let plain = rusqlite::Connection::open(&copy).unwrap();
-        plain
-            .query_row("SELECT count(*) FROM t", [], |row| row.get(0))
-            .unwrap()
-    }
-
-    #[test]
-    fn the_log_is_what_sqlite_would_have_written() {
-        let (_folder, mut config, db) = scratch();
-        drop(db);
-        assert!(vfs().is_some());
-        // A cache of a few pages: they go to the log in the middle of a transaction, are read back, changed, written anew
-        // with their checksums, and some are taken back.
-        config.cache_kib = 20;
-        let db = Connection::open(&config, Role::Writer).unwrap();
-        db.control("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b)")
-            .unwrap();
-        db.control("CREATE INDEX i ON t(a)").unwrap();
-        for round in 0..20 {
-            db.control("BEGIN IMMEDIATE").unwrap();
-            for part in 0..4 {
-                db.control("SAVEPOINT part").unwrap();
-                db.done(
-                    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100)
-                     INSERT INTO t(a, b) SELECT abs(random() % 1000), hex(zeroblob(100 + i)) FROM n",
-                );
-                db.done("UPDATE t SET b = b || 'x' WHERE id % 7 = 0");
-                if part == round % 4 {
-                    db.control("ROLLBACK TO part").unwrap();
-                }
-                db.control("RELEASE part").unwrap();
-            }
-            let end = if round % 5 == 4 { "ROLLBACK" } else { "COMMIT" };
-            db.control(end).unwrap();
-            // Another connection, over the platform's file.
-            let plain = rusqlite::Connection::open(&config.path).unwrap();
-            let seen = |sql: &str| plain.query_row(sql, [], |row| row.get::<_, i64>(0));
-            let rows = 300 * (round + 1 - (round + 1) / 5);
-            assert_eq!(seen("SELECT count(*) FROM t").unwrap(), rows);
-            let check: String = plain
-                .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-                .unwrap();
-            assert_eq!(check, "ok");
-            assert_eq!(recovered(&config.path), rows, "what the log alone tells");
-            if round % 6 == 5 {
-                // The log starts over.
-                plain
-                    .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-                    .unwrap();
-            }
-        }
-    }
-}
+mod tests;

@@ -49,6 +49,6 @@ fn attempt(config: &Config) -> Result<Connection, Fault> {
         .query_row(READ_VERSION, (), |row| row.get(0))
         .map_err(|error| Fault::of(&error, READ_VERSION))?;
     writer.control(&format!("PRAGMA user_version = {version}"))?;
-    writer.control("COMMIT")?;
+    writer.commit()?;
     Ok(writer)
 }

@@ -71,7 +71,7 @@ impl CommitThread {
 
 fn commit(writer: Box<Connection>) -> Committed {
     let began = Instant::now();
-    let result = writer.control("COMMIT");
+    let result = writer.commit();
     (writer, result, began.elapsed())
 }
 
