@@ -88,13 +88,11 @@ fn frames_are_kept_until_the_one_that_ends_the_commit() {
 
 #[test]
 fn a_commit_that_fails_on_the_way_leaves_nothing_to_be_written_later() {
-    let frames = Box::into_raw(Box::new(Frames {
+    let mut frames = Frames {
         kept: vec![1; FRAME],
         ..Frames::default()
-    }));
-    commit(|| COMMIT.set(Some(frames)));
-    // SAFETY: it is this test's own.
-    let frames = unsafe { Box::from_raw(frames) };
+    };
+    commit(|| COMMIT.set(Some(&raw mut frames)));
     assert!(frames.kept.is_empty() && COMMIT.get().is_none());
 }
 
