@@ -164,7 +164,7 @@ impl Connection {
 
     /// What is known about the statement.
     fn look_up(&self, sql: &str, ask: impl Fn(&Known) -> bool) -> Result<bool, Fault> {
-        let text = sql.trim();
+        let text = trimmed(sql);
         self.prepared
             .ask(text, |sqlite| self.meet(sqlite, text), ask)
             .map_err(|trouble| self.fault(trouble, sql, None))
@@ -177,7 +177,7 @@ impl Connection {
         run: &Run<'_>,
         work: impl FnOnce(&mut Statement<'_>, &mut Known) -> Result<T, Trouble>,
     ) -> Result<T, Fault> {
-        let text = sql.trim();
+        let text = trimmed(sql);
         let result = self.guard.during(run, || {
             self.prepared
                 .with(text, |sqlite| self.meet(sqlite, text), work)
@@ -274,6 +274,16 @@ fn only_one(error: rusqlite::Error, text: &str) -> Trouble {
     } else {
         Trouble::Sqlite(error)
     }
+}
+
+/// The statement without the space around it, which few have.
+fn trimmed(sql: &str) -> &str {
+    let is_graphic = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    let bytes = sql.as_bytes();
+    if is_graphic(bytes.first()) && is_graphic(bytes.last()) {
+        return sql;
+    }
+    sql.trim()
 }
 
 #[cfg(test)]

@@ -46,6 +46,10 @@ impl From<Error> for Fault {
 /// The text of a string's bytes: a surrogate without a partner, which has three bytes there, becomes U+FFFD.
 #[inline]
 pub(crate) fn well_formed(bytes: &[u8]) -> String {
+    if bytes.is_ascii() {
+        // SAFETY: ASCII is UTF-8.
+        return unsafe { String::from_utf8_unchecked(bytes.to_owned()) };
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => repaired(bytes),

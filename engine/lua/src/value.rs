@@ -200,6 +200,12 @@ unsafe fn read_plain_list(
 /// A Lua string: text where it is UTF-8.
 fn text(bytes: &[u8], bytes_left: &mut usize) -> Result<Value, Error> {
     spend(bytes_left, bytes.len())?;
+    if bytes.is_ascii() {
+        // SAFETY: ASCII is UTF-8.
+        return Ok(Value::Text(unsafe {
+            String::from_utf8_unchecked(bytes.to_owned())
+        }));
+    }
     Ok(match std::str::from_utf8(bytes) {
         Ok(text) => Value::Text(text.to_owned()),
         Err(_) => Value::Bytes(bytes.to_owned()),
