@@ -1,8 +1,10 @@
 //! The project's database at start: migrations, and opening it where it is known to be needed.
 
 use crate::config::Config;
-use sampan_db::Database;
-use sampan_log::Level;
+use crate::project::Language;
+use sampan_db::migrate::{self, Entry, Progress, State};
+use sampan_db::{Database, Script};
+use sampan_log::{Level, Logger};
 use std::sync::Arc;
 
 /// The database of a server that starts. It is opened now if it exists or has migrations, so that faults are told at once;
@@ -26,21 +28,53 @@ pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
     let exists = config.db.path.exists();
     // Where there is no folder the database may still know migrations, and then files are missing.
     if config.migrate && (has_migrations || exists) {
-        let report =
-            sampan_db::migrate::run(&config.db, &migrations).map_err(|error| error.to_string())?;
-        for name in &report.applied {
-            config
-                .logger
-                .text(Level::Info, format!("migration {name} applied"));
-        }
+        let mut tell = |progress: Progress<'_>| {
+            let line = match progress {
+                Progress::Begins(name) => format!("applying migration {name}"),
+                Progress::Applied(name) => format!("migration {name} applied"),
+            };
+            config.logger.text(Level::Info, line);
+        };
+        migrate::run(&config.db, &migrations, &mut tell).map_err(|error| error.to_string())?;
+    } else if has_migrations && let Ok(entries) = migrate::status(&config.db, &migrations) {
+        warn_of(&entries, &config.logger);
     }
     let logger = config.logger.clone();
+    let script = match config.project.language() {
+        Some(Language::Js) => Script::JavaScript,
+        Some(Language::Lua) | None => Script::Lua,
+    };
+    let settings = sampan_db::Config {
+        script,
+        ..config.db.clone()
+    };
     let database = Database::new(
-        config.db.clone(),
+        settings,
         Arc::new(move |line: &str| logger.text(Level::Error, format!("database: {line}"))),
     );
     if has_migrations || exists {
         database.prepare().map_err(|error| error.to_string())?;
     }
     Ok(Arc::new(database))
+}
+
+/// Migrations are not to be run: those that the code may miss are told.
+fn warn_of(entries: &[Entry], logger: &Logger) {
+    let named = |is_meant: &dyn Fn(&Entry) -> bool| {
+        let names = entries.iter().filter(|entry| is_meant(entry));
+        names.map(|entry| entry.name.as_str()).collect::<Vec<_>>()
+    };
+    let pending = named(&|entry| entry.state == State::Pending);
+    if !pending.is_empty() {
+        let text = format!("migrations that are not applied: {}", pending.join(", "));
+        logger.text(Level::Warn, text);
+    }
+    let faults = named(&Entry::is_fault);
+    if !faults.is_empty() {
+        let text = format!(
+            "migrations that do not fit the database: {} (see sampan migrate status)",
+            faults.join(", ")
+        );
+        logger.text(Level::Warn, text);
+    }
 }

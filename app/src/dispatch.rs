@@ -235,13 +235,15 @@ impl Exchange {
         match step {
             Step::Done => visit.release(self.finish(sink)),
             Step::Failed(error) => self.failed(&error, visit),
-            Step::Waiting(suspended) => Answer::Later(Box::pin(async move {
+            Step::Waiting(suspended) => {
                 visit.remember();
-                match self.wait(suspended, &mut sink, &mut visit).await {
-                    Ok(()) => visit.release(self.finish(sink)),
-                    Err(error) => self.failed(&error, visit),
-                }
-            })),
+                Answer::Later(Box::pin(async move {
+                    match self.wait(suspended, &mut sink, &mut visit).await {
+                        Ok(()) => visit.release(self.finish(sink)),
+                        Err(error) => self.failed(&error, visit),
+                    }
+                }))
+            }
         }
     }
 
@@ -301,8 +303,8 @@ impl Exchange {
             Step::Failed(second) => visit.release(self.failed_twice(error, &second)),
             Step::Waiting(suspended) => {
                 let error = error.clone();
+                visit.remember();
                 Answer::Later(Box::pin(async move {
-                    visit.remember();
                     let waited = self.wait(suspended, &mut sink, &mut visit).await;
                     visit.release(match waited {
                         Ok(()) => sink.into_response(),

@@ -3,7 +3,7 @@
 //! Every run of a script passes through here. While its worker has writes that are not committed, answers and chunks are
 //! held; what ran in a group that was lost is not answered as if its writes were there.
 
-use sampan_db::{Database, Db, Use};
+use sampan_db::{Database, Db, Script, Use};
 use sampan_host::{Context, Error, ErrorKind, Fate, LocalFuture, Outbox, Verdict, Watch};
 use sampan_http::{Answer, Response, Ticket, WorkerHandle};
 use std::cell::OnceCell;
@@ -37,25 +37,22 @@ pub(crate) struct Visit {
     gate: Rc<Gate>,
     /// Groups that had been lost when its last turn began.
     losses: u64,
+    /// Whether its first run was in one of those that were lost.
+    is_lost: bool,
     /// The groups in which it ran while they were open, and which it still has to hear of.
     fates: Vec<Fate>,
 }
 
 impl Gate {
-    pub(crate) fn new(database: &Arc<Database>, watch: &Arc<Watch>, can_wait: bool) -> Rc<Self> {
+    pub(crate) fn new(database: &Arc<Database>, watch: &Arc<Watch>) -> Rc<Self> {
         let outbox = Outbox::default();
         Rc::new(Self {
-            db: Db::new(
-                Arc::clone(database),
-                outbox.clone(),
-                Arc::clone(watch),
-                can_wait,
-            ),
+            db: Db::new(Arc::clone(database), outbox.clone(), Arc::clone(watch)),
             outbox,
             watch: Arc::clone(watch),
             database: Arc::clone(database),
             worker: OnceCell::new(),
-            runs_mix: !can_wait,
+            runs_mix: database.script() == Script::JavaScript,
         })
     }
 
@@ -110,6 +107,7 @@ impl Gate {
     pub(crate) fn visit(self: &Rc<Self>) -> Visit {
         Visit {
             losses: self.db.losses(),
+            is_lost: false,
             fates: Vec::new(),
             gate: Rc::clone(self),
         }
@@ -166,7 +164,8 @@ impl Visit {
         }
         // Where runs mix, nobody knows in whose groups it ran meanwhile.
         let missed = self.gate.runs_mix && self.gate.db.losses() != self.losses;
-        if missed
+        if self.is_lost
+            || missed
             || self
                 .fates
                 .iter()
@@ -188,8 +187,10 @@ impl Visit {
         polled
     }
 
-    /// Takes note of the group that is open now, because this request has run in it and goes on later.
+    /// Takes note of the group in which this request has just run, because it goes on later: to be called before anything else
+    /// runs.
     pub(crate) fn remember(&mut self) {
+        self.is_lost |= self.gate.db.losses() != self.losses;
         self.fates.extend(self.gate.outbox.fate());
     }
 

@@ -4,7 +4,6 @@ use crate::config::Config;
 use crate::dispatch::Dispatch;
 use crate::gate::Gate;
 use crate::loaded::{Control, Loaded};
-use crate::project::Language;
 use crate::sink;
 use crate::watchdog::Watchdog;
 use sampan_db::Database;
@@ -92,8 +91,7 @@ async fn serve(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
     };
     plan.watchdog
         .add(plan.id, Arc::clone(&watch), Box::new(deaf_while_loading));
-    let can_wait = plan.config.project.language() == Some(Language::Lua);
-    let gate = Gate::new(&plan.database, &watch, can_wait);
+    let gate = Gate::new(&plan.database, &watch);
     let loader = Rc::new(Loader::new(&plan, watch, Rc::clone(&gate)));
     let loaded = match loader.load() {
         Ok(loaded) => loaded,

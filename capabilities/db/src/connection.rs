@@ -3,7 +3,7 @@
 //! A statement is looked up by its text, stepped to its end and reset before anything else happens, so no statement is
 //! ever open between two calls. What is worth knowing about it is kept with it, in [`crate::prepared`].
 
-use crate::config::Config;
+use crate::config::{Config, Script};
 use crate::fault::{Code, Fault};
 use crate::fence::{self, Fence};
 use crate::log_file;
@@ -37,6 +37,7 @@ pub(crate) struct Connection {
     fence: Arc<Fence>,
     guard: Arc<Guard>,
     role: Role,
+    script: Script,
     wal_pages: Arc<AtomicU32>,
 }
 
@@ -60,6 +61,7 @@ impl Connection {
             fence,
             guard,
             role,
+            script: config.script,
             wal_pages,
         })
     }
@@ -79,7 +81,7 @@ impl Connection {
     pub(crate) fn query(&self, sql: &str, params: &Value, run: &Run<'_>) -> Result<Rows, Fault> {
         let fetch = || {
             self.with(sql, run, |statement, known| {
-                params::bind(statement, params, &known.searches)?;
+                params::bind(statement, params, &known.searches, self.script)?;
                 cells::rows(statement, known, run)
             })
         };
@@ -96,7 +98,7 @@ impl Connection {
     /// As [`Connection::query`].
     pub(crate) fn exec(&self, sql: &str, params: &Value, run: &Run<'_>) -> Result<Done, Fault> {
         self.with(sql, run, |statement, known| {
-            params::bind(statement, params, &known.searches)?;
+            params::bind(statement, params, &known.searches, self.script)?;
             if !known.counts {
                 run::drain(statement)?;
                 return Ok(Done::default());
@@ -231,7 +233,7 @@ impl Connection {
                 }
             }
             Some(ErrorCode::OperationInterrupted) => {
-                if let Some(fault) = run.and_then(|run| self.guard.reason(run, sql)) {
+                if let Some(fault) = run.and_then(|run| self.guard.reason(run, sql, self.script)) {
                     return fault;
                 }
             }

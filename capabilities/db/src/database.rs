@@ -1,7 +1,7 @@
 //! The database of a process: what all workers share.
 
 use crate::checkpoint::Checkpointer;
-use crate::config::Config;
+use crate::config::{Config, Script};
 use crate::connection::{Connection, Role};
 use crate::fault::{Code, Fault};
 use crate::file::Lookout;
@@ -91,6 +91,11 @@ impl Database {
         }
     }
 
+    /// What the scripts are written in that use it.
+    pub fn script(&self) -> Script {
+        self.config.script
+    }
+
     /// Opens it now, for those who want to know at start whether it can be.
     ///
     /// # Errors
@@ -125,7 +130,7 @@ impl Database {
             return;
         }
         if repeated.more > 0 {
-            (self.report)(&format!("the line before, {} more times", repeated.more));
+            (self.report)(&format!("{} more times: {}", repeated.more, repeated.line));
         }
         (self.report)(line);
         *repeated = Repeated {

@@ -4,6 +4,7 @@
 //! A message begins with SQLite's own words, tells the place in the statement where SQLite knows it, and ends with the
 //! statement, shortened to one line. The name of the function and the line of the script are added by those who know them.
 
+use crate::config::Script;
 use crate::open::{PATTERN_BYTES_MAX, VALUE_BYTES_MAX};
 use rusqlite::ErrorCode;
 use sampan_host::{Error, ErrorKind};
@@ -76,10 +77,15 @@ impl Fault {
     }
 
     /// The statement `sql` ran longer than the limit of that name.
-    pub(crate) fn too_long(limit_name: &str, limit: Duration, sql: &str) -> Self {
-        let advice = match limit_name {
-            "query_inline_millis_max" => "in JavaScript await db.queryAsync, or raise the limit",
-            "write_millis_max" => "change less at a time, or raise the limit",
+    pub(crate) fn too_long(limit_name: &str, limit: Duration, sql: &str, script: Script) -> Self {
+        let advice = match (limit_name, script) {
+            ("query_inline_millis_max", Script::Lua) => {
+                "run it where the script can wait, outside of db.batch, or raise the limit"
+            }
+            ("query_inline_millis_max", Script::JavaScript) => {
+                "await db.queryAsync outside of db.batch, or raise the limit"
+            }
+            ("write_millis_max", _) => "change less at a time, or raise the limit",
             _ => "ask for less, or raise the limit",
         };
         let message = format!(
@@ -112,8 +118,17 @@ pub(crate) fn words(error: &rusqlite::Error) -> String {
                 format!("{message}: it may have {PATTERN_BYTES_MAX} bytes")
             }
             "string or blob too big" => format!("{message}: it may have {VALUE_BYTES_MAX} bytes"),
+            _ if message.starts_with("cannot store TEXT value in BLOB column") => {
+                format!("{message}: CAST(? AS BLOB) makes bytes of text")
+            }
             _ => message.clone(),
         },
+        rusqlite::Error::SqliteFailure(error, None)
+            if error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE =>
+        {
+            "the memory that connections share (the file with -shm) cannot grow: is the disk full?"
+                .to_owned()
+        }
         other => other.to_string(),
     }
 }

@@ -118,6 +118,9 @@ pub(crate) fn is_plain(word: &str) -> bool {
     PLAIN.iter().any(|plain| word.eq_ignore_ascii_case(plain))
 }
 
+/// What the names of the server's own tables begin with.
+const OWN_TABLES: &str = "_sampan_";
+
 /// Why an action is refused, if it is.
 fn judge(asked: &AuthContext<'_>) -> Option<String> {
     use AuthAction as A;
@@ -158,6 +161,19 @@ fn judge(asked: &AuthContext<'_>) -> Option<String> {
             if asked.database_name == Some("temp") =>
         {
             temporary()
+        }
+        A::Insert { table_name }
+        | A::Delete { table_name }
+        | A::Update { table_name, .. }
+        | A::DropTable { table_name }
+        | A::AlterTable { table_name, .. }
+            if table_name
+                .get(..OWN_TABLES.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(OWN_TABLES)) =>
+        {
+            Some(format!(
+                "not authorized: {table_name} is written by the server alone"
+            ))
         }
         // What a later SQLite may ask about, and names that are only known while the statement runs.
         A::Unknown { code, .. } => Some(format!("not authorized: an action of kind {code}")),
@@ -254,6 +270,7 @@ mod tests {
     fn what_is_refused_says_what_to_use() {
         let (_folder, config, writer) = scratch();
         writer.done("CREATE TABLE t(a)");
+        writer.done("CREATE TABLE _sampan_migrations(a)");
         let reader = Connection::open(&config, Role::Reader).unwrap();
         let batch = "db.batch";
         let cases = [
@@ -282,6 +299,17 @@ mod tests {
             ("PRAGMA trusted_schema = ON", "PRAGMAs that read"),
             ("PRAGMA wal_checkpoint", "the server does this"),
             ("PRAGMA optimize", "the server does this"),
+            ("DELETE FROM _Sampan_migrations", "by the server alone"),
+            ("UPDATE _sampan_migrations SET a = 2", "by the server alone"),
+            (
+                "INSERT INTO _sampan_migrations VALUES (1)",
+                "by the server alone",
+            ),
+            ("DROP TABLE _sampan_migrations", "by the server alone"),
+            (
+                "ALTER TABLE _sampan_migrations ADD b",
+                "by the server alone",
+            ),
             ("CREATE TEMP TABLE x(a)", "each worker has others"),
             ("CREATE TEMP TABLE x AS SELECT 1", "each worker has others"),
             ("CREATE TABLE temp.x(a)", "each worker has others"),

@@ -37,8 +37,6 @@ pub(crate) struct Inner {
     pub(crate) database: Arc<Database>,
     pub(crate) outbox: Outbox,
     pub(crate) watch: Arc<Watch>,
-    /// Whether the script can wait in the middle of a call.
-    pub(crate) can_wait: bool,
     pub(crate) reader: OnceCell<Connection>,
     pub(crate) reads: Reads,
     pub(crate) group: RefCell<State>,
@@ -78,13 +76,12 @@ pub(crate) struct Group {
 
 impl Db {
     /// The worker's view of `database`. What depends on writes that are not committed is held by `outbox`; `watch` tells when
-    /// a script must stop; `can_wait` says whether it can wait in the middle of a call, as Lua can.
-    pub fn new(database: Arc<Database>, outbox: Outbox, watch: Arc<Watch>, can_wait: bool) -> Self {
+    /// a script must stop.
+    pub fn new(database: Arc<Database>, outbox: Outbox, watch: Arc<Watch>) -> Self {
         Self(Rc::new(Inner {
             database,
             outbox,
             watch,
-            can_wait,
             reader: OnceCell::new(),
             reads: Reads::default(),
             group: RefCell::new(State::Closed),
@@ -302,8 +299,9 @@ impl Inner {
             }
             Err(fault) => {
                 let text = format!("a commit failed: {}", fault.error.message());
+                let file = self.database.config.path.display();
                 self.database.report(&format!(
-                    "{text}; all answers that depend on it are replaced by 500"
+                    "{file}: {text}; all answers that depend on it are replaced by 500"
                 ));
                 opened.take_back(writer, &fault);
                 self.losses.set(self.losses.get() + 1);

@@ -23,12 +23,7 @@ impl Rig {
     fn new(database: &Arc<Database>) -> Self {
         let (outbox, watch) = (Outbox::default(), Arc::new(Watch::default()));
         Self {
-            db: Db::new(
-                Arc::clone(database),
-                outbox.clone(),
-                Arc::clone(&watch),
-                true,
-            ),
+            db: Db::new(Arc::clone(database), outbox.clone(), Arc::clone(&watch)),
             outbox,
             watch,
             heard: Rc::default(),

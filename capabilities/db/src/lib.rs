@@ -35,6 +35,6 @@ mod write;
 mod writer;
 
 pub use api::MODULE;
-pub use config::{Config, Durability};
+pub use config::{Config, Durability, Script};
 pub use database::{Database, Report, Use};
 pub use group::Db;

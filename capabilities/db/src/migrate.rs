@@ -10,6 +10,7 @@ mod split;
 use crate::config::Config;
 use crate::connection::{Connection, Role};
 use crate::fault::{Code, words};
+use crate::open::explain;
 use files::{File, fault};
 use rusqlite::OpenFlags;
 use sampan_host::Error;
@@ -22,6 +23,15 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS _sampan_migrations(
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT";
+
+/// What [`run`] tells while it goes on: the name of a migration, as in `0001_visits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress<'a> {
+    /// It is about to be applied, which may take long.
+    Begins(&'a str),
+    /// It is applied for good, whatever becomes of those after it.
+    Applied(&'a str),
+}
 
 /// What [`run`] has done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,7 +81,11 @@ struct Applied {
 ///
 /// # Errors
 /// Files and database do not fit together, or a migration fails. Of the one that failed nothing is applied; those before it are.
-pub fn run(config: &Config, dir: &Path) -> Result<Report, Error> {
+pub fn run(
+    config: &Config,
+    dir: &Path,
+    tell: &mut dyn FnMut(Progress<'_>),
+) -> Result<Report, Error> {
     let files = files::read(dir)?;
     let entries = compare(&files, applied(config)?);
     if let Some(entry) = entries.iter().find(|entry| entry.is_fault()) {
@@ -87,8 +101,10 @@ pub fn run(config: &Config, dir: &Path) -> Result<Report, Error> {
         ..Report::default()
     };
     for file in pending {
+        tell(Progress::Begins(&file.name));
         // A connection of its own, so that no PRAGMA of one migration holds in the next.
         if apply(&open(config)?, config, file)? {
+            tell(Progress::Applied(&file.name));
             report.applied.push(file.name.clone());
         } else {
             report.known += 1;
@@ -145,7 +161,7 @@ fn applied(config: &Config) -> Result<Vec<Applied>, Error> {
         })?;
         rows.collect()
     };
-    read().map_err(|error| fault(format!("{}: {}", path.display(), words(&error))))
+    read().map_err(|error| explain(&error, path).error)
 }
 
 fn compare(files: &[File], applied: Vec<Applied>) -> Vec<Entry> {

@@ -115,7 +115,7 @@ fn set_up(sqlite: &Connection, config: &Config, role: Role) -> rusqlite::Result<
 }
 
 /// What SQLite said about the file, and what to do about it.
-fn explain(error: &rusqlite::Error, path: &Path) -> Fault {
+pub(crate) fn explain(error: &rusqlite::Error, path: &Path) -> Fault {
     let (kind, code) = classify(error);
     let file = path.display();
     let folder = match path.parent() {
@@ -142,7 +142,9 @@ fn explain(error: &rusqlite::Error, path: &Path) -> Fault {
             _ => String::new(),
         }
     };
+    // Where a file cannot be opened SQLite's words end with its name.
     let words = words(error);
+    let words = words.strip_suffix(&format!(": {file}")).unwrap_or(&words);
     let message = if advice.is_empty() {
         format!("{file}: {words}")
     } else {

@@ -1,5 +1,6 @@
 //! Parameters of a statement: a list fills `?` in order, a table fills `:name`, `@name` and `$name`.
 
+use crate::config::Script;
 use crate::run::Trouble;
 use crate::search::SEARCH_BYTES_MAX;
 use rusqlite::Statement;
@@ -9,6 +10,15 @@ use sampan_host::Value;
 /// The most parameters that a table fills: finding each takes a look at all names.
 const NAMED_PARAMS_MAX: usize = 1_000;
 
+/// What is being bound.
+struct Target<'a> {
+    /// The parameters that are queries of a full-text search.
+    searches: &'a [usize],
+    script: Script,
+    /// Whether the script gave parameters at all.
+    is_given: bool,
+}
+
 /// Binds `params` to all parameters of the statement.
 ///
 /// # Errors
@@ -17,12 +27,18 @@ pub(crate) fn bind(
     statement: &mut Statement<'_>,
     params: &Value,
     searches: &[usize],
+    script: Script,
 ) -> Result<(), Trouble> {
+    let to = Target {
+        searches,
+        script,
+        is_given: !matches!(params, Value::Null),
+    };
     match params {
-        Value::Null => bind_list(statement, &[], searches),
-        Value::List(values) => bind_list(statement, values, searches),
-        Value::Map(members) if members.is_empty() => bind_list(statement, &[], searches),
-        Value::Map(members) => bind_names(statement, members, searches),
+        Value::Null => bind_list(statement, &[], &to),
+        Value::List(values) => bind_list(statement, values, &to),
+        Value::Map(members) if members.is_empty() => bind_list(statement, &[], &to),
+        Value::Map(members) => bind_names(statement, members, &to),
         other => Err(Trouble::Script(format!(
             "parameters are a list or a table, not {}",
             other.type_name()
@@ -33,7 +49,7 @@ pub(crate) fn bind(
 fn bind_list(
     statement: &mut Statement<'_>,
     values: &[Value],
-    searches: &[usize],
+    to: &Target<'_>,
 ) -> Result<(), Trouble> {
     let expected = statement.parameter_count();
     if values.len() != expected {
@@ -41,15 +57,21 @@ fn bind_list(
             statement,
             expected,
             values.len(),
+            to,
         )));
     }
     for (index, value) in values.iter().enumerate() {
-        bind_one(statement, index + 1, value, searches)?;
+        bind_one(statement, index + 1, value, to)?;
     }
     Ok(())
 }
 
-fn wrong_count(statement: &Statement<'_>, expected: usize, given: usize) -> String {
+fn wrong_count(
+    statement: &Statement<'_>,
+    expected: usize,
+    given: usize,
+    to: &Target<'_>,
+) -> String {
     let amount = |count: usize| match count {
         0 => "no parameters".to_owned(),
         1 => "1 parameter".to_owned(),
@@ -63,8 +85,8 @@ fn wrong_count(statement: &Statement<'_>, expected: usize, given: usize) -> Stri
     let names = names(statement);
     if given == 0 && !names.is_empty() {
         message = format!("{message}: the statement has {}", names.join(", "));
-    } else if given > 0 && given < expected {
-        message.push_str(" (in Lua, a nil at the end of a table is lost: use app.null)");
+    } else if to.is_given && given < expected && to.script == Script::Lua {
+        message.push_str(" (a nil at the end of a table is lost: use app.null)");
     } else if given > expected {
         message.push_str(" (a ? in quotes is text)");
     }
@@ -82,7 +104,7 @@ fn names(statement: &Statement<'_>) -> Vec<String> {
 fn bind_names(
     statement: &mut Statement<'_>,
     members: &[(String, Value)],
-    searches: &[usize],
+    to: &Target<'_>,
 ) -> Result<(), Trouble> {
     let count = statement.parameter_count();
     if count > NAMED_PARAMS_MAX {
@@ -100,12 +122,16 @@ fn bind_names(
         // The first byte is the prefix. `:x` and `@x` are two parameters that one member fills.
         let Some(at) = members.iter().position(|(key, _)| bare(key) == &name[1..]) else {
             return Err(Trouble::Script(format!(
-                "parameter {name} is missing: given are {} (a nil in a Lua table is lost: use app.null)",
-                list(members.iter().map(|(key, _)| key.as_str()))
+                "parameter {name} is missing: given are {} ({})",
+                list(members.iter().map(|(key, _)| key.as_str())),
+                match to.script {
+                    Script::Lua => "a nil in a table is lost: use app.null",
+                    Script::JavaScript => "undefined is no value: use null",
+                }
             )));
         };
         is_used[at] = true;
-        bind_one(statement, index, &members[at].1, searches)?;
+        bind_one(statement, index, &members[at].1, to)?;
     }
     match is_used.iter().position(|is_used| !is_used) {
         None => Ok(()),
@@ -134,14 +160,14 @@ fn bind_one(
     statement: &mut Statement<'_>,
     index: usize,
     value: &Value,
-    searches: &[usize],
+    to: &Target<'_>,
 ) -> Result<(), Trouble> {
     let text = match value {
         Value::Text(text) => text.as_bytes(),
         Value::Bytes(bytes) => bytes,
         _ => &[],
     };
-    if text.len() > SEARCH_BYTES_MAX && searches.contains(&index) {
+    if text.len() > SEARCH_BYTES_MAX && to.searches.contains(&index) {
         let why = format!(
             "{} bytes; a full-text search takes at most {SEARCH_BYTES_MAX}",
             text.len()
@@ -161,6 +187,9 @@ fn bind_one(
         Value::List(_) => {
             let why = "a list; for IN give it as JSON to IN (SELECT value FROM json_each(?))";
             return Err(unbindable(statement, index, why));
+        }
+        Value::Map(_) if to.script == Script::JavaScript => {
+            return Err(unbindable(statement, index, "an object"));
         }
         other => return Err(unbindable(statement, index, other.type_name())),
     };
@@ -258,7 +287,7 @@ mod tests {
         let one = list([Value::Int(1)]);
         assert_eq!(
             refusal(&db, "SELECT ?, ?", &one),
-            "2 parameters expected, 1 given (in Lua, a nil at the end of a table is lost: use app.null) (in: SELECT ?, ?)"
+            "2 parameters expected, 1 given (a nil at the end of a table is lost: use app.null) (in: SELECT ?, ?)"
         );
         assert_eq!(
             refusal(&db, "SELECT ?", &Value::Null),
@@ -302,7 +331,7 @@ mod tests {
         );
         assert_eq!(
             refusal(&db, "SELECT :a, :b", &table(&full[..1])),
-            "parameter :b is missing: given are a (a nil in a Lua table is lost: use app.null) (in: SELECT :a, :b)"
+            "parameter :b is missing: given are a (a nil in a table is lost: use app.null) (in: SELECT :a, :b)"
         );
         assert_eq!(
             refusal(&db, "SELECT :a, :b", &table(&full)),

@@ -5,6 +5,7 @@
 //! [`crate::open`], and functions that would take long are replaced in [`crate::functions`].
 
 use crate::cells::Cells;
+use crate::config::Script;
 use crate::fault::Fault;
 use crate::search;
 use crate::status::WatchSlot;
@@ -197,11 +198,11 @@ impl Guard {
     }
 
     /// Why the statement was interrupted, if it was by this guard.
-    pub(crate) fn reason(&self, run: &Run<'_>, sql: &str) -> Option<Fault> {
+    pub(crate) fn reason(&self, run: &Run<'_>, sql: &str, script: Script) -> Option<Fault> {
         match self.ended_by.load(Relaxed) {
             BY_LIMIT => run
                 .limit
-                .map(|limit| Fault::too_long(run.limit_name, limit, sql)),
+                .map(|limit| Fault::too_long(run.limit_name, limit, sql, script)),
             BY_STOP => Some(Fault::stopped(sql)),
             _ => None,
         }
@@ -233,7 +234,7 @@ mod tests {
         assert_eq!(fault.error.kind(), ErrorKind::TooLong);
         assert_eq!(fault.code, Code::Interrupted);
         assert!(fault.error.message().starts_with(
-            "the statement ran longer than query_inline_millis_max (20 ms): in JavaScript await db.queryAsync"
+            "the statement ran longer than query_inline_millis_max (20 ms): run it where the script can wait"
         ));
         // The limit begins anew with each statement, also when that has run before.
         thread::sleep(Duration::from_millis(30));

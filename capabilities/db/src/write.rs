@@ -1,6 +1,7 @@
 //! Statements and savepoints within a group, and what follows when one of them undoes the whole transaction.
 
 use crate::admit::refusal;
+use crate::config::Script;
 use crate::connection::{Connection, Role, Run};
 use crate::fault::{Code, Fault};
 use crate::fence::first_word;
@@ -84,7 +85,8 @@ impl Inner {
         work: impl FnOnce() -> Result<T, Fault>,
     ) -> Result<T, Error> {
         let slow = self.database.opened().map(|opened| &opened.slow);
-        if self.can_wait && slow.is_some_and(|slow| slow.contains(sql)) {
+        let can_wait = self.database.script() == Script::Lua;
+        if can_wait && slow.is_some_and(|slow| slow.contains(sql)) {
             return Err(Error::new(
                 ErrorKind::TooLong,
                 "the statement ran longer than query_inline_millis_max before, and the script cannot wait here",

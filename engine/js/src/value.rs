@@ -4,8 +4,8 @@ use crate::error::whole_number;
 use crate::limits::{VALUE_DEPTH_MAX, VALUES_PER_CHECK};
 use crate::rows;
 use crate::sys::{
-    Cx, Fault, NULL, Raw, Thrown, Val, address, boolean, class_id, float_of, is_string, is_true,
-    number, tag, whole,
+    Cx, Fault, NULL, Raw, Thrown, Val, address, boolean, class_id, float_of, is_promise, is_string,
+    is_true, number, tag, whole,
 };
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, Value};
@@ -175,6 +175,9 @@ impl<'a> Reader<'a> {
         }
         if self.cx.is_function(value) {
             return self.refuse("a function", "");
+        }
+        if is_promise(value) {
+            return self.refuse("a promise", ": is an await missing?");
         }
         // SAFETY: looks at a live value.
         if self.for_people && unsafe { qjs::JS_IsError(value) } {

@@ -127,6 +127,9 @@ pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Fault 
     }
 }
 
+/// Our own chunks, whose lines tell a reader of the log nothing.
+const OWN_CHUNKS: [&str; 5] = ["[sampan]", "[chain]", "[rows]", "[pattern]", "[sandbox]"];
+
 /// Splits `file:line: message` as Lua writes it.
 pub(crate) fn from_text(text: &str) -> Error {
     let mut parts = text.splitn(3, ':');
@@ -134,6 +137,9 @@ pub(crate) fn from_text(text: &str) -> Error {
         && let (Ok(line), true) = (line.parse(), !file.is_empty())
     {
         let message = message.strip_prefix(' ').unwrap_or(message);
+        if OWN_CHUNKS.contains(&file) {
+            return Error::script(message);
+        }
         return Error::script(message).at(Some(Place {
             file: file.to_owned(),
             line,
@@ -195,7 +201,11 @@ fn current_refs() -> state::Refs {
     current().refs.get()
 }
 
-/// The innermost line of a project file on the stack of `thread`.
+/// The name of the chunk that calls handlers (`chain.lua`). Where no line of the project stands in front of it, the handler has
+/// ended with a call that took its place, and whoever stands behind it is not at fault.
+pub(crate) const CHAIN: &CStr = c"=[chain]";
+
+/// The innermost line of a project file on the stack of `thread`; none if that is not the handler's.
 unsafe fn place_of(thread: State) -> Option<Place> {
     // SAFETY: reading debug information of a thread that does not run.
     unsafe {
@@ -207,7 +217,7 @@ unsafe fn place_of(thread: State) -> Option<Place> {
                     line: line as u32,
                 });
             }
-            place.is_none()
+            place.is_none() && source.as_bytes() != CHAIN.to_bytes()
         });
         place
     }
@@ -274,6 +284,9 @@ unsafe fn push_where(state: State) {
             if lua_getstack(state, level, &raw mut record) == 0
                 || lua_getinfo(state, c"Sl".as_ptr(), &raw mut record) == 0
             {
+                break;
+            }
+            if CStr::from_ptr(record.source) == CHAIN {
                 break;
             }
             if record.currentline > 0 && *record.source == b'@' as std::ffi::c_char {

@@ -25,6 +25,7 @@ const NESTED_MAX: f64 = 190.0;
 
 const PATTERN: &str = include_str!("pattern.lua");
 const SANDBOX: &str = include_str!("sandbox.lua");
+const CHAIN: &str = include_str!("chain.lua");
 const PRELUDE: &str = include_str!("prelude.lua");
 
 /// A loaded project in LuaJIT.
@@ -157,7 +158,8 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         lua_pushvalue(state, 2);
         lua_pushvalue(state, 1);
         lua_pushvalue(state, 4);
-        lua_call(state, 3, 1);
+        load(state, CHAIN, error::CHAIN);
+        lua_call(state, 4, 1);
         for (name, slot) in [
             (c"chain", &mut refs.chain),
             (c"stream", &mut refs.stream),

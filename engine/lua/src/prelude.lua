@@ -1,8 +1,8 @@
 -- The `sampan` module: routes, groups, middleware and responses.
 --
--- Called once per isolate with LuaJIT's own globals, the host's table and the new globals of the scripts. Returns what the
--- engine keeps: the declarations, the chain that runs middleware, the stream starter.
-local G, host, env = ...
+-- Called once per isolate with LuaJIT's own globals, the host's table, the new globals of the scripts and what makes the chain. Returns
+-- what the engine keeps: the declarations, the chain that runs middleware, the stream starter.
+local G, host, env, make_chain = ...
 
 local error, type, select, setmetatable, getmetatable = G.error, G.type, G.select, G.setmetatable, G.getmetatable
 local pairs, ipairs, tostring, unpack, pcall = G.pairs, G.ipairs, G.tostring, G.unpack, G.pcall
@@ -258,24 +258,7 @@ end
 
 -- Middleware --------------------------------------------------------------------------------------------------------------
 
-local function chain(req, fallback, handler, ...)
-  local wraps, count = { ... }, select("#", ...)
-  local function call(at, request)
-    if at > count then
-      if handler then return to_response(handler(request)) end
-      return setmetatable({ status = fallback, headers = new_headers(), kind = "empty" }, Response)
-    end
-    local inside
-    local function next(other)
-      inside = call(at + 1, other or request)
-      return inside
-    end
-    local result = wraps[at](request, next)
-    if result == nil and inside then return inside end
-    return to_response(result)
-  end
-  return call(1, req)
-end
+local chain = make_chain(to_response, new_headers, Response, setmetatable, select)
 
 -- Requests and errors -------------------------------------------------------------------------------------------------------
 

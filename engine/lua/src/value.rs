@@ -86,7 +86,11 @@ unsafe fn read_nested(
             LUA_TLIGHTUSERDATA if is_null(state, index) => Value::Null,
             LUA_TCDATA => match int64_at(state, index) {
                 Some(value) => Value::Int(value),
-                None => return Err(Error::script("a cdata value that is no 64-bit integer")),
+                None => {
+                    return Err(Error::script(
+                        "a cdata value that is no integer of 64 bits with a sign",
+                    ));
+                }
             },
             kind => {
                 let name = CStr::from_ptr(lua_typename(state, kind)).to_string_lossy();
@@ -98,7 +102,8 @@ unsafe fn read_nested(
 
 /// A Lua number: an integer where it is one exactly.
 fn number(value: f64) -> Value {
-    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    // From 2^53 on it may stand for others too; JavaScript draws the line there as well.
+    const EXACT_MAX: f64 = 9_007_199_254_740_991.0;
     if value.fract() == 0.0
         && value.abs() <= EXACT_MAX
         && !(value == 0.0 && value.is_sign_negative())
@@ -375,7 +380,7 @@ unsafe fn push_or_null(state: State, value: &Value) {
 
 /// Pushes an integer: a number where that is exact, an `int64_t` otherwise.
 pub(crate) unsafe fn push_i64(state: State, value: i64) {
-    const EXACT_MAX: u64 = 1 << 53;
+    const EXACT_MAX: u64 = (1 << 53) - 1;
     // SAFETY: the maker is a function of the prelude that only does arithmetic.
     unsafe {
         if value.unsigned_abs() <= EXACT_MAX {

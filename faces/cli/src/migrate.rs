@@ -3,7 +3,7 @@
 use crate::{StorageArgs, say};
 use clap::Subcommand;
 use sampan_app::Storage;
-use sampan_app::db::migrate::{self, State};
+use sampan_app::db::migrate::{self, Progress, State};
 use std::path::PathBuf;
 
 /// What comes after `sampan migrate`.
@@ -48,11 +48,19 @@ pub(crate) fn run(args: Args) -> Result<(), String> {
 
 fn apply(storage: &Storage) -> Result<(), String> {
     check_folder(storage)?;
-    let report =
-        migrate::run(&storage.db, &storage.migrations).map_err(|error| error.to_string())?;
-    for name in &report.applied {
-        say(format_args!("applied {name}"))?;
-    }
+    let mut said = Ok(());
+    let mut tell = |progress: Progress<'_>| {
+        let next = match progress {
+            Progress::Begins(name) => say(format_args!("applying {name}")),
+            Progress::Applied(name) => say(format_args!("applied {name}")),
+        };
+        if said.is_ok() {
+            said = next;
+        }
+    };
+    let report = migrate::run(&storage.db, &storage.migrations, &mut tell)
+        .map_err(|error| error.to_string())?;
+    said?;
     say(format_args!(
         "{}: {} applied now, {} before",
         storage.db.path.display(),

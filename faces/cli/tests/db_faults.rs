@@ -19,7 +19,8 @@ const FAULT_MILLIS: u64 = 300;
 /// How long it may take until writing goes on.
 const RESUME_SECONDS_MAX: u64 = 10;
 
-/// Writes that are sent together, each on a connection of its own: the status of each id.
+/// Writes that are sent together, each on a connection of its own: the status of each id. Every third one waits for something else after
+/// it has written.
 fn write_together(server: &Server, cycle: u64) -> Vec<(u64, u16)> {
     let gate = Arc::new(Barrier::new(TOGETHER as usize));
     let clients = (1..=TOGETHER).map(|number| {
@@ -27,7 +28,8 @@ fn write_together(server: &Server, cycle: u64) -> Vec<(u64, u16)> {
         let id = cycle * 1_000 + number;
         std::thread::spawn(move || {
             gate.wait();
-            let answer = ask(&mut client, "POST", &format!("/write/{cycle}/{id}"));
+            let route = if number % 3 == 0 { "late" } else { "write" };
+            let answer = ask(&mut client, "POST", &format!("/{route}/{cycle}/{id}"));
             (id, answer.expect("an answer").status)
         })
     });

@@ -181,3 +181,52 @@ fn who_catches_a_rejection_and_waits_on_is_not_told_of_a_write_that_is_lost() {
         "a batch may reject and catch what is its own"
     );
 }
+
+const WAITS_AFTERWARDS: [(&str, &str); 2] = [
+    (
+        "app.lua",
+        r#"local app = require "sampan"
+local INSERT = "INTO writes (id, cycle, batch) VALUES (?, 1, 0)"
+app.post("/lose/:id", function(req)
+  app.db.exec("INSERT OR IGNORE " .. INSERT, { 1 })
+  app.db.exec("INSERT " .. INSERT, { tonumber(req.params.id) })
+  pcall(app.db.exec, "INSERT OR ROLLBACK " .. INSERT, { 1 })
+  app.time.sleep(0.01)
+  return "written"
+end)
+app.get("/ids", function() return app.db.query("SELECT id FROM writes") end)
+"#,
+    ),
+    (
+        "app.js",
+        r#"import { app, db, time } from "sampan";
+const INSERT = "INTO writes (id, cycle, batch) VALUES (?, 1, 0)";
+app.post("/lose/:id", async (req) => {
+  db.exec("INSERT OR IGNORE " + INSERT, [1]);
+  db.exec("INSERT " + INSERT, [Number(req.params.id)]);
+  try { db.exec("INSERT OR ROLLBACK " + INSERT, [1]); } catch {}
+  await time.sleep(0.01);
+  return "written";
+});
+app.get("/ids", () => db.query("SELECT id FROM writes"));
+"#,
+    ),
+];
+
+#[test]
+fn who_waits_after_its_group_was_lost_is_told() {
+    for (file, app) in WAITS_AFTERWARDS {
+        let project = Project::new("waits-afterwards", "full", "");
+        std::fs::write(project.file(file), app).expect("a file");
+        let server = project.serve(&mut project.command_for(file, 1), "server.log");
+        let mut client = server.client();
+        for id in 100..103 {
+            let answer = ask(&mut client, "POST", &format!("/lose/{id}")).expect("an answer");
+            let is_there = server.get("/ids").contains(&id.to_string());
+            assert!(
+                answer.status == 500 || is_there,
+                "{file}: {id} is not there"
+            );
+        }
+    }
+}

@@ -34,7 +34,7 @@ impl Scene {
     }
 
     fn run(&self) -> Result<Report, Error> {
-        run(&self.config(), &self.dir())
+        run(&self.config(), &self.dir(), &mut |_| {})
     }
 
     /// Expects an error of one line with these parts.
@@ -293,7 +293,9 @@ fn waiting_for_a_lock_has_an_end() {
     let mut config = scene.config();
     config.busy_millis_max = 100;
     let began = Instant::now();
-    let error = run(&config, &scene.dir()).expect_err("locked").to_string();
+    let error = run(&config, &scene.dir(), &mut |_| {})
+        .expect_err("locked")
+        .to_string();
     assert!(
         error.contains("database is locked; nothing of it was applied"),
         "{error}"

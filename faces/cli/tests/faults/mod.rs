@@ -39,6 +39,11 @@ app.post("/write/:cycle/:id", function(req)
   db.exec(INSERT, { tonumber(req.params.id), tonumber(req.params.cycle), 0 })
   return { ok = true }
 end)
+app.post("/late/:cycle/:id", function(req)
+  db.exec(INSERT, { tonumber(req.params.id), tonumber(req.params.cycle), 0 })
+  app.time.sleep(0.01)
+  return { ok = true }
+end)
 app.post("/batch/:cycle/:first", function(req)
   local first, cycle = tonumber(req.params.first), tonumber(req.params.cycle)
   db.batch(function()
@@ -68,7 +73,7 @@ app.get("/seen", function() return mark end)
 app.get("/fixed", { fixed = true })
 "#;
 
-const APP_JS: &str = r#"import { app, db } from "sampan";
+const APP_JS: &str = r#"import { app, db, time } from "sampan";
 const INSERT = "INSERT INTO writes (id, cycle, batch) VALUES (?, ?, ?)";
 const IDS = `SELECT coalesce(group_concat(id), '') AS ids
   FROM (SELECT id FROM writes WHERE cycle = ? AND id > ? ORDER BY id LIMIT 2000)`;
@@ -77,6 +82,11 @@ const HALVES = `SELECT coalesce(group_concat(batch), '') AS halves
 
 app.post("/write/:cycle/:id", (req) => {
   db.exec(INSERT, [Number(req.params.id), Number(req.params.cycle), 0]);
+  return { ok: true };
+});
+app.post("/late/:cycle/:id", async (req) => {
+  db.exec(INSERT, [Number(req.params.id), Number(req.params.cycle), 0]);
+  await time.sleep(0.01);
   return { ok: true };
 });
 app.post("/batch/:cycle/:first", (req) => {

@@ -1,0 +1,24 @@
+-- Runs middleware around a handler.
+--
+-- A file of its own, whose name tells where a handler begins on the stack: one that ends with `return db.query(...)` is gone from there when
+-- the query fails, and the first line of the project is then the middleware's, which is not at fault.
+local to_response, new_headers, Response, setmetatable, select = ...
+
+return function(req, fallback, handler, ...)
+  local wraps, count = { ... }, select("#", ...)
+  local function call(at, request)
+    if at > count then
+      if handler then return to_response(handler(request)) end
+      return setmetatable({ status = fallback, headers = new_headers(), kind = "empty" }, Response)
+    end
+    local inside
+    local function next(other)
+      inside = call(at + 1, other or request)
+      return inside
+    end
+    local result = wraps[at](request, next)
+    if result == nil and inside then return inside end
+    return to_response(result)
+  end
+  return call(1, req)
+end
