@@ -1,10 +1,10 @@
 //! Brackets: a function of the script between `enter` and `leave`.
 //!
 //! No bracket stays open after its call. The function may be async as long as it waits only for what settles by running jobs: these
-//! are run there and then, and if the promise is not settled by that, the bracket is left as failed.
+//! are run there and then, and if the promise is not settled by that, the bracket is left as failed. Jobs of others wait until it
+//! is over (`births.rs`).
 
 use crate::bind::{Row, checked};
-use crate::births::Outer;
 use crate::call::promise_result;
 use crate::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, is_object, is_promise};
 use crate::value;
@@ -18,19 +18,19 @@ struct Open<'a> {
     row: &'a Row,
     leave: LeaveBody,
     token: Value,
-    outer: Outer,
-    /// What the request waited for before.
-    before: Vec<usize>,
-    /// Whether jobs of the function have run, so that others may have come between.
-    ran_jobs: bool,
+    /// How much the request had waited for before.
+    tasks_made: u64,
 }
 
 impl Open<'_> {
     fn succeed(self) -> Result<(), Error> {
-        let (core, row, is_entangled) = (self.cx.core(), self.row, self.is_entangled());
-        self.end(true).map_err(|error| {
+        let (core, row) = (self.cx.core(), self.row);
+        let settled_older = core.births.end(self.cx, false);
+        self.leave(true).map_err(|error| {
             // What it did was not kept after all.
-            core.suspect_waiting(is_entangled);
+            if settled_older {
+                core.suspect_waiting();
+            }
             row.spelled(error)
         })
     }
@@ -38,25 +38,19 @@ impl Open<'_> {
     /// What made it fail is more telling than what `leave` may say on top of it.
     fn fail(self) {
         let core = self.cx.core();
-        core.suspect_waiting(self.is_entangled());
         // What began in here must not go on as if it had been kept.
-        core.give_up(&self.before);
-        if let Err(error) = self.end(false) {
+        core.give_up(self.tasks_made);
+        if core.births.end(self.cx, true) {
+            core.suspect_waiting();
+        }
+        if let Err(error) = self.leave(false) {
             (core.report)(error);
         }
     }
 
-    /// Whether there are signs that others may have run in it, or go on because of it.
-    fn is_entangled(&self) -> bool {
-        // SAFETY: the runtime is alive.
-        let jobs_are_left = unsafe { qjs::JS_IsJobPending(self.cx.runtime()) };
-        self.cx.core().births.settled_older() || (self.ran_jobs && jobs_are_left)
-    }
-
-    fn end(self, succeeded: bool) -> Result<(), Error> {
-        let core = self.cx.core();
-        core.births.end(self.cx, self.outer);
-        (self.leave)(&core.context_of_capabilities, self.token, succeeded)
+    fn leave(self, succeeded: bool) -> Result<(), Error> {
+        let context = &self.cx.core().context_of_capabilities;
+        (self.leave)(context, self.token, succeeded)
     }
 }
 
@@ -72,20 +66,17 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault>
     };
     let args = checked(cx, row, rest)?;
     let token = enter(&cx.core().context_of_capabilities, args).map_err(|e| row.spelled(e))?;
+    cx.core().births.begin(cx);
     let open = Open {
         cx,
         row,
         leave,
         token,
-        outer: cx.core().births.begin(cx),
-        before: cx.core().pending(),
-        ran_jobs: false,
+        tasks_made: cx.core().tasks_made(),
     };
-    // SAFETY: the runtime is alive.
-    let has_jobs = unsafe { qjs::JS_IsJobPending(cx.runtime()) };
     let shown = value::to_js(cx, open.token.clone());
     match shown.and_then(|shown| cx.call(*function, UNDEFINED, &[shown.raw()])) {
-        Ok(promise) if is_promise(promise.raw()) => settle(open, promise, has_jobs),
+        Ok(promise) if is_promise(promise.raw()) => settle(open, promise),
         Ok(value) => match unfit(cx, &value) {
             Ok(None) => {
                 open.succeed()?;
@@ -133,22 +124,22 @@ fn unfit(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>, Thrown> {
     }
     Ok(None)
 }
-/// The function is async: runs jobs until its promise is settled. That promise is what the bracket gives, so whoever waits for it gets
-/// its value or its reason.
-///
-/// Other work would run inside of the bracket too and share its fate. So no jobs may be there before, and none of somebody else may
-/// come while it is not done.
-fn settle(mut open: Open<'_>, promise: Val, has_jobs: bool) -> Result<Val, Fault> {
+
+/// The function is async: runs its jobs until its promise is settled, and if that is fulfilled, those that it left too. That promise is what
+/// the bracket gives, so whoever waits for it gets its value or its reason.
+fn settle(open: Open<'_>, promise: Val) -> Result<Val, Fault> {
     let (cx, name) = (open.cx, open.row.name());
     let core = cx.core();
-    if has_jobs {
-        let why = "an async function cannot be called while other work of the request goes on: await that first, or give a function that is not async";
-        return Err(undone(open, promise, why));
-    }
-    open.ran_jobs = true;
     let result = || promise_result(cx, promise.raw());
-    core.drain_until(cx, || result().is_some() || core.births.settled_older());
+    core.drain_until(cx, || result().is_some());
+    if let Some(Ok(_)) = result() {
+        core.drain_until(cx, || false);
+    }
     match result() {
+        _ if core.must_stop() => {
+            undone(open, promise, "");
+            Err(Error::new(ErrorKind::Stopped, "the script ran too long").into())
+        }
         Some(Ok(_)) => {
             open.succeed()?;
             Ok(promise)
@@ -156,14 +147,6 @@ fn settle(mut open: Open<'_>, promise: Val, has_jobs: bool) -> Result<Val, Fault
         Some(Err(_)) => {
             open.fail();
             Ok(promise)
-        }
-        None if core.must_stop() => {
-            undone(open, promise, "");
-            Err(Error::new(ErrorKind::Stopped, "the script ran too long").into())
-        }
-        None if core.births.settled_older() => {
-            let why = "the async function settled a promise that others may wait for before it was done: settle it afterwards";
-            Err(undone(open, promise, why))
         }
         None => {
             let module = name.split('.').next().unwrap_or_default();

@@ -41,11 +41,11 @@ impl ClassCalls {
     pub(crate) fn find(cx: Cx<'_>) -> Result<Option<Self>, Thrown> {
         let (promise, resolve, reject) = cx.promise()?;
         let classes = [class_id(resolve.raw()), class_id(reject.raw())];
-        let before = words(cx);
+        let before = halves(cx);
         let mut number = 0;
         // SAFETY: the runtime is alive.
         unsafe { qjs::JS_NewClassID(cx.runtime(), &raw mut number) };
-        let after = words(cx);
+        let after = halves(cx);
         let mut changed = (0..before.len()).filter(|at| before[*at] != after[*at]);
         let (Some(next), None) = (changed.next(), changed.next()) else {
             return Ok(None);
@@ -97,6 +97,16 @@ impl ClassCalls {
         self.replace(cx, self.original);
     }
 
+    /// The class of the functions that fulfil.
+    pub(crate) fn fulfils(&self) -> qjs::JSClassID {
+        self.classes[0]
+    }
+
+    /// Whether it is a function that settles a promise.
+    pub(crate) fn settles(&self, value: Raw) -> bool {
+        self.classes.contains(&class_id(value))
+    }
+
     /// The engine's own function.
     pub(crate) fn original(&self) -> Call {
         self.original
@@ -112,14 +122,22 @@ impl ClassCalls {
     }
 }
 
-/// The runtime's own memory.
-fn words(cx: Cx<'_>) -> Vec<u32> {
+/// The runtime's own memory, in words of eight bytes.
+pub(crate) fn words(cx: Cx<'_>) -> Vec<usize> {
     // SAFETY: the runtime is a block of the isolate's allocator, all of which was zeroed when it was made.
     unsafe {
         let runtime = cx.runtime().cast::<u8>();
-        let count = Counted::usable_size(runtime) / size_of::<u32>();
-        std::slice::from_raw_parts(runtime.cast::<u32>(), count).to_vec()
+        let count = Counted::usable_size(runtime) / size_of::<usize>();
+        std::slice::from_raw_parts(runtime.cast::<usize>(), count).to_vec()
     }
+}
+
+/// The same in words of four bytes.
+fn halves(cx: Cx<'_>) -> Vec<u32> {
+    let halves = words(cx)
+        .into_iter()
+        .map(|word| [word as u32, (word >> 32) as u32]);
+    halves.flatten().collect()
 }
 
 /// The entries of two classes.

@@ -162,6 +162,8 @@ pub(crate) struct Core {
     /// Where the run that is being stopped was.
     stopped_at: RefCell<Option<Error>>,
     dropping_jobs: Cell<bool>,
+    /// How many jobs run inside of one another.
+    jobs_deep: Cell<u32>,
     worn_out: Cell<bool>,
     watch: Arc<Watch>,
     stopper: Stopper,
@@ -256,6 +258,7 @@ impl Core {
             rejections: RefCell::default(),
             stopped_at: RefCell::default(),
             dropping_jobs: Cell::new(false),
+            jobs_deep: Cell::new(0),
             worn_out: Cell::new(false),
             watch: setup.watch.clone(),
             stopper,
@@ -398,6 +401,11 @@ impl Core {
         }
     }
 
+    /// Whether a job runs. Nobody knows whose it is.
+    pub(crate) fn is_in_job(&self) -> bool {
+        self.jobs_deep.get() > 0
+    }
+
     /// Runs jobs until there are none, or it is done, or the run must stop.
     pub(crate) fn drain_until(&self, cx: Cx<'_>, is_done: impl Fn() -> bool) {
         // SAFETY: the runtime is alive.
@@ -408,8 +416,12 @@ impl Core {
 
     fn run_job(&self, cx: Cx<'_>) {
         let mut ctx = std::ptr::null_mut();
+        self.births.before_job(cx);
+        self.jobs_deep.set(self.jobs_deep.get() + 1);
         // SAFETY: the runtime is alive, `ctx` is writable.
-        if unsafe { qjs::JS_ExecutePendingJob(cx.runtime(), &raw mut ctx) } < 0 {
+        let status = unsafe { qjs::JS_ExecutePendingJob(cx.runtime(), &raw mut ctx) };
+        self.jobs_deep.set(self.jobs_deep.get() - 1);
+        if status < 0 {
             if self.dropping_jobs.get() {
                 return drop(cx.exception());
             }
@@ -538,6 +550,7 @@ impl Drop for Core {
         }
         drop(self.handlers.take());
         drop(self.rejections.take());
+        self.births.clear();
         drop(self.failure.take());
         drop(self.current.take());
         self.waiters.take();

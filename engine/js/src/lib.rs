@@ -18,6 +18,7 @@ mod error;
 mod guard;
 mod hooks;
 mod isolate;
+mod job_queue;
 mod json;
 mod layout;
 mod limits;

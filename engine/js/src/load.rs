@@ -2,6 +2,7 @@
 
 use crate::class_calls::ClassCalls;
 use crate::isolate::{Core, Tables};
+use crate::job_queue::JobQueue;
 use crate::layout::Layout;
 use crate::sys::{Cx, Fault, Thrown, UNDEFINED, Val, is_object};
 use crate::{bind, call, declare, error, guard, hooks, modules, request, web};
@@ -61,13 +62,17 @@ fn furnish(core: &Rc<Core>) -> Result<(), Error> {
     request::install(cx, &tables.request_prototype).map_err(|Thrown| modules::load_error(cx))?;
     keep_shapes(cx).map_err(|Thrown| modules::load_error(cx))?;
     let calls = ClassCalls::find(cx).map_err(|Thrown| modules::load_error(cx))?;
-    let calls = calls.ok_or_else(|| {
+    let elsewhere = |what| {
         Error::new(
             ErrorKind::Internal,
-            "QuickJS keeps its classes elsewhere than expected",
+            format!("QuickJS keeps its {what} elsewhere than expected"),
         )
-    })?;
-    let _ = core.births.calls.set(calls);
+    };
+    let calls = calls.ok_or_else(|| elsewhere("classes"))?;
+    core.drain(cx);
+    let queue = JobQueue::find(cx, calls).map_err(|Thrown| modules::load_error(cx))?;
+    let queue = queue.ok_or_else(|| elsewhere("jobs"))?;
+    let _ = core.births.engine.set((calls, queue));
     core.tables
         .set(tables)
         .map_err(|_| Error::new(ErrorKind::Internal, "the isolate is set up twice"))

@@ -8,7 +8,7 @@ use crate::sys::{Cx, Raw, Thrown, UNDEFINED, Val, native, number};
 use crate::tasks::Tasks;
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink, Suspended};
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::ffi::c_int;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
@@ -18,29 +18,42 @@ use std::time::{Duration, Instant};
 /// Somebody who waits for a promise. The promise may be settled by another request's script, so it wakes whoever waits.
 pub(crate) struct Waiter {
     waker: RefCell<Option<Waker>>,
-    /// Alive as long as the isolate knows the waiter.
-    promise: Raw,
     tasks: Rc<Tasks>,
-    /// Whether it may have done something that was taken back.
-    is_suspect: Cell<bool>,
 }
 
 impl Core {
-    /// A bracket has failed. Whose promise was settled meanwhile may have run in it, and if there are signs that others did
-    /// (`is_entangled`), so may all who wait for nothing but others. None of them is answered as if what they did were there.
-    pub(crate) fn suspect_waiting(&self, is_entangled: bool) {
-        let own = self.tasks_if_any();
-        for (_, waiter) in &*self.waiters.borrow() {
-            let is_own = own
-                .as_ref()
-                .is_some_and(|tasks| Rc::ptr_eq(tasks, &waiter.tasks));
-            if is_own {
-                continue;
+    /// A bracket has failed in which something was settled that others waited for. A callback of theirs may have run in it, and what
+    /// that wrote was taken back with all else. Nobody knows whose callbacks ran, so none who waits is answered as if all that they
+    /// did were there; nor is the request whose run it is, if the bracket may have been another's.
+    #[cold]
+    pub(crate) fn suspect_waiting(&self) {
+        let own = match self.is_in_job() {
+            false => self.tasks_if_any(),
+            true => {
+                self.tasks().is_suspect.set(true);
+                None
             }
-            if is_settled(self.cx(), waiter.promise) || (is_entangled && waiter.tasks.is_empty()) {
-                waiter.is_suspect.set(true);
+        };
+        let mut wakers = Vec::new();
+        for (_, waiter) in &*self.waiters.borrow() {
+            let is_own = |own: &Rc<Tasks>| Rc::ptr_eq(own, &waiter.tasks);
+            if !own.as_ref().is_some_and(is_own) {
+                waiter.tasks.is_suspect.set(true);
+                wakers.extend(waiter.waker.take());
             }
         }
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Tasks {
+    /// To be asked before anything is answered for the request.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.is_suspect.get() {
+            let text = "what this request did while another one ran may have been taken back with what that one did";
+            return Err(Error::new(ErrorKind::Internal, text));
+        }
+        Ok(())
     }
 }
 
@@ -64,9 +77,7 @@ impl Watched {
     pub(crate) fn new(core: Rc<Core>, promise: Val, tasks: Rc<Tasks>) -> Self {
         let waiter = Rc::new(Waiter {
             waker: RefCell::default(),
-            promise: promise.raw(),
             tasks,
-            is_suspect: Cell::new(false),
         });
         let key = core.waiters.borrow_mut().insert(waiter.clone());
         let watched = Self {
@@ -122,11 +133,7 @@ impl Watched {
 
     /// To be asked before anything is done for the request.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if self.waiter.is_suspect.get() {
-            let text = "what this request did while another one ran may have been taken back with what that one did";
-            return Err(Error::new(ErrorKind::Internal, text));
-        }
-        Ok(())
+        self.waiter.tasks.check()
     }
 
     /// The promise.
