@@ -49,7 +49,7 @@ app.get("/mixed", async () => {
   const other = (async () => { await 0; return add("k"); })();
   let message = "";
   try {
-    db.batch(async () => { add("l"); await 0; throw new Error("no more"); });
+    await db.batch(async () => { add("l"); await 0; throw new Error("no more"); });
   } catch (error) {
     message = error.message;
   }
