@@ -42,9 +42,27 @@ pub(crate) unsafe fn write(
                     .unwrap_or("value"),
             ),
         };
-        writer.seen(seen, depth)
+        let written = writer.seen(seen, depth);
+        written.map_err(|why| named(writer.out, why))
     }
 }
+
+/// The reason with the name in front under which the value was to stand, which is the last thing that was written.
+#[cold]
+fn named(out: &[u8], why: Why) -> Why {
+    let name = out.strip_suffix(b"\":").and_then(|out| {
+        let is_start = |at: &usize| out[*at] == b'"' && (*at == 0 || out[*at - 1] != b'\\');
+        let start = (0..out.len()).rev().take(NAME_BYTES_MAX).find(is_start)?;
+        std::str::from_utf8(&out[start + 1..]).ok()
+    });
+    match name {
+        Some(name) => format!("'{name}': {why}").into(),
+        None => why,
+    }
+}
+
+/// Longer names are not shown.
+const NAME_BYTES_MAX: usize = 100;
 
 /// Below this much output a string is not worth asking whether to go on.
 const PROGRESS_BYTES: usize = 64 * 1024;
