@@ -56,7 +56,10 @@ fn results_that_cannot_be_sent_are_errors() {
     check_error("return { x = 0/0 }", "has no place in JSON");
     check_error("return { 1, nil, 3 }", "holes");
     check_error("return { 1, x = 2 }", "named keys");
-    check_error("return { x = print }", "'x': a function has no place in JSON");
+    check_error(
+        "return { x = print }",
+        "'x': a function has no place in JSON",
+    );
     check_error(
         "return app.json({}, { header = 1 })",
         "unknown option 'header'",

@@ -313,14 +313,19 @@ pub(crate) fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// Numbers that differ from run to run (xorshift64).
+/// Random numbers (xorshift64).
 pub(crate) struct Random(u64);
 
 impl Random {
     /// Seeded by the clock.
     pub(crate) fn new() -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        Self(now.map_or(1, |now| now.as_nanos() as u64) | 1)
+        Self::seeded(now.map_or(1, |now| now.as_nanos() as u64))
+    }
+
+    /// The same numbers for the same seed.
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     /// From `least` to `most`, both included.
