@@ -221,7 +221,7 @@ impl Exchange {
 
     fn run(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
         let mut visit = self.loaded.control.gate.visit();
-        let mut sink = Sink::new(self.fallback.status, &self.loaded.control);
+        let mut sink = Sink::new(self.fallback.status, &self.loaded.control, Some(&self.view));
         let request: Rc<dyn RequestView> = self.view.clone();
         let call = Call {
             request,
@@ -287,7 +287,7 @@ impl Exchange {
             return visit.release(errors::answer_to(error));
         };
         let status = error.kind().status();
-        let mut sink = Sink::new(status, &loaded.control);
+        let mut sink = Sink::new(status, &loaded.control, Some(&self.view));
         let request: Rc<dyn RequestView> = self.view.clone();
         let call = Call {
             request,
@@ -329,13 +329,8 @@ impl Exchange {
 
     fn log(&self, error: &Error) {
         if errors::is_logged(error.kind()) {
-            sink::log(&self.loaded.control.logger, &self.title(), error);
+            sink::log(&self.loaded.control.logger, &self.view.title(), error);
         }
-    }
-
-    /// What the request is called in the log.
-    fn title(&self) -> String {
-        format!("{} {}", self.view.method(), self.view.path())
     }
 }
 

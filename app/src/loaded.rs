@@ -253,7 +253,7 @@ fn precompute(
         middleware: &[],
         error: None,
     };
-    let mut sink = Sink::new(200, control);
+    let mut sink = Sink::new(200, control, None);
     let fault = |message: String| Error::new(ErrorKind::Load, message).at(def.place.clone());
     match engine.start(call, &mut sink) {
         Step::Done => Precomputed::new(sink.into_response())

@@ -3,6 +3,7 @@
 use crate::errors;
 use crate::gate::Visit;
 use crate::loaded::Control;
+use crate::view::View;
 use sampan_host::{Error, Fate, ResponseSink, Verdict};
 use sampan_http::{Body, BodyError, Response};
 use sampan_log::{Level, Logger};
@@ -15,15 +16,18 @@ pub(crate) struct Sink {
     /// The status unless the script sets one.
     status: u16,
     control: Rc<Control>,
+    /// The request that is answered, if there is one already.
+    view: Option<Rc<View>>,
 }
 
 impl Sink {
-    /// An empty answer with the status that holds unless the script sets one.
-    pub(crate) fn new(status: u16, control: &Rc<Control>) -> Self {
+    /// An empty answer to a request, with the status that holds unless the script sets one.
+    pub(crate) fn new(status: u16, control: &Rc<Control>, view: Option<&Rc<View>>) -> Self {
         Self {
             response: Response::new(status),
             status,
             control: Rc::clone(control),
+            view: view.cloned(),
         }
     }
 
@@ -67,6 +71,10 @@ impl ResponseSink for Sink {
             visit: self.control.gate.visit(),
             held: None,
             control: Rc::clone(&self.control),
+            title: self
+                .view
+                .as_ref()
+                .map_or_else(String::new, |view| view.title()),
         })));
     }
 
@@ -83,6 +91,8 @@ struct Stream {
     held: Option<(Vec<u8>, Fate)>,
     /// Its log receives the errors of the stream, which come too late for any answer.
     control: Rc<Control>,
+    /// What the request is called there.
+    title: String,
 }
 
 impl Stream {
@@ -115,7 +125,11 @@ impl sampan_http::BodyStream for Stream {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>> {
         self.next(cx).map(|made| {
             made.map_err(|error| {
-                log(&self.control.logger, "stream", &error);
+                log(
+                    &self.control.logger,
+                    &format!("{} (stream)", self.title),
+                    &error,
+                );
                 BodyError(error.message().to_owned())
             })
             .transpose()

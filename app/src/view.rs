@@ -77,6 +77,11 @@ impl View {
         };
         (!host.is_empty() && host.bytes().all(fits)).then(|| host.to_owned())
     }
+
+    /// What the request is called in the log.
+    pub(crate) fn title(&self) -> String {
+        format!("{} {}", self.method(), self.path())
+    }
 }
 
 impl RequestView for View {
