@@ -18,39 +18,37 @@ struct Open<'a> {
     row: &'a Row,
     leave: LeaveBody,
     token: Value,
-    /// How much the request had waited for before.
-    tasks_made: u64,
 }
 
 impl Open<'_> {
     fn succeed(self) -> Result<(), Error> {
-        let (core, row) = (self.cx.core(), self.row);
-        let settled_older = core.births.end(self.cx, false);
-        self.leave(true).map_err(|error| {
-            // What it did was not kept after all.
-            if settled_older {
-                core.suspect_waiting();
-            }
-            row.spelled(error)
-        })
+        let (cx, row) = (self.cx, self.row);
+        let left = self.leave(true);
+        // On an error what it did was not kept after all.
+        end(cx, left.is_err());
+        left.map_err(|error| row.spelled(error))
     }
 
     /// What made it fail is more telling than what `leave` may say on top of it.
     fn fail(self) {
-        let core = self.cx.core();
-        // What began in here must not go on as if it had been kept.
-        core.give_up(self.tasks_made);
-        if core.births.end(self.cx, true) {
-            core.suspect_waiting();
-        }
-        if let Err(error) = self.leave(false) {
-            (core.report)(error);
+        let cx = self.cx;
+        let left = self.leave(false);
+        end(cx, true);
+        if let Err(error) = left {
+            (cx.core().report)(error);
         }
     }
 
     fn leave(self, succeeded: bool) -> Result<(), Error> {
         let context = &self.cx.core().context_of_capabilities;
         (self.leave)(context, self.token, succeeded)
+    }
+}
+
+fn end(cx: Cx<'_>, has_failed: bool) {
+    let core = cx.core();
+    if core.births.end(cx, has_failed) && has_failed {
+        core.suspect_waiting();
     }
 }
 
@@ -72,7 +70,6 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault>
         row,
         leave,
         token,
-        tasks_made: cx.core().tasks_made(),
     };
     let shown = value::to_js(cx, open.token.clone());
     match shown.and_then(|shown| cx.call(*function, UNDEFINED, &[shown.raw()])) {
@@ -158,7 +155,7 @@ fn settle(open: Open<'_>, promise: Val) -> Result<Val, Fault> {
     }
 }
 
-/// Leaves the bracket as failed, and has nothing of its function go on outside of it.
+/// Leaves the bracket as failed.
 fn undone(open: Open<'_>, promise: Val, why: &str) -> Fault {
     let (cx, name) = (open.cx, open.row.name());
     open.fail();

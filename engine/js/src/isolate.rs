@@ -153,6 +153,8 @@ pub(crate) struct Core {
     pub(crate) background: Cell<usize>,
     /// Those who wait for a promise that another request may settle.
     pub(crate) waiters: RefCell<slab::Slab<Rc<crate::suspend::Waiter>>>,
+    /// The tasks of requests whose body streams are not at their end.
+    pub(crate) streams: RefCell<slab::Slab<Rc<Tasks>>>,
     /// The last exception that became an error, for the error handler that may be called with it.
     pub(crate) failure: RefCell<Option<(Val, Error)>>,
     /// The tasks of the request whose script runs, once it has any.
@@ -253,6 +255,7 @@ impl Core {
             timers: RefCell::default(),
             background: Cell::new(0),
             waiters: RefCell::default(),
+            streams: RefCell::default(),
             failure: RefCell::default(),
             current: RefCell::default(),
             rejections: RefCell::default(),
@@ -347,6 +350,7 @@ impl Core {
         if !self.rejections.borrow().is_empty() {
             self.report_rejections(cx);
         }
+        self.births.after_run();
         let stopped = entered.leave();
         let tasks = self.current.borrow_mut().take();
         if stopped || self.memory.is_exhausted() {

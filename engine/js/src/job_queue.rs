@@ -7,11 +7,12 @@
 use crate::class_calls::{ClassCalls, words};
 use crate::sys::{Cx, Raw, Thrown, UNDEFINED, Val, address, class_id, is_object};
 use rquickjs::qjs;
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::ffi::c_int;
 use std::ptr::NonNull;
 
-type Job = unsafe extern "C" fn(*mut qjs::JSContext, c_int, *mut Raw) -> Raw;
+/// What a job runs: it gets the context, and the number and place of its arguments.
+pub(crate) type Job = unsafe extern "C" fn(*mut qjs::JSContext, c_int, *mut Raw) -> Raw;
 
 /// `struct list_head`
 #[repr(C)]
@@ -179,23 +180,26 @@ impl JobQueue {
         }
     }
 
-    /// Has none of the jobs do anything. Each is still taken from the queue, and what it holds released.
-    pub(crate) fn cancel(self, cx: Cx<'_>) {
-        for entry in self.entries(cx) {
-            cancel(entry);
-        }
+    /// Has all jobs run through `instead`; gives the places of their arguments, by which it knows them, and what they were to run.
+    pub(crate) fn divert(self, cx: Cx<'_>, instead: Job) -> Vec<(usize, Job)> {
+        let entries = self.entries(cx).into_iter();
+        entries.filter_map(|entry| divert(entry, instead)).collect()
     }
 
-    /// Has the next job do nothing if it goes on with an async function whose promise is one of these, or settles one of them.
-    pub(crate) fn cancel_next_for(self, cx: Cx<'_>, calls: ClassCalls, promises: &VecDeque<Val>) {
+    /// The same for the next job, if it goes on with an async function whose promise is one of these, or settles one of them.
+    pub(crate) fn divert_next_of(
+        self,
+        cx: Cx<'_>,
+        calls: ClassCalls,
+        promises: &HashMap<usize, Val>,
+        instead: Job,
+    ) -> Option<(usize, Job)> {
         // SAFETY: the list is whole.
         let first = unsafe { (*self.head(cx)).next };
         if first == self.head(cx) {
-            return;
+            return None;
         }
-        let Some(entry) = NonNull::new(first.cast::<Entry>()) else {
-            return;
-        };
+        let entry = NonNull::new(first.cast::<Entry>())?;
         // SAFETY: the entry is in the queue, and nothing runs meanwhile.
         let argument = |at| unsafe { argument(entry, at) };
         let settles = argument(REACTION_SETTLES).filter(|value| calls.settles(*value));
@@ -208,12 +212,11 @@ impl JobQueue {
                 Some(data.add(self.resume_settles).cast::<Raw>().read())
             }
             .filter(|value| calls.settles(*value))
-        });
-        let promise = settles.map(|settles| address(calls.promise_of(settles)));
-        if promise.is_some_and(|promise| promises.iter().any(|dead| address(dead.raw()) == promise))
-        {
-            cancel(entry);
-        }
+        })?;
+        let promise = address(calls.promise_of(settles)) as usize;
+        promises
+            .contains_key(&promise)
+            .then(|| divert(entry, instead))?
     }
 
     /// Whether it is a function that goes on with an async one, after what it waited for was fulfilled or rejected.
@@ -227,11 +230,6 @@ impl Parked {
     /// Adds others behind them.
     pub(crate) fn append(&mut self, mut later: Self) {
         self.0.append(&mut later.0);
-    }
-
-    /// Whether there are none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 
@@ -248,9 +246,13 @@ unsafe fn argument(entry: NonNull<Entry>, at: usize) -> Option<Raw> {
     }
 }
 
-fn cancel(mut entry: NonNull<Entry>) {
+/// Has a job run through `instead`. `None` if it does already.
+fn divert(mut entry: NonNull<Entry>, instead: Job) -> Option<(usize, Job)> {
     // SAFETY: the entry is alive, and nothing else looks at it now.
-    unsafe { entry.as_mut() }.job = nothing;
+    let entry = unsafe { entry.as_mut() };
+    let original = std::mem::replace(&mut entry.job, instead);
+    let is_new = original as *const () != instead as *const ();
+    is_new.then_some(((&raw const entry.arguments) as usize, original))
 }
 
 /// A job that does nothing.

@@ -1,5 +1,6 @@
 //! Loading a project: the isolate is furnished, the entry file runs, and what it declared is the program.
 
+use crate::births::is_counted_there;
 use crate::class_calls::ClassCalls;
 use crate::isolate::{Core, Tables};
 use crate::job_queue::JobQueue;
@@ -72,6 +73,10 @@ fn furnish(core: &Rc<Core>) -> Result<(), Error> {
     core.drain(cx);
     let queue = JobQueue::find(cx, calls).map_err(|Thrown| modules::load_error(cx))?;
     let queue = queue.ok_or_else(|| elsewhere("jobs"))?;
+    let is_counted = is_counted_there(cx).map_err(|Thrown| modules::load_error(cx))?;
+    is_counted
+        .then_some(())
+        .ok_or_else(|| elsewhere("reference counts"))?;
     let _ = core.births.engine.set((calls, queue));
     core.tables
         .set(tables)

@@ -22,6 +22,8 @@ pub(crate) struct Stream {
     /// The request's, if the script has asked for it.
     signal: Option<Val>,
     tasks: Rc<Tasks>,
+    /// Its number among all streams.
+    key: usize,
     handler: HandlerId,
     is_over: bool,
     // Last: it keeps the context of the values above.
@@ -37,7 +39,9 @@ impl Stream {
         signal: Option<Val>,
     ) -> Self {
         tasks.feeds_stream.set(true);
+        let key = core.streams.borrow_mut().insert(tasks.clone());
         Self {
+            key,
             asked: None,
             body,
             signal,
@@ -75,9 +79,11 @@ impl Stream {
                 None => self.ask()?,
             };
             asked.wake(cx);
-            asked.check()?;
+            self.tasks.check()?;
             let (tasks, core) = (self.tasks.clone(), self.core.clone());
             tasks.advance_all(&core, self.handler, cx, || asked.is_settled())?;
+            // Its own run may have been that in which another's bracket failed.
+            tasks.check()?;
             if !asked.is_settled() {
                 self.asked = Some(asked);
                 return Poll::Pending;
@@ -143,6 +149,7 @@ impl BodyStream for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        self.core.streams.borrow_mut().try_remove(self.key);
         if self.is_over {
             return;
         }

@@ -42,6 +42,11 @@ impl Core {
                 wakers.extend(waiter.waker.take());
             }
         }
+        for (_, tasks) in &*self.streams.borrow() {
+            if !own.as_ref().is_some_and(|own| Rc::ptr_eq(own, tasks)) {
+                tasks.is_suspect.set(true);
+            }
+        }
         wakers.into_iter().for_each(Waker::wake);
     }
 }

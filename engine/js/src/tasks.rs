@@ -17,8 +17,6 @@ use std::task::{Context, Poll, Waker};
 #[derive(Default)]
 pub(crate) struct Tasks {
     pending: RefCell<Slab<Pending>>,
-    /// How many there have been.
-    made: Cell<u64>,
     /// Whether the request may have done something that was taken back.
     pub(crate) is_suspect: Cell<bool>,
     /// Whether they feed a body stream, which then drives them.
@@ -29,8 +27,6 @@ pub(crate) struct Tasks {
 
 /// A future and the promise that waits for it.
 struct Pending {
-    /// Which of all the request's it is.
-    number: u64,
     /// Taken out while it is polled.
     future: Option<LocalFuture<Result<Value, Error>>>,
     resolve: Val,
@@ -66,9 +62,7 @@ impl Tasks {
             .into());
         }
         let (promise, resolve, reject) = cx.promise()?;
-        let number = self.made.replace(self.made.get() + 1);
         self.pending.borrow_mut().insert(Pending {
-            number,
             future: Some(future),
             resolve,
             reject,
@@ -170,31 +164,6 @@ impl Tasks {
         for (_, task) in pending {
             if let Some(timer) = task.timer {
                 core.timers.borrow_mut().remove(&timer);
-            }
-        }
-    }
-}
-
-impl Core {
-    /// How much the request whose script runs has waited for so far, for [`Core::give_up`].
-    pub(crate) fn tasks_made(&self) -> u64 {
-        self.tasks_if_any().map_or(0, |tasks| tasks.made.get())
-    }
-
-    /// Drops what the request whose script runs waits for, but for the first `kept` of all.
-    #[cold]
-    pub(crate) fn give_up(&self, kept: u64) {
-        let Some(tasks) = self.tasks_if_any() else {
-            return;
-        };
-        for key in tasks.keys() {
-            let is_later = |task: &Pending| task.number >= kept;
-            if !tasks.pending.borrow().get(key).is_some_and(is_later) {
-                continue;
-            }
-            let task = tasks.pending.borrow_mut().try_remove(key);
-            if let Some(timer) = task.and_then(|task| task.timer) {
-                self.timers.borrow_mut().remove(&timer);
             }
         }
     }

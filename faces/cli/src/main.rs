@@ -87,7 +87,8 @@ fn main() {
         Command::Backup(args) => backup::run(args).map(|()| 0),
     };
     let status = result.unwrap_or_else(|message| {
-        eprintln!("sampan: {message}");
+        // Standard error may be full or gone, which is no reason to panic.
+        let _ = writeln!(io::stderr(), "sampan: {message}");
         1
     });
     // Not by returning: a thread that cannot be stopped must not keep the process.

@@ -131,6 +131,9 @@ fn enter(context: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn leave(context: &Context, token: Value, ok: bool) -> Result<(), Error> {
     Notes::add(context, format!("leave {token:?} {ok}"));
+    if ok && token == Value::Text("stuck".into()) {
+        return Err(Error::script("probe.within: stuck"));
+    }
     Ok(())
 }
 
