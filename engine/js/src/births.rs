@@ -207,6 +207,12 @@ impl Births {
         drop((born, orphan));
     }
 
+    /// Whether the promise was made in a bracket that is open, or belongs to an orphan.
+    fn is_known(&self, promise: Raw) -> bool {
+        let at = address(promise) as usize;
+        self.born.borrow().contains_key(&at) || self.orphans.borrow().contains_key(&at)
+    }
+
     /// When the promise was made, if that was before the innermost bracket began.
     fn older(&self, promise: Raw) -> Option<u64> {
         let made = match self.born.borrow().get(&(address(promise) as usize)) {
@@ -300,6 +306,7 @@ unsafe extern "C" fn on_settle(
     };
     // The function may be called by the last that holds it or the promise.
     let promise = cx.dup(calls.promise_of(function));
+    let is_told_by_orphan = births.is_orphan() && !births.is_known(promise.raw());
     let older = births
         .older(promise.raw())
         .map(|made| (made, queue.len(cx)));
@@ -310,6 +317,9 @@ unsafe extern "C" fn on_settle(
     }
     if is_settled(cx, promise.raw()) {
         births.settled(promise.raw());
+        if is_told_by_orphan {
+            cx.core().suspect_waiting();
+        }
     }
     result
 }

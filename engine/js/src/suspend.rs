@@ -22,7 +22,7 @@ pub(crate) struct Waiter {
 }
 
 impl Core {
-    /// A bracket has failed in which something was settled that others waited for. A callback of theirs may have run in it, and what
+    /// A bracket has failed in which something was settled that others may wait for, or what began in such a one has done so. A callback of theirs may have run in it, and what
     /// that wrote was taken back with all else. Nobody knows whose callbacks ran, so none who waits is answered as if all that they
     /// did were there; nor is the request whose run it is, if the bracket may have been another's.
     #[cold]

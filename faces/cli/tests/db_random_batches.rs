@@ -37,6 +37,14 @@ const settle = (at, how) => {
 };
 const calm = (promise) => promise.catch(() => {});
 
+// Leaves a callback to others; fulfilled when it has run.
+const hooked = (work) => new Promise((done, fail) => hooks.push(() => {
+  try {
+    const result = work();
+    if (result) result.then(done, fail); else done();
+  } catch (error) { fail(error); }
+}));
+
 // What a request has done so far: its plain rows, and its batches with how many rows each has itself.
 function write(run, batch) {
   const n = ++run.n;
@@ -72,8 +80,13 @@ async function later(run, batch, steps) {
     else if (what === "chain") await slot(a).promise.then(() => null, () => null).then(() => null);
     else if (what === "race") await calm(Promise.race([slot(a).promise, time.sleep(0.002)]));
     else if (what === "sleep") await time.sleep(0.001);
-    else if (what === "hook") await new Promise((done) => hooks.push(() => { write(run, undefined); done(); }));
-    else if (what === "hook-or-sleep") await Promise.race([time.sleep(0.2), new Promise((done) => hooks.push(() => { write(run, undefined); done(); }))]);
+    else if (what === "hook") await hooked(() => write(run, undefined));
+    else if (what === "hook-or-sleep") await Promise.race([time.sleep(0.2), hooked(() => write(run, undefined))]);
+    else if (what === "hook-later") await hooked(async () => { write(run, undefined); for (let i = 0; i < a; i++) await null; });
+    else if (what === "hook-batch") await hooked(async () => {
+      const inner = begin(run, undefined);
+      try { await db.batch(async () => later(run, inner, [["write"], ["null"], ["write"]])); inner.state = "kept"; } catch { inner.state = "undone"; }
+    });
     else if (what === "async") {
       const inner = begin(run, batch);
       try { await db.batch(async () => later(run, inner, a)); inner.state = "kept"; } catch { inner.state = "undone"; }
@@ -127,8 +140,10 @@ fn step(random: &mut Random, depth: u32, is_in_batch: bool) -> Value {
             2 => json!(["race", slot]),
             _ => json!(["sleep"]),
         },
-        11 if !is_in_batch => match random.between(0, 1) {
+        11 if !is_in_batch => match random.between(0, 3) {
             0 => json!(["hook"]),
+            1 => json!(["hook-later", random.between(0, 6)]),
+            2 => json!(["hook-batch"]),
             _ => json!(["hook-or-sleep"]),
         },
         12 | 13 if depth < DEPTH_MAX => json!(["async", steps(random, depth + 1, true)]),
