@@ -306,6 +306,10 @@ unsafe extern "C" fn on_settle(
     };
     // The function may be called by the last that holds it or the promise.
     let promise = cx.dup(calls.promise_of(function));
+    if is_settled(cx, promise.raw()) {
+        // Nothing comes of it.
+        return UNDEFINED;
+    }
     let is_told_by_orphan = births.is_orphan() && !births.is_known(promise.raw());
     let older = births
         .older(promise.raw())
