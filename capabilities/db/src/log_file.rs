@@ -93,7 +93,10 @@ pub(crate) fn commit<T>(work: impl FnOnce() -> T) -> T {
                 && !frames.is_null()
             {
                 // SAFETY: the log is open, because a commit does not close it, and nobody uses it now.
-                unsafe { (*frames).forget() };
+                let frames = unsafe { &mut *frames };
+                if !frames.kept.is_empty() {
+                    frames.forget();
+                }
             }
         }
     }

@@ -94,6 +94,11 @@ fn a_commit_that_fails_on_the_way_leaves_nothing_to_be_written_later() {
     };
     commit(|| COMMIT.set(Some(&raw mut frames)));
     assert!(frames.kept.is_empty() && COMMIT.get().is_none());
+    assert_eq!(frames.end, 0);
+    // One that has come to its end leaves the place where the next one begins.
+    frames.end = 77;
+    commit(|| COMMIT.set(Some(&raw mut frames)));
+    assert_eq!(frames.end, 77);
 }
 
 /// How many rows there are after a crash: in a copy of the two files, without what connections share in memory.
