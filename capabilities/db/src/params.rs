@@ -208,8 +208,9 @@ fn unbindable(statement: &Statement<'_>, index: usize, why: &str) -> Trouble {
 
 #[cfg(test)]
 mod tests {
-    use crate::connection::Connection;
+    use crate::config::{Config, Script};
     use crate::connection::testing::{all, scratch};
+    use crate::connection::{Connection, Role};
     use sampan_host::{Cell, Rows, Value};
 
     fn list(values: impl Into<Vec<Value>>) -> Value {
@@ -314,7 +315,7 @@ mod tests {
 
     #[test]
     fn names_must_match() {
-        let (_folder, _, db) = scratch();
+        let (_folder, config, db) = scratch();
         let sql = "SELECT :a, @b, :a, $c, @a";
         let full = [
             ("a", Value::Int(1)),
@@ -333,6 +334,16 @@ mod tests {
             refusal(&db, "SELECT :a, :b", &table(&full[..1])),
             "parameter :b is missing: given are a (a nil in a table is lost: use app.null) (in: SELECT :a, :b)"
         );
+        let advised = Config {
+            script: Script::JavaScript,
+            ..config
+        };
+        let advised = Connection::open(&advised, Role::Reader).expect("it opens");
+        assert_eq!(
+            refusal(&advised, "SELECT :a, :b", &table(&full[..1])),
+            "parameter :b is missing: given are a (undefined is no value: use null) (in: SELECT :a, :b)"
+        );
+        assert!(refusal(&advised, "SELECT ?", &list([table(&full)])).contains("an object"));
         assert_eq!(
             refusal(&db, "SELECT :a, :b", &table(&full)),
             "the statement has no parameter :c; it has :a, :b (in: SELECT :a, :b)"

@@ -97,6 +97,7 @@ fn c_name(name: &str) -> Result<CString, Thrown> {
     CString::new(name).map_err(|_| Thrown)
 }
 
+// SAFETY: called by QuickJS alone, with a context that has a core and `argc` values.
 unsafe extern "C" fn call(
     ctx: *mut qjs::JSContext,
     _: Raw,

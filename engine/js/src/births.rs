@@ -258,6 +258,7 @@ pub(crate) fn is_counted_there(cx: Cx<'_>) -> Result<bool, Thrown> {
 }
 
 /// Runs a job of an orphan.
+// SAFETY: called by QuickJS alone, with a context that has a core and the arguments of the job.
 unsafe extern "C" fn run_orphan(ctx: *mut qjs::JSContext, count: c_int, args: *mut Raw) -> Raw {
     // SAFETY: QuickJS passes the context that runs, which has a core.
     let cx = unsafe { Cx::from_raw(ctx) };
@@ -274,7 +275,8 @@ unsafe extern "C" fn run_orphan(ctx: *mut qjs::JSContext, count: c_int, args: *m
     result
 }
 
-/// A promise is made. QuickJS calls this with the context that runs.
+/// A promise is made.
+// SAFETY: called by QuickJS alone, with a context that has a core and a live promise.
 unsafe extern "C" fn on_event(
     ctx: *mut qjs::JSContext,
     event: qjs::JSPromiseHookType,
@@ -289,7 +291,8 @@ unsafe extern "C" fn on_event(
     }
 }
 
-/// A function that settles a promise is called. QuickJS calls this with the context that runs and one of these functions.
+/// A function that settles a promise is called.
+// SAFETY: called by QuickJS alone, with a context that has a core and one of these functions.
 unsafe extern "C" fn on_settle(
     ctx: *mut qjs::JSContext,
     function: Raw,

@@ -10,6 +10,7 @@ use sampan_host::{Error, ErrorKind, request::form_pairs};
 use std::ffi::{CStr, c_int};
 
 /// `json()`: a promise of the parsed body.
+// SAFETY: called by QuickJS alone, with a context that has a core.
 pub(crate) unsafe extern "C" fn json(
     ctx: *mut qjs::JSContext,
     this: Raw,
@@ -21,6 +22,7 @@ pub(crate) unsafe extern "C" fn json(
 }
 
 /// `text()`: a promise of the body as text; what is not UTF-8 is replaced, a byte order mark dropped.
+// SAFETY: called by QuickJS alone, with a context that has a core.
 pub(crate) unsafe extern "C" fn text(
     ctx: *mut qjs::JSContext,
     this: Raw,
@@ -37,6 +39,7 @@ pub(crate) unsafe extern "C" fn text(
 }
 
 /// `bytes()`: a promise of a `Uint8Array`.
+// SAFETY: called by QuickJS alone, with a context that has a core.
 pub(crate) unsafe extern "C" fn bytes(
     ctx: *mut qjs::JSContext,
     this: Raw,
@@ -50,6 +53,7 @@ pub(crate) unsafe extern "C" fn bytes(
 }
 
 /// `form()`: a promise of an object of the fields, from `application/x-www-form-urlencoded` or `multipart/form-data`.
+// SAFETY: called by QuickJS alone, with a context that has a core.
 pub(crate) unsafe extern "C" fn form(
     ctx: *mut qjs::JSContext,
     this: Raw,
@@ -84,6 +88,7 @@ fn starts_with(value: &[u8], prefix: &[u8]) -> bool {
 }
 
 /// `clone()`: the Web surface's, which keeps the body from now on.
+// SAFETY: called by QuickJS alone, with a context that has a core.
 pub(crate) unsafe extern "C" fn clone(
     ctx: *mut qjs::JSContext,
     this: Raw,
@@ -98,6 +103,7 @@ pub(crate) unsafe extern "C" fn clone(
 }
 
 /// The content for the Web surface, handed out once: bytes, or `null` if there are none.
+// SAFETY: called by QuickJS alone, with a context that has a core.
 pub(crate) unsafe extern "C" fn take(
     ctx: *mut qjs::JSContext,
     this: Raw,

@@ -86,6 +86,15 @@ fn migrations_are_made_shown_and_applied() {
         &["migrate", &folder],
         "0002_add_age.sql: there is no statement in it",
     );
+    // One that fails does not hide that those before it were applied.
+    std::fs::write(made.trim_end(), "ALTER TABL users;").expect("written");
+    let fresh = scratch.file("fresh.db");
+    let (code, told, _) = run(&["migrate", &folder, "--db", &fresh]);
+    assert_eq!(code, 1);
+    assert_eq!(
+        told,
+        "applying 0001_users\napplied 0001_users\napplying 0002_add_age\n"
+    );
     std::fs::write(made.trim_end(), "ALTER TABLE users ADD COLUMN age INTEGER;").expect("written");
     let applied = succeeds(&["migrate", &folder]);
     assert!(
