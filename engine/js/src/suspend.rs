@@ -22,9 +22,10 @@ pub(crate) struct Waiter {
 }
 
 impl Core {
-    /// A bracket has failed in which something was settled that others may wait for, or what began in such a one has done so. A callback of theirs may have run in it, and what
-    /// that wrote was taken back with all else. Nobody knows whose callbacks ran, so none who waits is answered as if all that they
-    /// did were there; nor is the request whose run it is, if the bracket may have been another's.
+    /// A bracket has failed in which something was settled that others may wait for, or what began in such a one has done so. A
+    /// callback of theirs may have run in it, and what that wrote was taken back with all else. Nobody knows whose callbacks ran,
+    /// so none who waits is answered as if all that they did were there; nor is the request whose run it is, if the bracket may
+    /// have been another's.
     #[cold]
     pub(crate) fn suspect_waiting(&self) {
         let own = match self.is_in_job() {
