@@ -6,25 +6,18 @@
 
 mod config;
 mod database;
-mod dispatch;
 mod engine;
-mod errors;
-mod gate;
-mod loaded;
-mod pattern;
 mod project;
-mod proxies;
-mod routes;
+mod request;
+mod routing;
 mod server;
 mod signals;
-mod sink;
-mod view;
 mod watchdog;
 mod worker;
 
 pub use config::{Config, Flags, Storage};
 pub use project::{Language, Project};
-pub use proxies::Cidr;
+pub use request::proxies::Cidr;
 pub use sampan_db as db;
 pub use sampan_host as host;
 pub use sampan_log::{Level, Logger};

@@ -1,10 +1,10 @@
 //! One worker: a thread with its own runtime, its own isolate and its own connections.
 
 use crate::config::Config;
-use crate::dispatch::Dispatch;
-use crate::gate::Gate;
-use crate::loaded::{Control, Loaded};
-use crate::sink;
+use crate::request::commit_gate::Gate;
+use crate::request::dispatch::Dispatch;
+use crate::request::response_sink;
+use crate::routing::loaded::{Control, Loaded};
 use crate::watchdog::Watchdog;
 use sampan_db::Database;
 use sampan_host::{Context, Error, ErrorKind, Setup, Watch};
@@ -165,7 +165,9 @@ impl Loader {
             limits: config.script.clone(),
             watch: Arc::clone(&self.watch),
             spawn: Rc::new(move |future| drop(spawn_local(gate.background(future)))),
-            report: Rc::new(move |error| sink::log(&report_to, "in the background", &error)),
+            report: Rc::new(move |error| {
+                response_sink::log(&report_to, "in the background", &error)
+            }),
         };
         let loader = Rc::downgrade(self);
         let control = Control {
@@ -200,7 +202,7 @@ impl Loader {
                     }
                 }
                 Err(error) => {
-                    sink::log(&self.config.logger, "replacing a worn-out isolate", &error)
+                    response_sink::log(&self.config.logger, "replacing a worn-out isolate", &error)
                 }
             }
             tokio::time::sleep(Duration::from_millis(REPLACE_MILLIS_MIN)).await;

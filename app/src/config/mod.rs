@@ -7,7 +7,7 @@ pub use db::Storage;
 pub use raw::Flags;
 
 use crate::project::Project;
-use crate::proxies::Cidr;
+use crate::request::proxies::Cidr;
 use raw::{FILE, RawConfig};
 use sampan_host::{Module, ScriptLimits};
 use sampan_http::Limits;

@@ -1,7 +1,7 @@
 //! The rows that scripts see.
 
-use crate::connection::{Done, Run};
-use crate::group::Db;
+use crate::group_commit::group::Db;
+use crate::sqlite::connection::{Done, Run};
 use sampan_host::{
     Args, Cell, Context, Error, ErrorKind, Function, Kind, LocalFuture, Module, Param, Rows, Type,
     Value,

@@ -1,6 +1,6 @@
 //! What a database can be told, each quantity with its unit in its name.
 
-use crate::file::KnownFile;
+use crate::sqlite::file::KnownFile;
 use std::path::PathBuf;
 
 /// When a write counts as done.

@@ -1,14 +1,14 @@
 //! The database of a process: what all workers share.
 
-use crate::checkpoint::Checkpointer;
 use crate::config::{Config, Script};
-use crate::connection::{Connection, Role};
-use crate::fault::{Code, Fault};
-use crate::file::Lookout;
-use crate::readers::Readers;
-use crate::repair;
-use crate::thread::CommitThread;
-use crate::writer::{Refused, Writers};
+use crate::group_commit::checkpoint::Checkpointer;
+use crate::group_commit::commit_thread::CommitThread;
+use crate::group_commit::repair;
+use crate::group_commit::writer::{Refused, Writers};
+use crate::read_pool::readers::Readers;
+use crate::sqlite::connection::{Connection, Role};
+use crate::sqlite::fault::{Code, Fault};
+use crate::sqlite::file::Lookout;
 use sampan_host::Error;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

@@ -8,9 +8,9 @@ mod files;
 mod split;
 
 use crate::config::Config;
-use crate::connection::{Connection, Role};
-use crate::fault::{Code, words};
-use crate::open::explain;
+use crate::sqlite::connection::{Connection, Role};
+use crate::sqlite::fault::{Code, words};
+use crate::sqlite::open::explain;
 use files::{File, fault};
 use rusqlite::OpenFlags;
 use sampan_host::Error;

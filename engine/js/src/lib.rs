@@ -2,47 +2,22 @@
 //!
 //! [`Js::load`] makes an isolate and runs a project's entry file in it; [`sampan_host::Isolate`] says what it can do then. An
 //! isolate stays on its thread, whose stack must have [`STACK_BYTES`]. The way of a request: `call` makes a `request` object, calls
-//! the handler, and hands what it returns to `answer`; a pending promise becomes a `suspend::Waiting`.
+//! the handler, and hands what it returns to `answer`; a pending promise becomes a `promises::suspend::Waiting`.
 // QuickJS is a C library. Every unsafe block says what makes it sound; the rules that they share stand in `sys`.
 #![allow(unsafe_code)]
 
-mod answer;
-mod bind;
-mod births;
-mod body;
-mod bracket;
-mod call;
-mod class_calls;
-mod declare;
-mod error;
-mod guard;
-mod hooks;
-mod isolate;
-mod job_queue;
-mod json;
-mod layout;
-mod limits;
-mod load;
-mod memory;
-mod modules;
-mod parse;
+mod builtin_limits;
+mod promises;
 mod request;
-mod rows;
-mod shapes;
-mod steady;
-mod stream;
-mod suspend;
-mod sys;
-mod tasks;
-mod value;
+mod values;
+mod vm;
 mod web;
-mod work;
 
-pub use limits::STACK_BYTES;
+pub use vm::limits::STACK_BYTES;
 
-use isolate::Core;
 use sampan_host::{Call, Error, Isolate, Program, ResponseSink, Setup, Step};
 use std::rc::Rc;
+use vm::isolate::Core;
 
 /// A project loaded into a QuickJS isolate.
 pub struct Js {
@@ -53,7 +28,7 @@ pub struct Js {
 impl Js {
     /// Makes an isolate and loads the project into it. Errors are of the kind `Load`, with the place in the script.
     pub fn load(setup: Setup) -> Result<Self, Error> {
-        let (core, program) = load::load(&setup)?;
+        let (core, program) = vm::load::load(&setup)?;
         Ok(Self { program, core })
     }
 }
@@ -73,7 +48,7 @@ impl Isolate for Js {
 
     fn start(&self, call: Call<'_>, sink: &mut dyn ResponseSink) -> Step {
         let status = self.core.default_status(call.handler, call.error);
-        call::start(&self.core, call, status, sink)
+        request::call::start(&self.core, call, status, sink)
     }
 
     fn memory_bytes(&self) -> usize {

@@ -8,27 +8,15 @@
 //!   `guard`, which catches panics and calls nothing of Lua that can raise; then the pushing of results, which may raise and
 //!   has no live destructor on the stack.
 //! - Rust enters Lua only through `Inner::protected`, one protected call around a C function of ours.
-//! - What a C function needs beyond its arguments it finds through `state::current`, set for as long as Lua runs.
+//! - What a C function needs beyond its arguments it finds through `vm::state::current`, set for as long as Lua runs.
 #![allow(
     unsafe_code,
     reason = "this crate is the border to LuaJIT's C API; each block says what makes it sound"
 )]
 
-mod bind;
-mod call;
-mod error;
-mod isolate;
-mod json;
-mod limits;
-#[cfg(test)]
-mod pattern_test;
-mod peek;
+mod coroutines;
 mod request;
-mod response;
-mod rows;
-mod state;
-mod stream;
-mod suspend;
-mod value;
+mod values;
+mod vm;
 
-pub use isolate::Lua;
+pub use vm::isolate::Lua;

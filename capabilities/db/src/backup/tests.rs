@@ -1,14 +1,15 @@
 //! Backups: what they hold, that they end under load, and what is refused.
 
 use super::*;
-use crate::connection::Role;
+use crate::sqlite::connection::Role;
 use crate::test_folder::Folder;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A database of about `mib` MiB, opened as a server opens it.
-fn database(folder: &Folder, mib: usize) -> (Config, crate::connection::Connection) {
+fn database(folder: &Folder, mib: usize) -> (Config, crate::sqlite::connection::Connection) {
     let config = Config::new(folder.path("a.db"));
-    let writer = crate::connection::Connection::open(&config, Role::Writer).expect("opened");
+    let writer =
+        crate::sqlite::connection::Connection::open(&config, Role::Writer).expect("opened");
     let sql = "CREATE TABLE a(id INTEGER PRIMARY KEY, x BLOB);
         CREATE TABLE \"b \"\"quoted\"\"\"(k TEXT PRIMARY KEY) WITHOUT ROWID;
         INSERT INTO \"b \"\"quoted\"\"\" VALUES ('one'), ('two');
@@ -92,9 +93,9 @@ fn a_stopped_database_is_copied_too_and_its_log_with_it() {
 
 /// How many rows are written while `work` runs, the longest time that one of them took, and what came of `work`.
 fn while_writing<T>(
-    writer: crate::connection::Connection,
+    writer: crate::sqlite::connection::Connection,
     work: impl FnOnce() -> T,
-) -> (u64, Duration, T, crate::connection::Connection) {
+) -> (u64, Duration, T, crate::sqlite::connection::Connection) {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let is_over = &is_over;

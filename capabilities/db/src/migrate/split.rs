@@ -3,7 +3,7 @@
 //! A `;` inside a string, a comment or a trigger ends nothing, and each statement is prepared only after the one before has run,
 //! because it may need the table which that one made.
 
-use crate::fault::words;
+use crate::sqlite::fault::words;
 use rusqlite::{Batch, Connection, Error, Statement, fallible_iterator::FallibleIterator};
 
 /// How much is shown to the parser at first. It copies what it is shown, so that showing it the whole rest for each statement

@@ -1,0 +1,225 @@
+//! Between a request and the database of its worker: when its script may run, and when what it made may leave.
+//!
+//! Every run of a script passes through here. While its worker has writes that are not committed, answers and chunks are
+//! held; what ran in a group that was lost is not answered as if its writes were there.
+
+use sampan_db::{Database, Db, Script, Use};
+use sampan_host::{Context, Error, ErrorKind, Fate, LocalFuture, Outbox, Verdict, Watch};
+use sampan_http::{Answer, Response, Ticket, WorkerHandle};
+use std::cell::OnceCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{self, Poll};
+
+use crate::request::errors;
+use tokio::task::spawn_local;
+
+/// What one worker's requests share.
+pub(crate) struct Gate {
+    db: Db,
+    outbox: Outbox,
+    watch: Arc<Watch>,
+    database: Arc<Database>,
+    /// The worker's place among the acceptors' workers, once it serves.
+    worker: OnceCell<WorkerHandle>,
+    /// Whether a request can go on in another's run: in JavaScript, when that settles the promise that it waits for.
+    runs_mix: bool,
+}
+
+/// What is known about the handlers behind one route, by whether the method says that it only reads.
+pub(crate) struct Uses {
+    safe: Arc<Use>,
+    other: Arc<Use>,
+}
+
+/// One request as it runs, again and again if it waits.
+pub(crate) struct Visit {
+    gate: Rc<Gate>,
+    /// Groups that had been lost when its last turn began.
+    losses: u64,
+    /// Whether its first run was in one of those that were lost.
+    is_lost: bool,
+    /// The groups in which it ran while they were open, and which it still has to hear of.
+    fates: Vec<Fate>,
+}
+
+impl Gate {
+    pub(crate) fn new(database: &Arc<Database>, watch: &Arc<Watch>) -> Rc<Self> {
+        let outbox = Outbox::default();
+        Rc::new(Self {
+            db: Db::new(Arc::clone(database), outbox.clone(), Arc::clone(watch)),
+            outbox,
+            watch: Arc::clone(watch),
+            database: Arc::clone(database),
+            worker: OnceCell::new(),
+            runs_mix: database.script() == Script::JavaScript,
+        })
+    }
+
+    /// Makes the database available to the scripts of an isolate.
+    pub(crate) fn put_into(&self, context: &Context) {
+        context.put(self.db.clone());
+        context.put(self.outbox.clone());
+    }
+
+    /// Starts what commits groups and ends turns, for as long as the worker serves.
+    pub(crate) fn serve(&self, worker: WorkerHandle) {
+        let _ = self.worker.set(worker);
+        drop(spawn_local(self.db.clone().serve()));
+        drop(spawn_local(self.db.clone().end_turns()));
+    }
+
+    /// Commits what a project wrote while it was loaded.
+    pub(crate) fn finish_loading(&self) -> Result<(), Error> {
+        self.db.finish_loading()
+    }
+
+    /// Whether no request can join the open group but the one that runs: every other connection waits for it already.
+    fn is_complete(&self) -> bool {
+        let connections = self
+            .worker
+            .get()
+            .map_or(usize::MAX, WorkerHandle::connections);
+        self.outbox.held() + 1 >= connections
+    }
+
+    /// What is known about a handler.
+    pub(crate) fn uses(&self, handler: u32) -> Rc<Uses> {
+        Rc::new(Uses {
+            safe: self.database.route(handler, true),
+            other: self.database.route(handler, false),
+        })
+    }
+
+    /// Whether a handler may run at once; if not, see [`Gate::admitted`].
+    #[inline]
+    pub(crate) fn admits(&self, route: &Use) -> bool {
+        self.db.admits(route)
+    }
+
+    /// Waits until a handler may run.
+    pub(crate) async fn admitted(&self, route: &Use) -> Result<(), Error> {
+        self.db.admitted(route).await
+    }
+
+    /// A visit begins.
+    #[inline]
+    pub(crate) fn visit(self: &Rc<Self>) -> Visit {
+        Visit {
+            losses: self.db.losses(),
+            is_lost: false,
+            fates: Vec::new(),
+            gate: Rc::clone(self),
+        }
+    }
+
+    /// Work that belongs to no request, which may use the database too.
+    pub(crate) fn background(self: &Rc<Self>, mut future: LocalFuture<()>) -> LocalFuture<()> {
+        let gate = Rc::clone(self);
+        Box::pin(std::future::poll_fn(move |cx| {
+            if gate.outbox.is_sealed() {
+                gate.outbox.wake_when_settled(cx);
+                return Poll::Pending;
+            }
+            let polled = future.as_mut().poll(cx);
+            gate.db.left(None, || false);
+            polled
+        }))
+    }
+}
+
+impl Uses {
+    /// What is known about the handler for requests with this method.
+    #[inline]
+    pub(crate) fn of(&self, is_safe: bool) -> &Use {
+        if is_safe { &self.safe } else { &self.other }
+    }
+}
+
+impl Visit {
+    /// To be called after each run of the script for this request.
+    #[inline]
+    pub(crate) fn left(&mut self, route: Option<&Use>) {
+        self.gate.db.left(route, || self.gate.is_complete());
+    }
+
+    /// What a lost group says to a request that ran in it.
+    pub(crate) fn lost() -> Error {
+        Error::new(
+            ErrorKind::Internal,
+            "what this request wrote could not be committed",
+        )
+    }
+
+    /// One turn of something that waits: it is let in when it may be, and what it ran in is remembered.
+    pub(crate) fn turn<T>(
+        &mut self,
+        cx: &mut task::Context<'_>,
+        route: Option<&Use>,
+        run: impl FnOnce(&mut task::Context<'_>) -> Poll<Result<T, Error>>,
+    ) -> Poll<Result<T, Error>> {
+        if self.gate.outbox.is_sealed() {
+            self.gate.outbox.wake_when_settled(cx);
+            return Poll::Pending;
+        }
+        // Where runs mix, nobody knows in whose groups it ran meanwhile.
+        let missed = self.gate.runs_mix && self.gate.db.losses() != self.losses;
+        if self.is_lost
+            || missed
+            || self
+                .fates
+                .iter()
+                .any(|fate| fate.verdict() == Some(Verdict::Failed))
+        {
+            return Poll::Ready(Err(Self::lost()));
+        }
+        self.fates.retain(|fate| fate.verdict().is_none());
+        self.losses = self.gate.db.losses();
+        let epoch = self.gate.watch.epoch();
+        let polled = run(cx);
+        if self.gate.watch.epoch() != epoch {
+            self.left(route);
+            if self.gate.db.losses() != self.losses {
+                return Poll::Ready(Err(Self::lost()));
+            }
+            self.remember();
+        }
+        polled
+    }
+
+    /// Takes note of the group in which this request has just run, because it goes on later: to be called before anything else
+    /// runs.
+    pub(crate) fn remember(&mut self) {
+        self.is_lost |= self.gate.db.losses() != self.losses;
+        self.fates.extend(self.gate.outbox.fate());
+    }
+
+    /// The group that what was just made depends on, if it is not committed.
+    pub(crate) fn depends_on(&self) -> Option<Fate> {
+        self.gate.outbox.fate()
+    }
+
+    /// Has a task woken when the open group is settled.
+    pub(crate) fn wake_when_settled(&self, cx: &task::Context<'_>) {
+        self.gate.outbox.wake_when_settled(cx);
+    }
+
+    /// The answer of the request: held while anything is not committed.
+    #[inline]
+    pub(crate) fn release(&self, response: Response) -> Answer {
+        if self.gate.db.losses() != self.losses {
+            return Answer::Now(errors::answer(500));
+        }
+        if !self.gate.outbox.is_open() {
+            return Answer::Now(response);
+        }
+        let (ticket, seal) = Ticket::new();
+        self.gate
+            .outbox
+            .hold(Box::new(move |verdict| match verdict {
+                Verdict::Committed => seal.release(),
+                Verdict::Failed => seal.replace_by_500(),
+            }));
+        Answer::Held(response, ticket)
+    }
+}

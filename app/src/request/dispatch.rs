@@ -1,0 +1,361 @@
+//! From a request to its answer: router, middleware, script, error handlers.
+
+use crate::request::commit_gate::{Uses, Visit};
+use crate::request::errors;
+use crate::request::request_view::{RouteInfo, View};
+use crate::request::response_sink::{self, Sink};
+use crate::routing::loaded::Loaded;
+use crate::routing::pattern::normal_form;
+use crate::routing::routes::{Allow, Found, Spans};
+use sampan_host::{Call, Error, ErrorKind, HandlerId, Isolate, RequestView, Step, Suspended};
+use sampan_http::{Answer, Body, Handler, Method, Request, Response};
+use sampan_log::Level;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The handler of one worker: the project as it is now.
+pub(crate) struct Dispatch {
+    /// Replaced as a whole; requests in flight keep the one that they began with.
+    current: RefCell<Rc<Loaded>>,
+}
+
+impl Dispatch {
+    /// A handler that answers with `loaded`.
+    pub(crate) fn new(loaded: Rc<Loaded>) -> Self {
+        Self {
+            current: RefCell::new(loaded),
+        }
+    }
+
+    /// Answers with another project, or a fresh isolate of the same, from now on.
+    pub(crate) fn replace(&self, loaded: Rc<Loaded>) {
+        // The old one may end here, and finalizers with it: not under the borrow.
+        let old = self.current.replace(loaded);
+        drop(old);
+    }
+}
+
+/// What holds unless the script says otherwise.
+#[derive(Clone, Copy)]
+struct Fallback {
+    status: u16,
+    /// The methods that the path has, where the method was the wrong one or OPTIONS.
+    allow: Allow,
+}
+
+impl Fallback {
+    const NONE: Self = Self {
+        status: 200,
+        allow: Allow::NONE,
+    };
+
+    /// Completes an answer that the script left as it was.
+    fn complete(self, response: &mut Response) {
+        if self.status == 200 || response.status() != self.status {
+            return;
+        }
+        if !self.allow.is_empty() && !response.has_header("allow") {
+            // Method names joined by commas are always a valid value.
+            let _ = response.header(b"Allow", self.allow.field_value().as_bytes());
+        }
+        if self.status >= 400 && is_blank(response) {
+            errors::fill(response);
+        }
+    }
+}
+
+/// Whether nobody wrote a body or said what it would be.
+fn is_blank(response: &Response) -> bool {
+    let is_empty = match response.body() {
+        Body::Empty => true,
+        Body::Bytes(bytes) => bytes.is_empty(),
+        _ => false,
+    };
+    is_empty && response.default_content_type().is_none() && !response.has_header("content-type")
+}
+
+/// One request on its way through a project.
+struct Exchange {
+    loaded: Rc<Loaded>,
+    view: Rc<View>,
+    fallback: Fallback,
+    uses: Rc<Uses>,
+}
+
+impl Handler for Dispatch {
+    fn handle(&self, request: &Rc<Request>) -> Answer {
+        let loaded = Rc::clone(&self.current.borrow());
+        let normal = normal_form(request.path());
+        match loaded.routes.find(request.method(), &normal) {
+            Found::Route(index, spans) => {
+                let entry = &loaded.entries[index];
+                let chain = loaded.chain_of(entry, &normal);
+                if let (Some(precomputed), []) = (&entry.precomputed, &*chain) {
+                    return Answer::Precomputed(Arc::clone(precomputed));
+                }
+                let view = view(request, normal, spans, &entry.info);
+                let exchange = Exchange {
+                    loaded: Rc::clone(&loaded),
+                    view,
+                    fallback: Fallback::NONE,
+                    uses: Rc::clone(&entry.uses),
+                };
+                exchange.answer(Some(entry.handler), &chain)
+            }
+            Found::Nothing(allow) => no_route(loaded, request, normal, allow),
+        }
+    }
+
+    fn body_bytes_max(&self, request: &Request) -> Option<usize> {
+        let loaded = self.current.borrow();
+        if !loaded.has_body_limits {
+            return None;
+        }
+        match loaded
+            .routes
+            .find(request.method(), &normal_form(request.path()))
+        {
+            Found::Route(index, _) => loaded.entries[index].body_bytes_max,
+            Found::Nothing(_) => None,
+        }
+    }
+
+    fn error(&self, status: u16) -> Response {
+        errors::answer(status)
+    }
+
+    fn panicked(&self, message: &str) {
+        self.current.borrow().control.logger.text(
+            Level::Error,
+            format!("a fault of the server itself: {message}"),
+        );
+    }
+}
+
+fn view(
+    request: &Rc<Request>,
+    normal: Cow<'_, str>,
+    spans: Spans,
+    info: &Rc<RouteInfo>,
+) -> Rc<View> {
+    let normal = match normal {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(path) => Some(path.into()),
+    };
+    Rc::new(View::new(
+        Rc::clone(request),
+        normal,
+        spans,
+        Rc::clone(info),
+    ))
+}
+
+/// Answers a request that no route answers: by the module's `fetch`, the script's `not_found`, or by default; through the
+/// middleware of the path in any case.
+fn no_route(
+    loaded: Rc<Loaded>,
+    request: &Rc<Request>,
+    normal: Cow<'_, str>,
+    allow: Allow,
+) -> Answer {
+    let is_options = request.method() == Method::Options;
+    let (handler, fallback) = match (loaded.fetch, allow.is_empty()) {
+        (Some(fetch), _) => (Some(fetch), Fallback::NONE),
+        (None, true) if is_options && normal == "*" => (
+            None,
+            Fallback {
+                status: 204,
+                allow: Allow::ALL,
+            },
+        ),
+        (None, true) => (loaded.not_found, Fallback { status: 404, allow }),
+        (None, false) if is_options => (None, Fallback { status: 204, allow }),
+        (None, false) => (None, Fallback { status: 405, allow }),
+    };
+    let chain = loaded.middleware_of(&normal);
+    if handler.is_none() && chain.is_empty() {
+        let mut response = Response::new(fallback.status);
+        fallback.complete(&mut response);
+        return Answer::Now(response);
+    }
+    let view = view(request, normal, Spans::default(), &loaded.no_route);
+    let uses = Rc::clone(&loaded.no_route_uses);
+    Exchange {
+        loaded,
+        view,
+        fallback,
+        uses,
+    }
+    .answer(handler, &chain)
+}
+
+impl Exchange {
+    /// Answers by a handler within its middleware, as soon as it may run.
+    fn answer(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
+        if self.loaded.control.gate.admits(self.route()) {
+            return self.run(handler, middleware);
+        }
+        let middleware = middleware.to_vec();
+        Answer::Later(Box::pin(async move {
+            let admitted = self.loaded.control.gate.admitted(self.route()).await;
+            match admitted {
+                Ok(()) => self.run(handler, &middleware),
+                Err(error) => {
+                    self.log(&error);
+                    Answer::Now(errors::answer_to(&error))
+                }
+            }
+        }))
+    }
+
+    /// What is known about the route for this method.
+    fn route(&self) -> &sampan_db::Use {
+        let method = self.view.method();
+        self.uses
+            .of(matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE"))
+    }
+
+    fn run(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
+        let mut visit = self.loaded.control.gate.visit();
+        let mut sink = Sink::new(self.fallback.status, &self.loaded.control, Some(&self.view));
+        let request: Rc<dyn RequestView> = self.view.clone();
+        let call = Call {
+            request,
+            handler,
+            fallback: self.fallback.status,
+            middleware,
+            error: None,
+        };
+        let step = self.loaded.engine.start(call, &mut sink);
+        visit.left(Some(self.route()));
+        match step {
+            Step::Done => visit.release(self.finish(sink)),
+            Step::Failed(error) => self.failed(&error, visit),
+            Step::Waiting(suspended) => {
+                visit.remember();
+                Answer::Later(Box::pin(async move {
+                    match self.wait(suspended, &mut sink, &mut visit).await {
+                        Ok(()) => visit.release(self.finish(sink)),
+                        Err(error) => self.failed(&error, visit),
+                    }
+                }))
+            }
+        }
+    }
+
+    /// Waits for a suspended handler to end.
+    async fn wait(
+        &self,
+        mut rest: Box<dyn Suspended>,
+        sink: &mut Sink,
+        visit: &mut Visit,
+    ) -> Result<(), Error> {
+        let mut log = WaitLog {
+            exchange: self,
+            since: Instant::now(),
+            is_over: false,
+        };
+        let route = self.route();
+        let result =
+            poll_fn(|cx| visit.turn(cx, Some(route), |cx| rest.poll(cx, &mut *sink))).await;
+        log.is_over = true;
+        result
+    }
+
+    /// Logs an error and lets the script's `on_error` answer it, or answers by default.
+    fn failed(self, error: &Error, mut visit: Visit) -> Answer {
+        // An error outside of any line of the script is looked for where its handler was declared.
+        let located;
+        let error = if error.place().is_none() && self.view.place().is_some() {
+            located = error.clone().at(self.view.place().cloned());
+            &located
+        } else {
+            error
+        };
+        self.log(error);
+        let loaded = &self.loaded;
+        if error.kind() == ErrorKind::Memory && loaded.engine.is_worn_out() {
+            (loaded.control.worn_out)();
+        }
+        // A script that used up its time or memory does not get more of it to say so.
+        let is_spent = matches!(error.kind(), ErrorKind::Stopped | ErrorKind::Memory);
+        let Some(handler) = loaded.on_error.filter(|_| !is_spent) else {
+            return visit.release(errors::answer_to(error));
+        };
+        let status = error.kind().status();
+        let mut sink = Sink::new(status, &loaded.control, Some(&self.view));
+        let request: Rc<dyn RequestView> = self.view.clone();
+        let call = Call {
+            request,
+            handler: Some(handler),
+            fallback: status,
+            middleware: &[],
+            error: Some(error),
+        };
+        let step = loaded.engine.start(call, &mut sink);
+        visit.left(Some(self.route()));
+        match step {
+            Step::Done => visit.release(sink.into_response()),
+            Step::Failed(second) => visit.release(self.failed_twice(error, &second)),
+            Step::Waiting(suspended) => {
+                let error = error.clone();
+                visit.remember();
+                Answer::Later(Box::pin(async move {
+                    let waited = self.wait(suspended, &mut sink, &mut visit).await;
+                    visit.release(match waited {
+                        Ok(()) => sink.into_response(),
+                        Err(second) => self.failed_twice(&error, &second),
+                    })
+                }))
+            }
+        }
+    }
+
+    fn finish(&self, sink: Sink) -> Response {
+        let mut response = sink.into_response();
+        self.fallback.complete(&mut response);
+        response
+    }
+
+    /// The error handler failed too: both are logged, and the first one is answered by default.
+    fn failed_twice(&self, first: &Error, second: &Error) -> Response {
+        self.log(second);
+        errors::answer_to(first)
+    }
+
+    fn log(&self, error: &Error) {
+        if errors::is_logged(error.kind()) {
+            response_sink::log(&self.loaded.control.logger, &self.view.title(), error);
+        }
+    }
+}
+
+/// Writes to the log when a handler is given up because it never answered.
+struct WaitLog<'a> {
+    exchange: &'a Exchange,
+    since: Instant,
+    is_over: bool,
+}
+
+impl Drop for WaitLog<'_> {
+    fn drop(&mut self) {
+        /// The HTTP engine counts with a coarse clock, which may run ahead of this one by so much.
+        const CLOCK_MILLIS_MAX: u64 = 100;
+        let waited = self.since.elapsed();
+        if !self.is_over
+            && waited + Duration::from_millis(CLOCK_MILLIS_MAX)
+                >= self.exchange.loaded.control.handler_time_max
+        {
+            let message = format!(
+                "no answer after {} ms: given up (handler_millis_max)",
+                waited.as_millis()
+            );
+            let error = Error::new(ErrorKind::Timeout, message);
+            self.exchange.log(&error);
+        }
+    }
+}

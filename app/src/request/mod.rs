@@ -1,0 +1,8 @@
+//! One request on its way through a project: dispatch, what scripts see of it, and when its answer may leave.
+
+pub(crate) mod commit_gate;
+pub(crate) mod dispatch;
+pub(crate) mod errors;
+pub(crate) mod proxies;
+pub(crate) mod request_view;
+pub(crate) mod response_sink;

@@ -1,0 +1,156 @@
+//! A request as scripts see it: the HTTP engine's request, the parameters of its route, and who sent it.
+
+use crate::request::proxies::{self, Cidr};
+use crate::routing::routes::Spans;
+use percent_encoding::percent_decode_str;
+use sampan_host::{Place, RequestView};
+use sampan_http::Request;
+use std::borrow::Cow;
+use std::rc::Rc;
+
+/// What the requests of one route share.
+#[derive(Debug, Default)]
+pub(crate) struct RouteInfo {
+    /// The names of the parameters, in the order of the pattern.
+    pub(crate) params: Vec<String>,
+    /// Where the route was declared.
+    pub(crate) place: Option<Place>,
+    /// The proxies whose `X-Forwarded-*` fields are believed.
+    pub(crate) trusted: Rc<[Cidr]>,
+}
+
+/// One request. Nothing is decoded or copied until a script asks for it.
+pub(crate) struct View {
+    request: Rc<Request>,
+    /// The path in normal form, where that differs from the path as sent; the spans count in it.
+    normal: Option<Box<str>>,
+    spans: Spans,
+    info: Rc<RouteInfo>,
+}
+
+impl View {
+    /// A request whose route has the parameters of `info` at `spans` of its path, or of `normal` if there is one.
+    pub(crate) fn new(
+        request: Rc<Request>,
+        normal: Option<Box<str>>,
+        spans: Spans,
+        info: Rc<RouteInfo>,
+    ) -> Self {
+        Self {
+            request,
+            normal,
+            spans,
+            info,
+        }
+    }
+
+    /// Where the route that answers was declared.
+    pub(crate) fn place(&self) -> Option<&Place> {
+        self.info.place.as_ref()
+    }
+
+    fn peer_is_trusted(&self) -> bool {
+        proxies::is_trusted(&self.info.trusted, self.request.peer().ip())
+    }
+
+    /// The entries of all field lines with this name, split at commas, if a trusted proxy sent them.
+    fn forwarded(&self, name: &str) -> Vec<&str> {
+        if !self.peer_is_trusted() {
+            return Vec::new();
+        }
+        let lines = self
+            .request
+            .headers()
+            .filter(|(key, _)| key.eq_ignore_ascii_case(name));
+        let texts = lines.filter_map(|(_, value)| std::str::from_utf8(value).ok());
+        texts
+            .flat_map(|text| text.split(','))
+            .map(str::trim)
+            .collect()
+    }
+
+    /// What the nearest proxy says the client asked for, if it can stand in a URL.
+    fn forwarded_host(&self) -> Option<String> {
+        let host = self.forwarded("x-forwarded-host").pop()?;
+        let fits = |b: u8| {
+            b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':' | b'[' | b']')
+        };
+        (!host.is_empty() && host.bytes().all(fits)).then(|| host.to_owned())
+    }
+
+    /// What the request is called in the log.
+    pub(crate) fn title(&self) -> String {
+        format!("{} {}", self.method(), self.path())
+    }
+}
+
+impl RequestView for View {
+    fn method(&self) -> &str {
+        self.request.method_str()
+    }
+
+    fn path(&self) -> &str {
+        self.request.path()
+    }
+
+    fn query(&self) -> Option<&str> {
+        self.request.query()
+    }
+
+    fn url(&self) -> String {
+        let is_https = self
+            .forwarded("x-forwarded-proto")
+            .last()
+            .is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
+        let scheme = if is_https { "https" } else { "http" };
+        let host = self
+            .forwarded_host()
+            .or_else(|| self.request.host().map(str::to_owned));
+        let host = host
+            .filter(|host| !host.is_empty())
+            .unwrap_or_else(|| "localhost".into());
+        match self.query() {
+            Some(query) => format!("{scheme}://{host}{}?{query}", self.path()),
+            None => format!("{scheme}://{host}{}", self.path()),
+        }
+    }
+
+    fn param(&self, index: usize) -> Option<(&str, Cow<'_, str>)> {
+        let name = self.info.params.get(index)?;
+        let path = self
+            .normal
+            .as_deref()
+            .unwrap_or_else(|| self.request.path());
+        let raw = self.spans.of(path, index)?;
+        let value = if raw.as_bytes().contains(&b'%') {
+            percent_decode_str(raw).decode_utf8_lossy()
+        } else {
+            Cow::Borrowed(raw)
+        };
+        Some((name, value))
+    }
+
+    fn header(&self, name: &str) -> Option<&[u8]> {
+        self.request.header(name)
+    }
+
+    fn each_header(&self, each: &mut dyn FnMut(&str, &[u8])) {
+        for (name, value) in self.request.headers() {
+            each(name, value);
+        }
+    }
+
+    fn ip(&self) -> String {
+        let peer = self.request.peer().ip();
+        proxies::client(
+            &self.info.trusted,
+            peer,
+            self.forwarded("x-forwarded-for").into_iter(),
+        )
+        .to_string()
+    }
+
+    fn body(&self) -> &[u8] {
+        self.request.body()
+    }
+}

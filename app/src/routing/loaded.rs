@@ -1,0 +1,305 @@
+//! A project loaded on one worker: its script, its routes as a tree, and what can be decided at start.
+
+use crate::engine::Engine;
+use crate::project::Language;
+use crate::request::commit_gate::{Gate, Uses};
+use crate::request::proxies::Cidr;
+use crate::request::request_view::RouteInfo;
+use crate::request::response_sink::Sink;
+use crate::routing::pattern::{Covers, Pattern};
+use crate::routing::routes::{self, Routes};
+use sampan_host::{
+    Call, Error, ErrorKind, HandlerId, Isolate, Place, RequestView, RouteDef, Setup, Step,
+};
+use sampan_http::Precomputed;
+use sampan_log::Logger;
+use std::borrow::Cow;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A project on one worker.
+pub(crate) struct Loaded {
+    pub(crate) engine: Engine,
+    pub(crate) routes: Routes,
+    pub(crate) entries: Vec<Entry>,
+    middleware: Vec<(Pattern, HandlerId)>,
+    /// What requests without a route share.
+    pub(crate) no_route: Rc<RouteInfo>,
+    pub(crate) no_route_uses: Rc<Uses>,
+    pub(crate) not_found: Option<HandlerId>,
+    pub(crate) on_error: Option<HandlerId>,
+    pub(crate) fetch: Option<HandlerId>,
+    /// Whether any route has a body limit of its own.
+    pub(crate) has_body_limits: bool,
+    pub(crate) control: Rc<Control>,
+}
+
+/// What a project on a worker needs from the worker.
+pub(crate) struct Control {
+    pub(crate) logger: Rc<Logger>,
+    /// The way to the database and out.
+    pub(crate) gate: Rc<Gate>,
+    /// The proxies whose `X-Forwarded-*` fields are believed.
+    pub(crate) trusted: Rc<[Cidr]>,
+    /// Called when the isolate ran out of memory and could not recover.
+    pub(crate) worn_out: Box<dyn Fn()>,
+    /// For the log: a wait longer than this was cut off by the server, a shorter one by the client.
+    pub(crate) handler_time_max: Duration,
+}
+
+/// What answers one route.
+pub(crate) struct Entry {
+    pub(crate) handler: HandlerId,
+    pub(crate) info: Rc<RouteInfo>,
+    /// What its handler does with the database.
+    pub(crate) uses: Rc<Uses>,
+    pub(crate) chain: Chain,
+    /// The answer of a route that is a value.
+    pub(crate) precomputed: Option<Arc<Precomputed>>,
+    pub(crate) body_bytes_max: Option<usize>,
+}
+
+/// The middleware around a route.
+pub(crate) enum Chain {
+    /// The same for all paths of the route.
+    Fixed(Box<[HandlerId]>),
+    /// It depends on the path.
+    PerPath,
+}
+
+impl Loaded {
+    /// Loads a project and arranges what it declared. Faults of its patterns are errors with their place.
+    pub(crate) fn load(
+        language: Language,
+        setup: Setup,
+        control: Rc<Control>,
+    ) -> Result<Rc<Self>, Error> {
+        let engine = Engine::load(language, setup)?;
+        let program = engine.program();
+        let mut middleware = Vec::with_capacity(program.middleware.len());
+        for def in &program.middleware {
+            middleware.push((parse(&def.pattern, def.place.as_ref())?, def.handler));
+        }
+        let (mut routes, mut entries) =
+            (Routes::default(), Vec::with_capacity(program.routes.len()));
+        for (index, def) in program.routes.iter().enumerate() {
+            let pattern = parse(&def.pattern, def.place.as_ref())?;
+            insert(&mut routes, &program.routes, index, &pattern)?;
+            let precomputed = if def.fixed {
+                Some(precompute(&engine, def, &control)?)
+            } else {
+                None
+            };
+            let info = RouteInfo {
+                params: pattern.params().map(str::to_owned).collect(),
+                place: def.place.clone(),
+                trusted: Rc::clone(&control.trusted),
+            };
+            entries.push(Entry {
+                handler: def.handler,
+                info: Rc::new(info),
+                uses: control.gate.uses(def.handler),
+                chain: Chain::around(&pattern, &middleware),
+                precomputed,
+                body_bytes_max: def.body_bytes_max,
+            });
+        }
+        let (not_found, on_error, fetch) = (program.not_found, program.on_error, program.fetch);
+        let has_body_limits = entries.iter().any(|entry| entry.body_bytes_max.is_some());
+        let no_route = Rc::new(RouteInfo {
+            params: Vec::new(),
+            place: None,
+            trusted: Rc::clone(&control.trusted),
+        });
+        control.gate.finish_loading()?;
+        Ok(Rc::new(Self {
+            no_route_uses: control
+                .gate
+                .uses(fetch.or(not_found).unwrap_or(HandlerId::MAX)),
+            engine,
+            routes,
+            entries,
+            middleware,
+            no_route,
+            not_found,
+            on_error,
+            fetch,
+            has_body_limits,
+            control,
+        }))
+    }
+
+    /// Whether the project has nothing that could answer a request.
+    pub(crate) fn answers_nothing(&self) -> bool {
+        let has_other =
+            self.fetch.is_some() || self.not_found.is_some() || !self.middleware.is_empty();
+        self.entries.is_empty() && !has_other
+    }
+
+    /// The middleware that wraps a path in normal form.
+    pub(crate) fn middleware_of(&self, path: &str) -> Vec<HandlerId> {
+        self.middleware
+            .iter()
+            .filter(|(pattern, _)| pattern.wraps(path))
+            .map(|(_, handler)| *handler)
+            .collect()
+    }
+
+    /// The middleware around a route, for a path of it.
+    pub(crate) fn chain_of<'a>(&self, entry: &'a Entry, path: &str) -> Cow<'a, [HandlerId]> {
+        match &entry.chain {
+            Chain::Fixed(chain) => Cow::Borrowed(chain),
+            Chain::PerPath => Cow::Owned(self.middleware_of(path)),
+        }
+    }
+
+    /// What each handler is to a reader of the log: its route and its place.
+    pub(crate) fn handler_names(&self) -> Vec<(HandlerId, String)> {
+        let program = self.engine.program();
+        let named = |text: String, place: &Option<Place>| match place {
+            Some(place) => format!("{text} ({place})"),
+            None => text,
+        };
+        let mut names = Vec::new();
+        for def in &program.routes {
+            let method = def.method.as_deref().unwrap_or("ALL");
+            names.push((
+                def.handler,
+                named(format!("{method} {}", def.pattern), &def.place),
+            ));
+        }
+        for def in &program.middleware {
+            names.push((
+                def.handler,
+                named(format!("middleware {}", def.pattern), &def.place),
+            ));
+        }
+        for (handler, name) in [
+            (program.not_found, "not_found"),
+            (program.on_error, "on_error"),
+            (program.fetch, "fetch"),
+        ] {
+            names.extend(handler.map(|handler| (handler, name.to_owned())));
+        }
+        names
+    }
+}
+
+impl Chain {
+    fn around(route: &Pattern, middleware: &[(Pattern, HandlerId)]) -> Self {
+        let mut chain = Vec::new();
+        for (pattern, handler) in middleware {
+            match pattern.covers(route) {
+                Covers::Always => chain.push(*handler),
+                Covers::Never => {}
+                Covers::Perhaps => return Self::PerPath,
+            }
+        }
+        Self::Fixed(chain.into())
+    }
+}
+
+fn parse(pattern: &str, place: Option<&Place>) -> Result<Pattern, Error> {
+    Pattern::parse(pattern).map_err(|fault| Error::new(ErrorKind::Load, fault).at(place.cloned()))
+}
+
+fn insert(
+    routes: &mut Routes,
+    defs: &[RouteDef],
+    index: usize,
+    pattern: &Pattern,
+) -> Result<(), Error> {
+    let def = &defs[index];
+    let verb = match def.method.as_deref() {
+        None => None,
+        Some(name) => Some(routes::verb(name).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Load,
+                format!("no routes can be declared for the method {name}"),
+            )
+            .at(def.place.clone())
+        })?),
+    };
+    routes.insert(verb, pattern, index).map_err(|taken| {
+        let first = &defs[taken];
+        let at = first
+            .place
+            .as_ref()
+            .map_or_else(String::new, |place| format!(" at {place}"));
+        let method = def.method.as_deref().unwrap_or("ALL");
+        let message = format!(
+            "{method} {} is already declared as {}{at}",
+            def.pattern, first.pattern
+        );
+        Error::new(ErrorKind::Load, message).at(def.place.clone())
+    })
+}
+
+/// Computes the answer of a route that is a value.
+fn precompute(
+    engine: &Engine,
+    def: &RouteDef,
+    control: &Rc<Control>,
+) -> Result<Arc<Precomputed>, Error> {
+    let view = AtStart {
+        method: def.method.clone().unwrap_or_else(|| "GET".into()),
+        path: def.pattern.clone(),
+    };
+    let call = Call {
+        request: Rc::new(view),
+        handler: Some(def.handler),
+        fallback: 200,
+        middleware: &[],
+        error: None,
+    };
+    let mut sink = Sink::new(200, control, None);
+    let fault = |message: String| Error::new(ErrorKind::Load, message).at(def.place.clone());
+    match engine.start(call, &mut sink) {
+        Step::Done => Precomputed::new(sink.into_response())
+            .map_err(|_| fault(format!("the value of {} cannot be a stream", def.pattern))),
+        Step::Failed(error) => Err(fault(format!(
+            "the value of {} cannot be sent: {}",
+            def.pattern,
+            error.message()
+        ))),
+        Step::Waiting(_) => Err(fault(format!(
+            "the value of {} cannot be a promise",
+            def.pattern
+        ))),
+    }
+}
+
+/// The request for which the answers of values are computed.
+struct AtStart {
+    method: String,
+    path: String,
+}
+
+impl RequestView for AtStart {
+    fn method(&self) -> &str {
+        &self.method
+    }
+    fn path(&self) -> &str {
+        &self.path
+    }
+    fn query(&self) -> Option<&str> {
+        None
+    }
+    fn url(&self) -> String {
+        format!("http://localhost{}", self.path)
+    }
+    fn param(&self, _: usize) -> Option<(&str, Cow<'_, str>)> {
+        None
+    }
+    fn header(&self, _: &str) -> Option<&[u8]> {
+        None
+    }
+    fn each_header(&self, _: &mut dyn FnMut(&str, &[u8])) {}
+    fn ip(&self) -> String {
+        "127.0.0.1".into()
+    }
+    fn body(&self) -> &[u8] {
+        &[]
+    }
+}

@@ -1,0 +1,5 @@
+//! Which route answers a request.
+
+pub(crate) mod loaded;
+pub(crate) mod pattern;
+pub(crate) mod routes;

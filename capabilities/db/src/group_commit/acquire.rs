@@ -1,0 +1,284 @@
+//! Getting the write connection: as a future for routes that are known to write, in place for a route's first write.
+//!
+//! A foreign process that holds the lock is asked again and again, with pauses in which the worker serves others.
+
+use crate::database::{Opened, Use};
+use crate::group_commit::group::{Db, Inner};
+use crate::group_commit::writer::{Refused, Take};
+use crate::sqlite::connection::Connection;
+use crate::sqlite::fault::Code;
+use sampan_host::{Error, ErrorKind};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// The longest that the first write of a route waits in place, in milliseconds.
+const IN_PLACE_MILLIS_MAX: u64 = 1_000;
+/// The first pause before the lock is asked for again, and the longest, in milliseconds.
+const RETRY_MILLIS: (u64, u64) = (1, 20);
+
+/// Those who wait until their worker owns the write connection.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    wakers: Vec<Waker>,
+    pub(crate) is_asked: bool,
+    /// Counts the answers; the last one failed if there is an error.
+    round: u64,
+    failure: Option<Error>,
+}
+
+/// How far the worker has come with fetching the connection. Kept where a first write finds it, which goes on from there in
+/// place: a future that waits cannot move while its thread is blocked.
+#[derive(Default)]
+pub(crate) enum Fetch {
+    #[default]
+    Idle,
+    Queued(Take),
+    Owned(Box<Connection>),
+}
+
+impl Db {
+    /// Whether a handler of this route may run at once. If not, see [`Db::admitted`].
+    pub fn admits(&self, route: &Use) -> bool {
+        let inner = &*self.0;
+        if route.alone.load(Relaxed) && inner.is_open() {
+            inner.commit();
+        }
+        if inner.outbox.is_sealed() {
+            return false;
+        }
+        if inner.is_open() {
+            return true;
+        }
+        if route.writes.load(Relaxed) || route.may_write.load(Relaxed) {
+            return inner.begins_at_once();
+        }
+        true
+    }
+
+    /// Waits until a handler of this route may run without blocking its worker.
+    ///
+    /// # Errors
+    /// The database cannot be written within `busy_millis_max`.
+    pub async fn admitted(&self, route: &Use) -> Result<(), Error> {
+        let inner = &*self.0;
+        loop {
+            inner.outbox.unsealed().await;
+            if self.admits(route) {
+                return Ok(());
+            }
+            if !inner.outbox.is_sealed() {
+                inner.wanted().await?;
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Begins for a handler that is about to write, if that takes no waiting.
+    fn begins_at_once(&self) -> bool {
+        let Some(opened) = self.database.opened() else {
+            return true;
+        };
+        if opened.log_is_full() || !matches!(*self.fetching.borrow(), Fetch::Idle) {
+            return false;
+        }
+        let Some(writer) = opened.writers.try_take() else {
+            // Nobody will have it: the handler is told when it writes.
+            return opened.writers.refused().is_some();
+        };
+        *self.fetching.borrow_mut() = Fetch::Owned(writer);
+        let has_begun = self.begin(opened);
+        if !matches!(has_begun, Ok(true)) {
+            self.stop_fetching(opened);
+        }
+        // Another fault than a lock is told when the handler writes.
+        has_begun.unwrap_or(true)
+    }
+
+    /// Waits until [`Db::serve`] has fetched the connection.
+    async fn wanted(&self) -> Result<(), Error> {
+        let round = {
+            let mut wanted = self.wanted.borrow_mut();
+            wanted.is_asked = true;
+            wanted.round
+        };
+        self.wake.notify_one();
+        poll_fn(|cx| {
+            let mut wanted = self.wanted.borrow_mut();
+            if wanted.round == round {
+                wanted.wakers.push(cx.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(wanted.failure.clone().map_or(Ok(()), Err))
+        })
+        .await
+    }
+
+    pub(crate) fn answer_wanted(&self, failure: Option<Error>) {
+        let wakers = {
+            let mut wanted = self.wanted.borrow_mut();
+            wanted.round += 1;
+            wanted.failure = failure;
+            std::mem::take(&mut wanted.wakers)
+        };
+        for waker in wakers {
+            waker.wake();
+        }
+    }
+
+    /// As [`Inner::fetch`], until a first write has begun in place: that took over what had been fetched so far, and its group is to be
+    /// committed.
+    pub(crate) async fn fetch_unless_begun(&self) -> Result<(), Error> {
+        let mut fetch = pin!(self.fetch());
+        let mut woken = pin!(self.wake.notified());
+        poll_fn(|cx| {
+            while woken.as_mut().poll(cx).is_ready() {
+                if self.has_group() {
+                    return Poll::Ready(Ok(()));
+                }
+                woken.set(self.wake.notified());
+            }
+            fetch.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    /// Takes the connection and begins, without blocking the worker.
+    async fn fetch(&self) -> Result<(), Error> {
+        let opened = self.database.open()?;
+        let until = Instant::now() + Duration::from_millis(opened.config.busy_millis_max);
+        let mut pause = RETRY_MILLIS.0;
+        while opened.log_is_full() {
+            if Instant::now() >= until {
+                return Err(unavailable("the write-ahead log is full (wal_bytes_max)"));
+            }
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            pause = (pause * 2).min(RETRY_MILLIS.1);
+        }
+        let mut pause = RETRY_MILLIS.0;
+        loop {
+            if self.has_group() {
+                // A first write went on from here, in place.
+                return Ok(());
+            }
+            self.queue(opened).await?;
+            if self.begin(opened)? || self.has_group() {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                self.stop_fetching(opened);
+                return Err(unavailable(LOCKED));
+            }
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            pause = (pause * 2).min(RETRY_MILLIS.1);
+        }
+    }
+
+    /// Waits for the connection, unless it is here.
+    async fn queue(&self, opened: &Opened) -> Result<(), Error> {
+        if matches!(*self.fetching.borrow(), Fetch::Idle) {
+            *self.fetching.borrow_mut() = Fetch::Queued(opened.writers.take());
+        }
+        poll_fn(|cx| {
+            let mut fetching = self.fetching.borrow_mut();
+            let Fetch::Queued(take) = &mut *fetching else {
+                return Poll::Ready(Ok(()));
+            };
+            match Pin::new(take).poll(cx) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(Ok(writer)) => {
+                    *fetching = Fetch::Owned(writer);
+                    Poll::Ready(Ok(()))
+                }
+                Poll::Ready(Err(why)) => {
+                    *fetching = Fetch::Idle;
+                    Poll::Ready(Err(refusal(&why)))
+                }
+            }
+        })
+        .await
+    }
+
+    /// Begins a transaction on the connection that is owned. False if another process holds the lock, or nothing is owned.
+    fn begin(&self, opened: &Opened) -> Result<bool, Error> {
+        let Fetch::Owned(writer) = self.fetching.take() else {
+            return Ok(false);
+        };
+        match writer.control("BEGIN IMMEDIATE") {
+            Ok(()) if opened.file_is_there() => {
+                self.enter_group(writer);
+                Ok(true)
+            }
+            Ok(()) => Err(refusal(&Refused::Gone)),
+            Err(fault) if fault.code == Code::Busy => {
+                *self.fetching.borrow_mut() = Fetch::Owned(writer);
+                Ok(false)
+            }
+            Err(fault) => {
+                opened.take_back(writer, &fault);
+                Err(fault.error)
+            }
+        }
+    }
+
+    /// Gives back what has been fetched.
+    pub(crate) fn stop_fetching(&self, opened: &Opened) {
+        if let Fetch::Owned(writer) = self.fetching.take() {
+            opened.writers.give(writer);
+        }
+    }
+
+    /// Takes the connection and begins in place: for the first write of a route, which did not say that it would.
+    pub(crate) fn open_in_place(&self) -> Result<(), Error> {
+        self.wrote.set(true);
+        if self.is_open() {
+            return Ok(());
+        }
+        let opened = self.database.open()?;
+        let millis_max = IN_PLACE_MILLIS_MAX.min(opened.config.busy_millis_max);
+        let until = Instant::now() + Duration::from_millis(millis_max);
+        if !matches!(*self.fetching.borrow(), Fetch::Owned(_)) {
+            // Gives up the place of the future that cannot move now.
+            drop(self.fetching.take());
+            let writer = match opened.writers.try_take() {
+                Some(writer) => writer,
+                None => opened
+                    .writers
+                    .take_in_place(millis_max, || self.watch.must_stop())
+                    .map_err(|why| refusal(&why))?,
+            };
+            *self.fetching.borrow_mut() = Fetch::Owned(writer);
+        }
+        let mut pause = RETRY_MILLIS.0;
+        while !self.begin(opened)? {
+            if Instant::now() >= until || self.watch.must_stop() {
+                self.stop_fetching(opened);
+                return Err(unavailable(LOCKED));
+            }
+            std::thread::sleep(Duration::from_millis(pause));
+            pause = (pause * 2).min(RETRY_MILLIS.1);
+        }
+        Ok(())
+    }
+}
+
+const LOCKED: &str = "another process holds its lock";
+
+fn unavailable(why: &str) -> Error {
+    Error::new(
+        ErrorKind::Unavailable,
+        format!("the database cannot be written at the moment: {why}"),
+    )
+}
+
+pub(crate) fn refusal(why: &Refused) -> Error {
+    match why {
+        Refused::Broken(cause) => unavailable(cause),
+        Refused::Gone => unavailable("its file was removed or replaced"),
+        Refused::Closed => unavailable("the server is ending"),
+        Refused::Late => unavailable("others were writing for too long"),
+    }
+}

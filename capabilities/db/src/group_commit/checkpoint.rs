@@ -1,0 +1,386 @@
+//! The thread that copies the write-ahead log into the database, so that no writer and no worker has to.
+//!
+//! Most checkpoints are PASSIVE: they wait for nobody and nobody waits for them. But under writers that never pause such a
+//! checkpoint never sees the end of the log, which then grows on instead of starting over. So when it has become twice as
+//! long as it should be, writers are asked to wait, and a RESTART checkpoint copies the last few pages. Readers that still need an old
+//! state of the database (a backup, a long query) make it give up soon, and it comes back less and less often.
+
+use crate::config::Config;
+use crate::sqlite::connection::{Connection, Role};
+use crate::sqlite::fault::{Code, words};
+use rusqlite::ErrorCode;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How many times `checkpoint_pages` the log may have before writers are kept out for a moment.
+const RESTART_TIMES: u32 = 2;
+/// How long a RESTART checkpoint waits for readers, while no writer gets in.
+const RESTART_WAIT: Duration = Duration::from_millis(10);
+/// The shortest pause after a checkpoint that could not do all that it was to do; it doubles each time.
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+/// The longest such pause.
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// How long the last checkpoint waits for other processes.
+const CLOSE_WAIT: Duration = Duration::from_secs(1);
+/// The pause between two reports of faults.
+const REPORT_PAUSE: Duration = Duration::from_secs(60);
+/// A frame of the log is a page and this header; see section 4 of SQLite's file format.
+const FRAME_HEADER_BYTES: u64 = 24;
+/// What the log begins with.
+const LOG_HEADER_BYTES: u64 = 32;
+
+/// Receives what went wrong, one line at a time, not more often than once a minute.
+type OnFault = Box<dyn Fn(String) + Send>;
+
+/// The thread, as the writers see it.
+pub(crate) struct Checkpointer {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    config: Config,
+    /// Pages in the log after the last commit.
+    pages: AtomicU32,
+    /// How many of them have been copied.
+    copied: AtomicU32,
+    /// Known from when the thread has opened the database.
+    page_bytes: AtomicU64,
+    /// Whether writers are asked to wait: SQLite's locks are not fair, and a busy writer would never let a checkpoint in.
+    keeps_out: AtomicBool,
+    /// Whether the thread has been woken and has not looked yet, so that a commit seldom takes the lock.
+    is_asked: AtomicBool,
+    state: Mutex<Ask>,
+    changed: Condvar,
+}
+
+/// What the thread is to do.
+#[derive(Default)]
+struct Ask {
+    work: bool,
+    end: bool,
+}
+
+impl Checkpointer {
+    /// Starts the thread. It opens a connection when there is something to do.
+    pub(crate) fn start(config: &Config, on_fault: OnFault) -> Self {
+        let shared = Arc::new(Shared {
+            config: config.clone(),
+            pages: AtomicU32::new(0),
+            copied: AtomicU32::new(0),
+            page_bytes: AtomicU64::new(4096),
+            keeps_out: AtomicBool::new(false),
+            is_asked: AtomicBool::new(false),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let (reports, report) = std::sync::mpsc::channel();
+        let worker = Worker {
+            shared: Arc::clone(&shared),
+            connection: None,
+            pause: PAUSE_MIN,
+            on_fault: None,
+            reported: None,
+        };
+        let spawned = std::thread::Builder::new()
+            .name("sampan-checkpoint".into())
+            .spawn(move || {
+                // The callback comes by a channel, because it is still needed here if there is no thread.
+                let on_fault = report.recv().ok();
+                Worker { on_fault, ..worker }.run();
+            });
+        let thread = match spawned {
+            Ok(thread) => {
+                let _ = reports.send(on_fault);
+                Some(thread)
+            }
+            Err(error) => {
+                on_fault(format!("no thread for checkpoints: {error}"));
+                None
+            }
+        };
+        Self {
+            shared,
+            thread: Mutex::new(thread),
+        }
+    }
+
+    /// A commit has left so many pages in the log.
+    pub(crate) fn committed(&self, wal_pages: u32) {
+        let shared = &self.shared;
+        if wal_pages < shared.pages.swap(wal_pages, Relaxed) {
+            // The log has started over.
+            shared.copied.store(0, Relaxed);
+        }
+        if shared.is_due() && !shared.is_asked.swap(true, Relaxed) {
+            shared.lock().work = true;
+            shared.changed.notify_one();
+        }
+    }
+
+    /// How long the log is; 0 when it can start over, and the most there is while writers are asked to wait for a moment.
+    pub(crate) fn wal_bytes(&self) -> u64 {
+        if self.shared.keeps_out.load(Relaxed) {
+            return u64::MAX;
+        }
+        self.shared.wal_bytes()
+    }
+
+    /// Copies the whole log, lets the query planner look at its statistics, and ends the thread.
+    pub(crate) fn shutdown(&self) {
+        self.shared.lock().end = true;
+        self.shared.changed.notify_one();
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .take();
+        if let Some(thread) = thread {
+            // A panic there has been told on standard error already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Checkpointer {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Ask> {
+        // Two flags are whole at any time.
+        self.state
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn is_due(&self) -> bool {
+        let (pages, copied) = (self.pages.load(Relaxed), self.copied.load(Relaxed));
+        // More copied than there are: the log has started over since.
+        let left = if copied > pages {
+            pages
+        } else {
+            pages - copied
+        };
+        left >= self.config.checkpoint_pages || self.is_full()
+    }
+
+    fn wal_bytes(&self) -> u64 {
+        match u64::from(self.pages.load(Relaxed)) {
+            0 => 0,
+            pages => {
+                LOG_HEADER_BYTES + pages * (self.page_bytes.load(Relaxed) + FRAME_HEADER_BYTES)
+            }
+        }
+    }
+
+    /// Whether writers wait for the log to be copied.
+    fn is_full(&self) -> bool {
+        self.wal_bytes() > self.config.wal_bytes_max
+    }
+}
+
+/// How much a checkpoint insists.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Passive,
+    Restart,
+    Truncate,
+}
+
+/// What a checkpoint has achieved.
+struct Outcome {
+    /// Another connection was in its way.
+    is_busy: bool,
+    /// Pages in the log, and how many of them are in the database by now.
+    log: u32,
+    copied: u32,
+}
+
+/// The thread's own side.
+struct Worker {
+    shared: Arc<Shared>,
+    connection: Option<Connection>,
+    pause: Duration,
+    on_fault: Option<OnFault>,
+    reported: Option<Instant>,
+}
+
+impl Worker {
+    fn run(mut self) {
+        let mut is_again = false;
+        while self.wait(is_again) {
+            is_again = match self.work() {
+                Ok(is_done) => !is_done,
+                Err(message) => {
+                    self.report(&message);
+                    // What it was may hold for this connection only.
+                    self.connection = None;
+                    true
+                }
+            };
+            self.pause = if is_again {
+                (self.pause * 2).min(PAUSE_MAX)
+            } else {
+                PAUSE_MIN
+            };
+        }
+        if let Err(message) = self.close() {
+            self.reported = None;
+            self.report(&message);
+        }
+    }
+
+    /// Waits until there is something to do, or the pause has passed. `false`: this is the end.
+    fn wait(&self, is_again: bool) -> bool {
+        let shared = &self.shared;
+        let deadline = Instant::now() + self.pause;
+        let mut ask = shared.lock();
+        loop {
+            if ask.end {
+                return false;
+            }
+            if is_again {
+                // Being asked once more does not shorten the pause.
+                let left = deadline.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    break;
+                }
+                let waited = shared.changed.wait_timeout(ask, left);
+                ask = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+            } else if ask.work {
+                break;
+            } else {
+                let waited = shared.changed.wait(ask);
+                ask = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
+            }
+        }
+        ask.work = false;
+        shared.is_asked.store(false, Relaxed);
+        true
+    }
+
+    /// One round: `true` if nothing is left to be done before the next commit.
+    fn work(&mut self) -> Result<bool, String> {
+        let first = self.checkpoint(Mode::Passive)?;
+        self.shared.copied.store(first.copied, Relaxed);
+        if self.shared.is_full() {
+            // Writers are waiting anyway.
+            return Ok(!self.insist(Mode::Truncate)?);
+        }
+        let restart_pages = self
+            .shared
+            .config
+            .checkpoint_pages
+            .saturating_mul(RESTART_TIMES);
+        if first.log >= restart_pages {
+            return Ok(!self.insist(Mode::Restart)?);
+        }
+        Ok(true)
+    }
+
+    /// Makes the log start over. `true` if somebody was in the way.
+    fn insist(&mut self, mode: Mode) -> Result<bool, String> {
+        self.shared.keeps_out.store(true, Relaxed);
+        let outcome = self.checkpoint(mode);
+        self.shared.keeps_out.store(false, Relaxed);
+        let outcome = outcome?;
+        if outcome.is_busy {
+            self.shared.copied.store(outcome.copied, Relaxed);
+        } else {
+            self.shared.pages.store(0, Relaxed);
+            self.shared.copied.store(0, Relaxed);
+        }
+        Ok(outcome.is_busy)
+    }
+
+    fn checkpoint(&mut self, mode: Mode) -> Result<Outcome, String> {
+        let sqlite = self.connection()?.sqlite();
+        let wait = match mode {
+            Mode::Passive => Duration::ZERO,
+            Mode::Restart | Mode::Truncate => RESTART_WAIT,
+        };
+        run(sqlite, mode, wait).map_err(|error| format!("a checkpoint failed: {}", words(&error)))
+    }
+
+    fn connection(&mut self) -> Result<&Connection, String> {
+        if self.connection.is_none() {
+            let opened = Connection::open(&self.shared.config, Role::Maintenance)
+                .map_err(|fault| fault.error.to_string())?;
+            let bytes = opened
+                .sqlite()
+                .query_row("PRAGMA page_size", (), |row| row.get::<_, i64>(0));
+            if let Ok(bytes) = bytes.map(i64::unsigned_abs) {
+                self.shared.page_bytes.store(bytes, Relaxed);
+            }
+            self.connection = Some(opened);
+        }
+        Ok(self.connection.as_ref().expect("it was opened just now"))
+    }
+
+    fn close(&mut self) -> Result<(), String> {
+        let sqlite = self.connection()?.sqlite();
+        let optimized = sqlite
+            .busy_timeout(CLOSE_WAIT)
+            .and_then(|()| sqlite.execute_batch("PRAGMA optimize"));
+        // Without new statistics queries are as fast as they were.
+        match optimized {
+            Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
+                return Err(format!("PRAGMA optimize failed: {}", words(&error)));
+            }
+            _ => {}
+        }
+        // If another process is in the way, the log stays, and the next start finds it.
+        run(sqlite, Mode::Truncate, CLOSE_WAIT)
+            .map_err(|error| format!("the last checkpoint failed: {}", words(&error)))?;
+        Ok(())
+    }
+
+    fn report(&mut self, message: &str) {
+        let is_early = self
+            .reported
+            .is_some_and(|reported| reported.elapsed() < REPORT_PAUSE);
+        if !is_early && let Some(on_fault) = &self.on_fault {
+            self.reported = Some(Instant::now());
+            on_fault(message.to_owned());
+        }
+    }
+}
+
+fn run(sqlite: &rusqlite::Connection, mode: Mode, wait: Duration) -> rusqlite::Result<Outcome> {
+    let sql = match mode {
+        Mode::Passive => "PRAGMA wal_checkpoint(PASSIVE)",
+        Mode::Restart => "PRAGMA wal_checkpoint(RESTART)",
+        Mode::Truncate => "PRAGMA wal_checkpoint(TRUNCATE)",
+    };
+    sqlite.busy_timeout(wait)?;
+    let row = sqlite.query_row(sql, (), |row| {
+        Ok((
+            row.get::<_, i64>(0)?,
+            row.get::<_, i64>(1)?,
+            row.get::<_, i64>(2)?,
+        ))
+    });
+    // Below zero: not known, because a lock could not be had.
+    let pages = |count: i64| u32::try_from(count).unwrap_or(0);
+    match row {
+        Ok((is_busy, log, copied)) => Ok(Outcome {
+            is_busy: is_busy != 0,
+            log: pages(log),
+            copied: pages(copied),
+        }),
+        Err(error) if crate::sqlite::fault::classify(&error).1 == Code::Busy => Ok(Outcome {
+            is_busy: true,
+            log: 0,
+            copied: 0,
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests;

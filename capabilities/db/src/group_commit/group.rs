@@ -1,0 +1,337 @@
+//! Group commit on one worker.
+//!
+//! All writes of the handlers that are runnable together share one transaction. The first write takes the write
+//! connection and begins; each `exec` outside of `batch` is a statement of it, each `batch` a savepoint. When the handlers
+//! that were runnable have run, or a millisecond has passed, and no savepoint is open, it commits, and only then does
+//! anything leave: the worker's [`Outbox`] is open from the first write to the verdict.
+//!
+//! One request cannot take the group with it unnoticed: SQLite undoes a whole transaction on some errors, so after every
+//! error the connection is asked whether its transaction is still there. If it is gone, everything that was held becomes 500, the
+//! request that did it too, and what did it runs alone from then on.
+
+use crate::database::{Database, Use};
+use crate::group_commit::acquire::{Fetch, Wanted};
+use crate::group_commit::commit_latency::Pace;
+use crate::group_commit::commit_thread::Outcome;
+use crate::read_pool::snapshot::Reads;
+use crate::sqlite::connection::Connection;
+use crate::sqlite::fault::Fault;
+use sampan_host::{Error, ErrorKind, Outbox, Verdict, Watch};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+/// A group that is this old commits although more handlers could join it.
+const GROUP_AGE_MAX: Duration = Duration::from_millis(1);
+/// The same while another worker waits for the write connection.
+const GROUP_AGE_SHARED_MAX: Duration = Duration::from_micros(250);
+
+/// The database as one worker sees it.
+#[derive(Clone)]
+pub struct Db(pub(crate) Rc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) database: Arc<Database>,
+    pub(crate) outbox: Outbox,
+    pub(crate) watch: Arc<Watch>,
+    pub(crate) reader: OnceCell<Connection>,
+    pub(crate) reads: Reads,
+    pub(crate) group: RefCell<State>,
+    /// Savepoints that `batch` has open.
+    pub(crate) depth: Cell<u32>,
+    /// The transaction was undone while savepoints were open; nothing may be done until they are left.
+    pub(crate) is_lost: Cell<bool>,
+    /// Groups that were lost so far.
+    pub(crate) losses: Cell<u64>,
+    /// Whether the run that goes on has written, and whether it undid a transaction.
+    pub(crate) wrote: Cell<bool>,
+    pub(crate) undid: Cell<bool>,
+    /// Whether the last commit failed.
+    pub(crate) is_failing: Cell<bool>,
+    pace: Pace,
+    /// Wakes [`Db::serve`].
+    pub(crate) wake: tokio::sync::Notify,
+    pub(crate) wanted: RefCell<Wanted>,
+    pub(crate) fetching: RefCell<Fetch>,
+}
+
+pub(crate) enum State {
+    Closed,
+    Open(Group),
+    /// The commit is on its way on a thread of its own.
+    Committing(Outcome),
+}
+
+pub(crate) struct Group {
+    pub(crate) writer: Box<Connection>,
+    since: Instant,
+    /// Statements that wrote, or tried to.
+    pub(crate) writes: Cell<u32>,
+    /// Whether [`Db::serve`] was told to commit it.
+    is_told: Cell<bool>,
+}
+
+impl Db {
+    /// The worker's view of `database`. What depends on writes that are not committed is held by `outbox`; `watch` tells when
+    /// a script must stop.
+    pub fn new(database: Arc<Database>, outbox: Outbox, watch: Arc<Watch>) -> Self {
+        Self(Rc::new(Inner {
+            database,
+            outbox,
+            watch,
+            reader: OnceCell::new(),
+            reads: Reads::default(),
+            group: RefCell::new(State::Closed),
+            depth: Cell::new(0),
+            is_lost: Cell::new(false),
+            losses: Cell::new(0),
+            wrote: Cell::new(false),
+            undid: Cell::new(false),
+            is_failing: Cell::new(false),
+            pace: Pace::default(),
+            wake: tokio::sync::Notify::new(),
+            wanted: RefCell::default(),
+            fetching: RefCell::default(),
+        }))
+    }
+
+    /// Commits what is written, and fetches the write connection for those who wait for it. Runs on the worker's `LocalSet` as
+    /// long as the worker serves.
+    pub async fn serve(self) {
+        let inner = self.0;
+        loop {
+            if inner.has_group() {
+                inner.gather().await;
+                inner.commit();
+                inner.committed().await;
+            } else if std::mem::take(&mut inner.wanted.borrow_mut().is_asked) {
+                let answer = inner.fetch_unless_begun().await;
+                inner.answer_wanted(answer.err());
+            } else {
+                inner.wake.notified().await;
+            }
+        }
+    }
+
+    /// Ends the read transaction that the reads of one turn share. Runs beside [`Db::serve`].
+    pub async fn end_turns(self) {
+        loop {
+            self.0.reads.begun().await;
+            self.0.end_reads();
+        }
+    }
+
+    /// To be called whenever the isolate was left, in a run for this route. Takes back savepoints that a stopped script left
+    /// open, and commits what should not wait: also where all others who could join the group wait for it already (`is_complete`).
+    /// Whether a group was lost in between is told by [`Db::losses`].
+    pub fn left(&self, route: Option<&Use>, is_complete: impl FnOnce() -> bool) {
+        let inner = &*self.0;
+        inner.close_savepoints();
+        let wrote = inner.wrote.take();
+        if let Some(route) = route {
+            route.note(wrote);
+        }
+        if inner.undid.take()
+            && let Some(route) = route
+        {
+            route.alone.store(true, Relaxed);
+        }
+        let is_alone = route.is_some_and(|route| route.alone.load(Relaxed));
+        // While commits fail nobody joins a group who has not written: reads must go on.
+        let goes_now = is_alone || inner.is_failing.get();
+        if !inner.is_open() {
+            return;
+        }
+        if goes_now || is_complete() || inner.is_old() {
+            inner.commit();
+        }
+        inner.tell();
+    }
+
+    /// How many groups of this worker were lost so far. A run in which the number changes must not be answered as if its writes
+    /// were there.
+    pub fn losses(&self) -> u64 {
+        self.0.losses.get()
+    }
+
+    /// Commits what a project wrote while it was loaded.
+    ///
+    /// # Errors
+    /// What was written could not be committed.
+    pub fn finish_loading(&self) -> Result<(), Error> {
+        let inner = &*self.0;
+        inner.close_savepoints();
+        inner.commit_in_place()
+    }
+}
+
+impl Inner {
+    /// Lets those join the group who can: whatever is runnable runs first, and the system is asked for more, again and again
+    /// while more come. The group's age is looked at whenever one has run, so this ends.
+    async fn gather(&self) {
+        let mut joined = self.outbox.held();
+        loop {
+            tokio::task::yield_now().await;
+            let now = self.outbox.held();
+            if now == joined || !self.is_open() {
+                return;
+            }
+            joined = now;
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(*self.group.borrow(), State::Open(_))
+    }
+
+    pub(crate) fn has_group(&self) -> bool {
+        !matches!(*self.group.borrow(), State::Closed)
+    }
+
+    fn is_old(&self) -> bool {
+        let State::Open(group) = &*self.group.borrow() else {
+            return false;
+        };
+        let is_shared = self
+            .database
+            .opened()
+            .is_some_and(|opened| opened.writers.waiting() > 0);
+        let age_max = if is_shared {
+            GROUP_AGE_SHARED_MAX
+        } else {
+            GROUP_AGE_MAX
+        };
+        group.since.elapsed() >= age_max
+    }
+
+    pub(crate) fn enter_group(&self, writer: Box<Connection>) {
+        *self.group.borrow_mut() = State::Open(Group {
+            writer,
+            since: Instant::now(),
+            writes: Cell::new(0),
+            is_told: Cell::new(false),
+        });
+        self.outbox.open();
+    }
+
+    /// Has [`Db::serve`] commit the open group.
+    fn tell(&self) {
+        if let State::Open(group) = &*self.group.borrow()
+            && !group.is_told.replace(true)
+        {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Commits the open group, here or on the commit thread, as fast disks and slow ones want it.
+    pub(crate) fn commit(&self) {
+        if self.depth.get() > 0 || !self.is_open() {
+            return;
+        }
+        if !self.pace.is_slow() {
+            // What failed has been logged, and everything that is held becomes 500.
+            let _ = self.commit_in_place();
+            return;
+        }
+        let State::Open(group) = self.group.replace(State::Closed) else {
+            return;
+        };
+        match self.database.opened() {
+            Some(opened) => {
+                let outcome = opened.thread.commit(group.writer);
+                *self.group.borrow_mut() = State::Committing(outcome);
+                self.outbox.seal();
+                self.wake.notify_one();
+            }
+            None => drop(group),
+        }
+    }
+
+    /// Waits for a commit that is on its way elsewhere.
+    async fn committed(&self) {
+        let result = std::future::poll_fn(|cx| match &*self.group.borrow() {
+            State::Committing(outcome) => outcome.poll(cx).map(Some),
+            _ => Poll::Ready(None),
+        })
+        .await;
+        if let Some((writer, result, took)) = result {
+            *self.group.borrow_mut() = State::Closed;
+            self.pace.note(took);
+            let _ = self.conclude(writer, result);
+        }
+    }
+
+    /// Commits the open group before it returns; waits for one that is on its way.
+    pub(crate) fn commit_in_place(&self) -> Result<(), Error> {
+        match self.group.replace(State::Closed) {
+            State::Closed => Ok(()),
+            State::Committing(outcome) => {
+                let (writer, result, took) = outcome.wait();
+                self.pace.note(took);
+                self.conclude(writer, result)
+            }
+            State::Open(group) => {
+                let began = Instant::now();
+                let result = group.writer.commit();
+                self.pace.note(began.elapsed());
+                self.conclude(group.writer, result)
+            }
+        }
+    }
+
+    /// Acts on the result of a commit.
+    fn conclude(&self, writer: Box<Connection>, result: Result<(), Fault>) -> Result<(), Error> {
+        let Some(opened) = self.database.opened() else {
+            self.outbox.settle(Verdict::Failed);
+            return Ok(());
+        };
+        match result {
+            Ok(()) => {
+                self.database.commits.fetch_add(1, Release);
+                opened.checkpointer.committed(writer.wal_pages());
+                opened.writers.give(writer);
+                self.is_failing.set(false);
+                self.outbox.settle(Verdict::Committed);
+                Ok(())
+            }
+            Err(fault) => {
+                let text = format!("a commit failed: {}", fault.error.message());
+                let file = self.database.config.path.display();
+                self.database.report(&format!(
+                    "{file}: {text}; all answers that depend on it are replaced by 500"
+                ));
+                opened.take_back(writer, &fault);
+                self.losses.set(self.losses.get() + 1);
+                self.is_failing.set(true);
+                self.outbox.settle(Verdict::Failed);
+                Err(Error::new(ErrorKind::Internal, text))
+            }
+        }
+    }
+}
+
+impl Drop for Inner {
+    /// A worker that ends in the middle of a group takes it back; the connection goes to the next.
+    fn drop(&mut self) {
+        match self.group.replace(State::Closed) {
+            State::Closed => {
+                if let Some(opened) = self.database.opened() {
+                    self.stop_fetching(opened);
+                }
+            }
+            State::Open(group) => {
+                if let Some(opened) = self.database.opened() {
+                    opened.roll_back(group.writer);
+                }
+                self.outbox.settle(Verdict::Failed);
+            }
+            State::Committing(outcome) => {
+                let (writer, result, _) = outcome.wait();
+                let _ = self.conclude(writer, result);
+            }
+        }
+    }
+}

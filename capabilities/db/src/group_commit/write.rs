@@ -1,0 +1,372 @@
+//! Statements and savepoints within a group, and what follows when one of them undoes the whole transaction.
+
+use crate::config::Script;
+use crate::group_commit::acquire::refusal;
+use crate::group_commit::group::{Inner, State};
+use crate::group_commit::writer::Refused;
+use crate::sql_policy::authorizer::first_word;
+use crate::sqlite::connection::{Connection, Role, Run};
+use crate::sqlite::fault::{Code, Fault};
+use sampan_host::{Error, ErrorKind, Rows, Value, Verdict};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+impl Inner {
+    fn check_entry(&self) -> Result<(), Error> {
+        if matches!(*self.group.borrow(), State::Committing(_)) {
+            // Only work that belongs to no request comes here while a commit is on its way.
+            let _ = self.commit_in_place();
+        }
+        if self.is_lost.get() {
+            return Err(Error::script(
+                "an earlier error undid everything that this request wrote: it can only be answered 500",
+            ));
+        }
+        Ok(())
+    }
+
+    fn reader(&self) -> Result<&Connection, Error> {
+        if let Some(reader) = self.reader.get() {
+            return Ok(reader);
+        }
+        let opened = self.database.open()?;
+        if !opened.file_is_there() {
+            // Opening would make an empty database in its place.
+            return Err(refusal(&Refused::Gone));
+        }
+        let reader = Connection::open(&opened.config, Role::Reader).map_err(|fault| fault.error)?;
+        Ok(self.reader.get_or_init(|| reader))
+    }
+
+    /// Runs `read` if the statement only reads, on the connection that sees what this worker has written; `write` otherwise.
+    pub(crate) fn run<T>(
+        &self,
+        sql: &str,
+        first_only: bool,
+        work: impl Fn(&Connection, &Run<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        self.check_entry()?;
+        let config = &self.database.config;
+        let run = |millis: u64, limit_name: &'static str| Run {
+            limit: Some(Duration::from_millis(millis)),
+            must_stop: Some(&self.watch),
+            first_only,
+            result_bytes_max: config.result_bytes_max,
+            limit_name,
+        };
+        let reads = run(config.query_inline_millis_max, "query_inline_millis_max");
+        let within = match &*self.group.borrow() {
+            State::Open(group) => match group.writer.is_readonly(sql) {
+                Ok(false) => None,
+                Ok(true) => Some(work(&group.writer, &reads)),
+                Err(fault) => Some(Err(fault)),
+            },
+            _ => {
+                let reader = self.reader()?;
+                if reader.is_readonly(sql).map_err(|fault| fault.error)? {
+                    return self.read(reader, sql, || work(reader, &reads));
+                }
+                None
+            }
+        };
+        if let Some(result) = within {
+            return result.map_err(|fault| self.examine(sql, fault));
+        }
+        self.write(sql, |writer| {
+            work(writer, &run(config.write_millis_max, "write_millis_max"))
+        })
+    }
+
+    /// A read on the read connection. One that took too long before does not try again where the script can wait.
+    fn read<T>(
+        &self,
+        reader: &Connection,
+        sql: &str,
+        work: impl FnOnce() -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        let slow = self.database.opened().map(|opened| &opened.slow);
+        let can_wait = self.database.script() == Script::Lua;
+        if can_wait && slow.is_some_and(|slow| slow.contains(sql)) {
+            return Err(Error::new(
+                ErrorKind::TooLong,
+                "the statement ran longer than query_inline_millis_max before, and the script cannot wait here",
+            ));
+        }
+        self.share_snapshot(reader);
+        work().map_err(|fault| {
+            if let Some(slow) = slow.filter(|_| fault.error.kind() == ErrorKind::TooLong) {
+                slow.add(sql);
+            }
+            fault.error
+        })
+    }
+
+    /// Runs a read on a reader thread, when everything that this worker has written so far is committed.
+    pub(crate) async fn read_elsewhere(
+        &self,
+        sql: String,
+        params: Value,
+        first_only: bool,
+    ) -> Result<Rows, Error> {
+        while self.has_group() {
+            self.wake.notify_one();
+            if self.outbox.settled().await == Verdict::Failed {
+                let why = "what this request wrote could not be committed";
+                return Err(Error::new(ErrorKind::Internal, why));
+            }
+        }
+        let opened = self.database.open()?;
+        let rows = opened.readers.query(sql, params, first_only).await;
+        rows.map_err(|fault| fault.error)
+    }
+
+    fn write<T>(
+        &self,
+        sql: &str,
+        work: impl Fn(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        let is_lonely = self.depth.get() == 0
+            && self
+                .database
+                .opened()
+                .is_some_and(|opened| opened.lonely.contains(sql));
+        if is_lonely {
+            self.commit_now()?;
+        }
+        self.open_in_place()?;
+        let result = self.write_one(sql, work)?;
+        if is_lonely {
+            self.commit_now()?;
+        }
+        Ok(result)
+    }
+
+    /// Commits in the middle of a run, whose writes are lost if that fails.
+    fn commit_now(&self) -> Result<(), Error> {
+        let committed = self.commit_in_place();
+        self.is_lost.set(committed.is_err());
+        committed
+    }
+
+    /// One write within the open group. Where the schema has foreign keys that are checked at the end of the transaction,
+    /// the statement is a transaction of its own as far as they are concerned.
+    fn write_one<T>(
+        &self,
+        sql: &str,
+        work: impl Fn(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        let defers = self.depth.get() == 0
+            && self
+                .database
+                .opened()
+                .is_some_and(|opened| opened.defers_keys.load(Relaxed));
+        if defers {
+            self.control("SAVEPOINT single");
+        }
+        let (result, violates) = match &*self.group.borrow() {
+            State::Open(group) => {
+                group.writes.set(group.writes.get() + 1);
+                let result = work(&group.writer);
+                let violates = self.depth.get() == 0 && group.writer.deferred_violations();
+                (result, violates)
+            }
+            _ => return Err(Error::new(ErrorKind::Internal, "no transaction is open")),
+        };
+        if is_schema_change(sql)
+            && let Some(opened) = self.database.opened()
+            && let State::Open(group) = &*self.group.borrow()
+        {
+            opened.look_at_schema(&group.writer);
+        }
+        match result {
+            Err(fault) => {
+                let mut error = self.examine(sql, fault);
+                if error.kind() == ErrorKind::TooLong {
+                    // A write cannot be done again elsewhere, as a read can.
+                    error = Error::script(error.message());
+                }
+                if defers {
+                    self.control("ROLLBACK TO single");
+                    self.control("RELEASE single");
+                }
+                Err(error)
+            }
+            Ok(_) if violates => {
+                if defers {
+                    self.control("ROLLBACK TO single");
+                    self.control("RELEASE single");
+                } else {
+                    // The schema was changed from outside: only the whole group can be taken back.
+                    self.lose_group("FOREIGN KEY constraint failed");
+                    if let Some(opened) = self.database.opened() {
+                        opened.defers_keys.store(true, Relaxed);
+                    }
+                }
+                let why = "FOREIGN KEY constraint failed at the end of the statement";
+                Err(Fault::script(why, sql).error)
+            }
+            Ok(value) => {
+                if defers {
+                    self.control("RELEASE single");
+                }
+                Ok(value)
+            }
+        }
+    }
+
+    /// After an error of a write: whether the transaction is still there, and what follows if it is not.
+    fn examine(&self, sql: &str, fault: Fault) -> Error {
+        let is_gone = match &*self.group.borrow() {
+            State::Open(group) => !group.writer.in_transaction(),
+            _ => false,
+        };
+        if !is_gone {
+            return fault.error;
+        }
+        let State::Open(group) = self.group.replace(State::Closed) else {
+            return fault.error;
+        };
+        let was_alone = group.writes.get() <= 1 && self.depth.get() == 0;
+        if let Some(opened) = self.database.opened() {
+            // The disk's faults are nobody's fault.
+            if matches!(fault.code, Code::Full | Code::Io { .. }) {
+                self.is_failing.set(true);
+            } else {
+                self.undid.set(true);
+                opened.lonely.add(sql);
+            }
+            opened.take_back(group.writer, &fault);
+        }
+        if was_alone {
+            // Nobody wrote anything but this statement, so its error says it all.
+            self.outbox.settle(Verdict::Committed);
+            return fault.error;
+        }
+        self.losses.set(self.losses.get() + 1);
+        self.is_lost.set(true);
+        self.database.report(&format!(
+            "a statement undid its whole transaction: {}; all answers that depend on it are replaced by 500",
+            fault.error
+        ));
+        self.outbox.settle(Verdict::Failed);
+        fault.error
+    }
+
+    /// Gives up the whole open group.
+    fn lose_group(&self, why: &str) {
+        let State::Open(group) = self.group.replace(State::Closed) else {
+            return;
+        };
+        self.losses.set(self.losses.get() + 1);
+        self.is_lost.set(true);
+        self.database.report(&format!(
+            "a group of writes was given up: {why}; all answers that depend on it are replaced by 500"
+        ));
+        if let Some(opened) = self.database.opened() {
+            opened.roll_back(group.writer);
+        }
+        self.outbox.settle(Verdict::Failed);
+    }
+
+    /// Begins a `batch`. Returns how deep it is, from 1.
+    pub(crate) fn enter_batch(&self) -> Result<u32, Error> {
+        self.check_entry()?;
+        self.open_in_place()?;
+        let depth = self.depth.get() + 1;
+        if !self.savepoint("SAVEPOINT", depth) {
+            return Err(Error::new(
+                ErrorKind::Internal,
+                "the transaction could not be begun",
+            ));
+        }
+        self.depth.set(depth);
+        Ok(depth)
+    }
+
+    /// Ends the innermost `batch`: keeps what it did, or takes it back.
+    pub(crate) fn leave_batch(&self, depth: u32, keep: bool) -> Result<(), Error> {
+        if depth != self.depth.get() {
+            // A stopped script was cleaned up after already.
+            return Ok(());
+        }
+        self.depth.set(depth - 1);
+        if self.is_lost.get() {
+            return if keep {
+                Err(Error::script(
+                    "db.batch: nothing of it was kept, because an error undid the transaction",
+                ))
+            } else {
+                Ok(())
+            };
+        }
+        let violates = keep
+            && depth == 1
+            && match &*self.group.borrow() {
+                State::Open(group) => group.writer.deferred_violations(),
+                _ => false,
+            };
+        if !keep || violates {
+            self.savepoint("ROLLBACK TO", depth);
+        }
+        let is_released = self.savepoint("RELEASE", depth);
+        if violates {
+            return Err(Error::script(
+                "FOREIGN KEY constraint failed at the end of db.batch",
+            ));
+        }
+        if keep && !is_released {
+            return Err(Error::new(
+                ErrorKind::Internal,
+                "db.batch: the transaction could not be ended",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Does something with the savepoint of a batch. Most batches are not nested, and theirs is not spelled anew each time.
+    fn savepoint(&self, word: &str, depth: u32) -> bool {
+        match (word, depth) {
+            ("SAVEPOINT", 1) => self.control("SAVEPOINT batch1"),
+            ("RELEASE", 1) => self.control("RELEASE batch1"),
+            _ => self.control(&format!("{word} batch{depth}")),
+        }
+    }
+
+    /// Takes back what a script left open when it was stopped.
+    pub(crate) fn close_savepoints(&self) {
+        self.is_lost.set(false);
+        let depth = self.depth.replace(0);
+        if depth == 0 {
+            return;
+        }
+        self.control("ROLLBACK TO batch1");
+        self.control("RELEASE batch1");
+    }
+
+    /// A statement of our own that does not fail unless the transaction is gone, which is looked at.
+    fn control(&self, sql: &str) -> bool {
+        let result = match &*self.group.borrow() {
+            State::Open(group) => group.writer.control(sql),
+            _ => return false,
+        };
+        match result {
+            Ok(()) => true,
+            Err(fault) => {
+                self.examine(sql, fault);
+                false
+            }
+        }
+    }
+}
+
+/// Whether a statement may change the schema, judged by its first word.
+fn is_schema_change(sql: &str) -> bool {
+    // Most statements show at once that they are not.
+    if matches!(sql.as_bytes().first(), Some(b'I' | b'i' | b'U' | b'u')) {
+        return false;
+    }
+    let word = first_word(sql);
+    ["create", "alter", "drop"]
+        .iter()
+        .any(|known| word.eq_ignore_ascii_case(known))
+}

@@ -1,0 +1,461 @@
+//! Threads for reads that would keep a worker too long.
+//!
+//! They start when there is something to read, each with a connection of its own, and take what is asked for in order.
+//! Whoever asked holds a future; dropping it takes the statement out of the queue, or stops it.
+
+use crate::config::Config;
+use crate::sqlite::connection::{Connection, Role};
+use crate::sqlite::fault::{Code, Fault};
+use crate::sqlite::run::Run;
+use sampan_host::{ErrorKind, Rows, Value, Watch};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// The most reads that wait for a thread.
+const WAITING_MAX: usize = 64;
+
+/// The threads of one database, shared by all workers. Dropping this ends them.
+pub(crate) struct Readers(Arc<Shared>);
+
+struct Shared {
+    config: Config,
+    state: Mutex<State>,
+    /// Tells the threads that there is a job, or that they must end.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Arc<Job>>,
+    running: Vec<Arc<Job>>,
+    threads: Vec<JoinHandle<()>>,
+    /// Threads that wait for a job.
+    idle: usize,
+    is_closed: bool,
+}
+
+/// One read.
+struct Job {
+    sql: String,
+    params: Value,
+    first_only: bool,
+    /// Entered once for all, so that telling it to stop holds from then on.
+    watch: Watch,
+    outcome: Mutex<Outcome>,
+}
+
+#[derive(Default)]
+struct Outcome {
+    result: Option<Result<Rows, Fault>>,
+    waker: Option<Waker>,
+}
+
+impl Readers {
+    /// Reads of the file of `config`. No thread is started and no file opened yet.
+    pub(crate) fn start(config: &Config) -> Self {
+        Self(Arc::new(Shared {
+            config: config.clone(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }))
+    }
+
+    /// Runs a statement that only reads on a thread, for `statement_millis_max` at most. It waits in the queue from the
+    /// call on, polled or not.
+    ///
+    /// # Errors
+    /// Too many wait already, the database is being closed, the statement writes, or it fails.
+    pub(crate) fn query(
+        &self,
+        sql: String,
+        params: Value,
+        first_only: bool,
+    ) -> impl Future<Output = Result<Rows, Fault>> + Send + use<> {
+        let watch = Watch::default();
+        watch.enter(0);
+        let job = Arc::new(Job {
+            sql,
+            params,
+            first_only,
+            watch,
+            outcome: Mutex::default(),
+        });
+        if let Err(fault) = self.0.submit(&job) {
+            job.settle(Err(fault));
+        }
+        Reading {
+            shared: Arc::clone(&self.0),
+            job,
+        }
+    }
+
+    /// Ends the threads and waits for them: what runs is stopped, what waits fails.
+    pub(crate) fn shutdown(&self) {
+        let (queue, threads) = {
+            let mut state = self.0.lock();
+            state.is_closed = true;
+            for job in &state.running {
+                job.stop();
+            }
+            (
+                std::mem::take(&mut state.queue),
+                std::mem::take(&mut state.threads),
+            )
+        };
+        self.0.changed.notify_all();
+        for job in queue {
+            job.settle(Err(closed()));
+        }
+        for thread in threads {
+            // A thread that panicked has told so on its way out, and has nothing left to end.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is whole between any two statements, so a panic elsewhere does not take it away.
+        self.state
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn submit(self: &Arc<Self>, job: &Arc<Job>) -> Result<(), Fault> {
+        let mut state = self.lock();
+        if state.is_closed {
+            return Err(closed());
+        }
+        if state.queue.len() >= WAITING_MAX {
+            return Err(unavailable(&format!(
+                "{WAITING_MAX} long reads wait already: try again later, or raise reader_threads"
+            )));
+        }
+        let threads_max = self.config.reader_threads.max(1);
+        if state.queue.len() >= state.idle && state.threads.len() < threads_max {
+            let shared = Arc::clone(self);
+            let started = thread::Builder::new()
+                .name("sampan-reader".to_owned())
+                .spawn(move || shared.serve());
+            match started {
+                Ok(thread) => state.threads.push(thread),
+                // The threads that there are do it, later.
+                Err(_) if !state.threads.is_empty() => {}
+                Err(error) => return Err(unavailable(&format!("no thread to read with: {error}"))),
+            }
+        }
+        state.queue.push_back(Arc::clone(job));
+        drop(state);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// The life of a thread.
+    fn serve(&self) {
+        let mut connection = None;
+        while let Some(job) = self.next() {
+            let result = catch_unwind(AssertUnwindSafe(|| self.read(&mut connection, &job)))
+                .unwrap_or_else(|_| {
+                    connection = None;
+                    Err(Fault::new(
+                        ErrorKind::Internal,
+                        Code::Other,
+                        "the reader thread panicked",
+                    ))
+                });
+            let mut state = self.lock();
+            state.running.retain(|running| !Arc::ptr_eq(running, &job));
+            let result = match result {
+                Err(fault) if state.is_closed && fault.code == Code::Interrupted => Err(closed()),
+                result => result,
+            };
+            drop(state);
+            job.settle(result);
+        }
+    }
+
+    /// Waits for a job; nothing when the thread must end.
+    fn next(&self) -> Option<Arc<Job>> {
+        let mut state = self.lock();
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            if let Some(job) = state.queue.pop_front() {
+                state.running.push(Arc::clone(&job));
+                return Some(job);
+            }
+            state.idle += 1;
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            state.idle -= 1;
+        }
+    }
+
+    fn read(&self, kept: &mut Option<Connection>, job: &Job) -> Result<Rows, Fault> {
+        let connection = match kept.take() {
+            Some(connection) => connection,
+            None => Connection::open(&self.config, Role::Reader)?,
+        };
+        let result = self.read_with(&connection, job);
+        let is_sound = !matches!(
+            &result,
+            Err(fault) if matches!(fault.code, Code::Io { .. } | Code::Corrupt | Code::NotADatabase)
+        );
+        if is_sound {
+            *kept = Some(connection);
+        }
+        result
+    }
+
+    fn read_with(&self, connection: &Connection, job: &Job) -> Result<Rows, Fault> {
+        if !connection.is_readonly(&job.sql)? {
+            return Err(Fault::script(
+                "the statement writes, which a reader thread cannot: use db.exec or db.query",
+                &job.sql,
+            ));
+        }
+        let run = Run {
+            limit: Some(Duration::from_millis(self.config.statement_millis_max)),
+            must_stop: Some(&job.watch),
+            first_only: job.first_only,
+            result_bytes_max: self.config.result_bytes_max,
+            limit_name: "statement_millis_max",
+        };
+        connection.query(&job.sql, &job.params, &run)
+    }
+}
+
+impl Job {
+    fn outcome(&self) -> MutexGuard<'_, Outcome> {
+        self.outcome
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn settle(&self, result: Result<Rows, Fault>) {
+        let waker = {
+            let mut outcome = self.outcome();
+            outcome.result = Some(result);
+            outcome.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn stop(&self) {
+        self.watch.stop(self.watch.epoch());
+    }
+}
+
+fn closed() -> Fault {
+    unavailable("the database is being closed")
+}
+
+fn unavailable(message: &str) -> Fault {
+    Fault::new(ErrorKind::Unavailable, Code::Other, message)
+}
+
+/// A read that somebody waits for.
+struct Reading {
+    shared: Arc<Shared>,
+    job: Arc<Job>,
+}
+
+impl Future for Reading {
+    type Output = Result<Rows, Fault>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut outcome = self.job.outcome();
+        match outcome.result.take() {
+            Some(result) => Poll::Ready(result),
+            None => {
+                outcome.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.job.stop();
+        self.shared
+            .lock()
+            .queue
+            .retain(|job| !Arc::ptr_eq(job, &self.job));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::connection::testing::scratch;
+    use sampan_host::Cell;
+    use std::sync::mpsc;
+    use std::task::Wake;
+    use std::time::Instant;
+
+    const FOREVER: &str =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+
+    /// Waits for a future in place.
+    fn wait<T>(future: impl Future<Output = T>) -> T {
+        struct Bell(mpsc::SyncSender<()>);
+        impl Wake for Bell {
+            fn wake(self: Arc<Self>) {
+                let _ = self.0.try_send(());
+            }
+        }
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let waker = Waker::from(Arc::new(Bell(sender)));
+        let mut future = std::pin::pin!(future);
+        loop {
+            if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                return value;
+            }
+            receiver
+                .recv_timeout(Duration::from_secs(20))
+                .expect("the future is woken");
+        }
+    }
+
+    fn until(what: &str, is_so: impl Fn() -> bool) {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(10), "{what}");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn is_shared<T: Send + Sync>(_: &T) {}
+
+    #[test]
+    fn reads_are_answered_from_the_threads() {
+        let (_folder, config, db) = scratch();
+        db.done("CREATE TABLE t(a)");
+        db.done("INSERT INTO t VALUES (1), (2), (3)");
+        let readers = Readers::start(&config);
+        is_shared(&readers);
+        assert_eq!(readers.0.lock().threads.len(), 0);
+        let sql = "SELECT a FROM t WHERE a > ? ORDER BY a";
+        let ask = |first_only| {
+            readers.query(sql.to_owned(), Value::List(vec![Value::Int(1)]), first_only)
+        };
+        let asked: Vec<_> = (0..20).map(|number| ask(number % 2 == 0)).collect();
+        for (number, reading) in asked.into_iter().enumerate() {
+            let rows = wait(reading).unwrap();
+            assert_eq!(rows.cell(0, 0), Cell::Int(2));
+            assert_eq!(rows.len(), if number % 2 == 0 { 1 } else { 2 });
+        }
+        assert!(readers.0.lock().threads.len() <= config.reader_threads);
+        let error =
+            |sql: &str| wait(readers.query(sql.to_owned(), Value::Null, false)).unwrap_err();
+        assert!(
+            error("SELECT nope")
+                .error
+                .message()
+                .starts_with("no such column")
+        );
+        assert!(
+            error("DELETE FROM t")
+                .error
+                .message()
+                .starts_with("the statement writes")
+        );
+        assert!(error("BEGIN").error.message().contains("db.batch"));
+    }
+
+    #[test]
+    fn a_read_ends_at_its_limit() {
+        let (_folder, mut config, _db) = scratch();
+        config.statement_millis_max = 30;
+        let readers = Readers::start(&config);
+        let fault = wait(readers.query(FOREVER.to_owned(), Value::Null, false)).unwrap_err();
+        assert_eq!(fault.error.kind(), ErrorKind::TooLong);
+        assert!(
+            fault
+                .error
+                .message()
+                .contains("statement_millis_max (30 ms)")
+        );
+    }
+
+    #[test]
+    fn a_dropped_future_stops_its_statement() {
+        let (_folder, mut config, _db) = scratch();
+        config.statement_millis_max = 60_000;
+        config.reader_threads = 1;
+        let readers = Readers::start(&config);
+        let runs = readers.query(FOREVER.to_owned(), Value::Null, false);
+        until("it runs", || readers.0.lock().running.len() == 1);
+        let waits = readers.query(FOREVER.to_owned(), Value::Null, false);
+        let next = readers.query("SELECT 7".to_owned(), Value::Null, false);
+        drop(waits);
+        assert_eq!(readers.0.lock().queue.len(), 1);
+        drop(runs);
+        assert_eq!(wait(next).unwrap().cell(0, 0), Cell::Int(7));
+    }
+
+    #[test]
+    fn the_queue_is_bounded() {
+        let (_folder, mut config, _db) = scratch();
+        config.reader_threads = 1;
+        config.statement_millis_max = 60_000;
+        let readers = Readers::start(&config);
+        let runs = readers.query(FOREVER.to_owned(), Value::Null, false);
+        until("it runs", || readers.0.lock().running.len() == 1);
+        let ask = || readers.query("SELECT 1".to_owned(), Value::Null, false);
+        let waiting: Vec<_> = (0..WAITING_MAX).map(|_| ask()).collect();
+        let fault = wait(ask()).unwrap_err();
+        assert_eq!(fault.error.kind(), ErrorKind::Unavailable);
+        drop(runs);
+        for reading in waiting {
+            wait(reading).unwrap();
+        }
+    }
+
+    #[test]
+    fn shutdown_stops_what_runs_and_refuses_what_waits() {
+        let (_folder, mut config, _db) = scratch();
+        config.reader_threads = 1;
+        config.statement_millis_max = 60_000;
+        let readers = Readers::start(&config);
+        let runs = readers.query(FOREVER.to_owned(), Value::Null, false);
+        until("it runs", || readers.0.lock().running.len() == 1);
+        let waits = readers.query("SELECT 1".to_owned(), Value::Null, false);
+        readers.shutdown();
+        let late = readers.query("SELECT 1".to_owned(), Value::Null, false);
+        for reading in [wait(runs), wait(waits), wait(late)] {
+            let fault = reading.unwrap_err();
+            assert_eq!(fault.error.kind(), ErrorKind::Unavailable);
+            assert_eq!(fault.error.message(), "the database is being closed");
+        }
+        assert_eq!(Arc::strong_count(&readers.0), 1);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_fails_each_read() {
+        let (folder, _, _db) = scratch();
+        let readers = Readers::start(&Config::new(folder.path("none/data.db")));
+        for _ in 0..2 {
+            let fault = wait(readers.query("SELECT 1".to_owned(), Value::Null, false)).unwrap_err();
+            assert!(fault.error.message().contains("there is no folder"));
+        }
+    }
+}

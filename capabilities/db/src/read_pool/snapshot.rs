@@ -1,0 +1,77 @@
+//! Reads that run together share one read transaction.
+//!
+//! Each read transaction takes and releases a lock in the file system and looks at the head of the log: two system calls, which cost
+//! as much as several rows. Where a worker's last turn had several reads, those of the next one share a transaction, which
+//! ends with the turn. No read is answered from an older state than the last commit of this process: whoever was told of a
+//! write sees it, whichever worker it asks.
+
+use crate::group_commit::group::Inner;
+use crate::sqlite::connection::Connection;
+use std::cell::Cell;
+use std::sync::atomic::Ordering::Acquire;
+
+/// From so many reads in a turn on, those of the next one share.
+const TOGETHER_MIN: u32 = 3;
+
+/// The reads of one turn.
+#[derive(Default)]
+pub(crate) struct Reads {
+    count: Cell<u32>,
+    are_shared: Cell<bool>,
+    /// The commits of this process before the shared transaction began, while there is one.
+    since: Cell<Option<u64>>,
+    /// Wakes [`Db::end_turns`](crate::Db::end_turns).
+    first: tokio::sync::Notify,
+}
+
+impl Reads {
+    /// Waits for the first read of a turn, and then for its end: what is runnable before has run by then.
+    pub(crate) async fn begun(&self) {
+        self.first.notified().await;
+    }
+}
+
+impl Inner {
+    /// To be called before each read on the read connection.
+    #[inline]
+    pub(crate) fn share_snapshot(&self, reader: &Connection) {
+        let reads = &self.reads;
+        let count = reads.count.get();
+        reads.count.set(count + 1);
+        if count == 0 {
+            // Ends the turn when everything that is runnable has run.
+            reads.first.notify_one();
+        }
+        if !reads.are_shared.get() {
+            return;
+        }
+        let commits = self.database.commits.load(Acquire);
+        if reads.since.get() == Some(commits) {
+            return;
+        }
+        self.end_snapshot(reader);
+        if reader.control("BEGIN").is_ok() {
+            reads.since.set(Some(commits));
+        }
+    }
+
+    fn end_snapshot(&self, reader: &Connection) {
+        // There is nothing to commit, and where SQLite has ended the transaction itself there is nothing to end.
+        if self.reads.since.take().is_some() && reader.in_transaction() {
+            let _ = reader.control("COMMIT");
+        }
+    }
+
+    /// The turn is over.
+    pub(crate) fn end_reads(&self) {
+        let reads = &self.reads;
+        let count = reads.count.replace(0);
+        if count == 0 {
+            return;
+        }
+        reads.are_shared.set(count >= TOGETHER_MIN);
+        if let Some(reader) = self.reader.get() {
+            self.end_snapshot(reader);
+        }
+    }
+}

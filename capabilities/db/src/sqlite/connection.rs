@@ -1,0 +1,343 @@
+//! One connection to the database: how it is opened, and the statements that it keeps prepared.
+//!
+//! A statement is looked up by its text, stepped to its end and reset before anything else happens, so no statement is
+//! ever open between two calls. What is worth knowing about it is kept with it, in [`crate::sqlite::prepared`].
+
+use crate::config::{Config, Script};
+use crate::sql_policy::authorizer::{self, Fence};
+use crate::sqlite::cells;
+use crate::sqlite::fault::{Code, Fault};
+use crate::sqlite::log_file;
+use crate::sqlite::open;
+use crate::sqlite::params;
+use crate::sqlite::prepared::Prepared;
+use crate::sqlite::run::{self, Guard, Known, Trouble};
+pub(crate) use crate::sqlite::run::{Done, Run};
+use crate::sqlite::status;
+use rusqlite::{ErrorCode, PrepFlags, Statement};
+use sampan_host::{ErrorKind, Rows, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// The longest statement.
+pub(crate) const SQL_BYTES_MAX: usize = 1024 * 1024;
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Reads for scripts; cannot write.
+    Reader,
+    /// Reads and writes for scripts.
+    Writer,
+    /// Migrations, checkpoints and backups: no fence and no limits but those of [`Run`].
+    Maintenance,
+}
+
+/// A connection. It may move between threads; one uses it at a time.
+pub(crate) struct Connection {
+    prepared: Prepared,
+    fence: Arc<Fence>,
+    guard: Arc<Guard>,
+    role: Role,
+    script: Script,
+    wal_pages: Arc<AtomicU32>,
+}
+
+impl Connection {
+    /// Opens the file of `config`, creating it where there is none.
+    ///
+    /// # Errors
+    /// A file that is no database, that cannot be created, read or written, or that another process keeps locked.
+    pub(crate) fn open(config: &Config, role: Role) -> Result<Self, Fault> {
+        let mut sqlite = open::open(config, role)?;
+        let (fence, guard) = (Arc::new(Fence::default()), Arc::new(Guard::default()));
+        let installed = guard.install(&mut sqlite).and_then(|()| match role {
+            Role::Reader | Role::Writer => fence.install(&mut sqlite),
+            Role::Maintenance => Ok(()),
+        });
+        let wal_pages = Arc::new(AtomicU32::new(0));
+        let installed = installed.and_then(|()| count_pages(&mut sqlite, role, &wal_pages));
+        installed.map_err(|error| Fault::of(&error, ""))?;
+        Ok(Self {
+            prepared: Prepared::new(sqlite, config.statements_max),
+            fence,
+            guard,
+            role,
+            script: config.script,
+            wal_pages,
+        })
+    }
+
+    /// Whether the statement writes nothing.
+    ///
+    /// # Errors
+    /// A statement that does not prepare, that is refused, or that is not exactly one.
+    pub(crate) fn is_readonly(&self, sql: &str) -> Result<bool, Fault> {
+        self.look_up(sql, |known| known.readonly)
+    }
+
+    /// Runs the statement and returns its rows.
+    ///
+    /// # Errors
+    /// Whatever [`Connection::is_readonly`] refuses, parameters that do not fit, and what fails while it runs.
+    pub(crate) fn query(&self, sql: &str, params: &Value, run: &Run<'_>) -> Result<Rows, Fault> {
+        let fetch = || {
+            self.with(sql, run, |statement, known| {
+                params::bind(statement, params, &known.searches, self.script)?;
+                cells::rows(statement, known, run)
+            })
+        };
+        if self.in_transaction() && self.look_up(sql, |known| known.returns)? {
+            // All is written before the first row comes, so that a result that is too large has to be undone by us.
+            return self.undone_by_error(fetch);
+        }
+        fetch()
+    }
+
+    /// Runs the statement to its end and tells what it changed.
+    ///
+    /// # Errors
+    /// As [`Connection::query`].
+    pub(crate) fn exec(&self, sql: &str, params: &Value, run: &Run<'_>) -> Result<Done, Fault> {
+        self.with(sql, run, |statement, known| {
+            params::bind(statement, params, &known.searches, self.script)?;
+            if !known.counts {
+                run::drain(statement)?;
+                return Ok(Done::default());
+            }
+            status::forget_last_id(self.sqlite());
+            run::drain(statement)?;
+            Ok(Done {
+                changes: i64::try_from(self.sqlite().changes()).unwrap_or(i64::MAX),
+                last_id: self.sqlite().last_insert_rowid(),
+            })
+        })
+    }
+
+    /// Runs one of our own statements, which the fence would refuse to a script, without limits.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub(crate) fn control(&self, sql: &str) -> Result<(), Fault> {
+        self.fence
+            .lowered(|| self.prepared.control(sql, run::drain))
+            .map_err(|trouble| self.fault(trouble, sql, None))
+    }
+
+    /// Commits the open transaction.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub(crate) fn commit(&self) -> Result<(), Fault> {
+        log_file::commit(|| self.control("COMMIT"))
+    }
+
+    /// Whether a transaction is open.
+    pub(crate) fn in_transaction(&self) -> bool {
+        !self.sqlite().is_autocommit()
+    }
+
+    /// Whether the open transaction violates deferred foreign keys.
+    pub(crate) fn deferred_violations(&self) -> bool {
+        status::deferred_violations(self.sqlite())
+    }
+
+    /// Pages in the write-ahead log after the last commit of this connection.
+    pub(crate) fn wal_pages(&self) -> u32 {
+        self.wal_pages.load(Relaxed)
+    }
+
+    /// The connection itself, for what only its owner needs. Statements prepared here pass the fence like a script's.
+    pub(crate) fn sqlite(&self) -> &rusqlite::Connection {
+        self.prepared.sqlite()
+    }
+
+    /// Does `work` within a savepoint, to which an error returns.
+    fn undone_by_error<T>(&self, work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        self.control("SAVEPOINT sampan_returning")?;
+        let result = work();
+        // Some errors undo the whole transaction, and the savepoint with it.
+        if result.is_err() && self.in_transaction() {
+            self.control("ROLLBACK TO sampan_returning")?;
+        }
+        if self.in_transaction() {
+            self.control("RELEASE sampan_returning")?;
+        }
+        result
+    }
+
+    /// What is known about the statement.
+    fn look_up(&self, sql: &str, ask: impl Fn(&Known) -> bool) -> Result<bool, Fault> {
+        let text = trimmed(sql);
+        self.prepared
+            .ask(text, |sqlite| self.meet(sqlite, text), ask)
+            .map_err(|trouble| self.fault(trouble, sql, None))
+    }
+
+    /// Finds the statement, or prepares it, and works with it within the limits of `run`.
+    fn with<T>(
+        &self,
+        sql: &str,
+        run: &Run<'_>,
+        work: impl FnOnce(&mut Statement<'_>, &mut Known) -> Result<T, Trouble>,
+    ) -> Result<T, Fault> {
+        let text = trimmed(sql);
+        let result = self.guard.during(run, || {
+            self.prepared
+                .with(text, |sqlite| self.meet(sqlite, text), work)
+        });
+        result.map_err(|trouble| self.fault(trouble, sql, Some(run)))
+    }
+
+    /// Prepares a statement for the first time, and finds out what will be asked about it.
+    fn meet<'a>(
+        &self,
+        sqlite: &'a rusqlite::Connection,
+        text: &str,
+    ) -> Result<(Statement<'a>, Known), Trouble> {
+        if text.len() > SQL_BYTES_MAX {
+            return Err(Trouble::Script(format!(
+                "the statement has {} bytes; at most {SQL_BYTES_MAX} are allowed",
+                text.len()
+            )));
+        }
+        if text.as_bytes().contains(&0) {
+            return Err(Trouble::Script(
+                "the statement contains a NUL byte: pass such values as parameters".to_owned(),
+            ));
+        }
+        let word = authorizer::first_word(text);
+        if word.is_empty() {
+            return Err(Trouble::Script("there is no statement in it".to_owned()));
+        }
+        if self.role != Role::Maintenance
+            && let Some(refusal) = authorizer::refused_by_word(word)
+        {
+            return Err(Trouble::Script(refusal.to_owned()));
+        }
+        let statement = sqlite
+            .prepare_with_flags(text, PrepFlags::SQLITE_PREPARE_PERSISTENT)
+            .map_err(|error| only_one(error, text))?;
+        let known = Known::new(sqlite, &statement, text, authorizer::is_plain(word));
+        Ok((statement, known))
+    }
+
+    /// The error that the script sees.
+    fn fault(&self, trouble: Trouble, sql: &str, run: Option<&Run<'_>>) -> Fault {
+        let error = match trouble {
+            Trouble::Script(message) => return Fault::script(&message, sql),
+            Trouble::Sqlite(error) => error,
+        };
+        match error.sqlite_error_code() {
+            Some(ErrorCode::AuthorizationForStatementDenied) => {
+                if let Some(refusal) = self.fence.take_refusal() {
+                    return Fault::script(&refusal, sql);
+                }
+            }
+            Some(ErrorCode::OperationInterrupted) => {
+                if let Some(fault) = run.and_then(|run| self.guard.reason(run, sql, self.script)) {
+                    return fault;
+                }
+            }
+            Some(ErrorCode::ReadOnly) if self.role == Role::Reader => {
+                // The connection is read-only by intention; the disk is not at fault.
+                let message =
+                    crate::sqlite::fault::with_statement(&crate::sqlite::fault::words(&error), sql);
+                return Fault::new(ErrorKind::Script, Code::ReadOnly, message);
+            }
+            _ => {}
+        }
+        Fault::of(&error, sql)
+    }
+}
+
+/// Has the writer tell the length of the log after each commit.
+fn count_pages(
+    sqlite: &mut rusqlite::Connection,
+    role: Role,
+    pages: &Arc<AtomicU32>,
+) -> rusqlite::Result<()> {
+    if role != Role::Writer {
+        return Ok(());
+    }
+    let pages = Arc::clone(pages);
+    sqlite.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, count| {
+        pages.store(u32::try_from(count).unwrap_or(0), Relaxed);
+        Ok(())
+    }))
+}
+
+/// Says so if there was a second statement behind the first, also where that one has an error of its own.
+fn only_one(error: rusqlite::Error, text: &str) -> Trouble {
+    let is_second = match &error {
+        rusqlite::Error::MultipleStatement => true,
+        rusqlite::Error::SqlInputError { sql, .. } => sql != text,
+        _ => false,
+    };
+    if is_second {
+        Trouble::Script("one statement at a time: use db.batch".to_owned())
+    } else {
+        Trouble::Sqlite(error)
+    }
+}
+
+/// The statement without the space around it, which few have.
+fn trimmed(sql: &str) -> &str {
+    let is_graphic = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    let bytes = sql.as_bytes();
+    if is_graphic(bytes.first()) && is_graphic(bytes.last()) {
+        return sql;
+    }
+    sql.trim()
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! What the tests of this crate's statements begin with.
+
+    use super::*;
+    use crate::test_folder::Folder;
+    use std::time::Duration;
+
+    /// A database of its own, with a connection that writes.
+    pub(crate) fn scratch() -> (Folder, Config, Connection) {
+        let folder = Folder::new();
+        let config = Config::new(folder.path("data.db"));
+        let writer = Connection::open(&config, Role::Writer).expect("a fresh database");
+        (folder, config, writer)
+    }
+
+    /// All rows, within limits that no test of something else meets.
+    pub(crate) fn all() -> Run<'static> {
+        Run {
+            limit: Some(Duration::from_secs(30)),
+            must_stop: None,
+            first_only: false,
+            result_bytes_max: 64 * 1024 * 1024,
+            limit_name: "query_inline_millis_max",
+        }
+    }
+
+    impl Connection {
+        /// Runs it and returns its rows.
+        pub(crate) fn rows(&self, sql: &str) -> Rows {
+            self.query(sql, &Value::Null, &all()).expect(sql)
+        }
+
+        /// Runs it for what it changes.
+        pub(crate) fn done(&self, sql: &str) -> Done {
+            self.exec(sql, &Value::Null, &all()).expect(sql)
+        }
+
+        /// What is said when it is run.
+        pub(crate) fn refusal(&self, sql: &str) -> String {
+            let fault = self.query(sql, &Value::Null, &all()).expect_err(sql);
+            fault.error.message().to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod prepared_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,12 @@
+//! A connection to SQLite: how it is opened, its prepared statements, their parameters, rows and errors.
+
+pub(crate) mod cells;
+pub(crate) mod connection;
+pub(crate) mod fault;
+pub(crate) mod file;
+pub(crate) mod log_file;
+pub(crate) mod open;
+pub(crate) mod params;
+pub(crate) mod prepared;
+pub(crate) mod run;
+pub(crate) mod status;

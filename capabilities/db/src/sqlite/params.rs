@@ -1,0 +1,396 @@
+//! Parameters of a statement: a list fills `?` in order, a table fills `:name`, `@name` and `$name`.
+
+use crate::config::Script;
+use crate::sql_policy::search::SEARCH_BYTES_MAX;
+use crate::sqlite::run::Trouble;
+use rusqlite::Statement;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use sampan_host::Value;
+
+/// The most parameters that a table fills: finding each takes a look at all names.
+const NAMED_PARAMS_MAX: usize = 1_000;
+
+/// What is being bound.
+struct Target<'a> {
+    /// The parameters that are queries of a full-text search.
+    searches: &'a [usize],
+    script: Script,
+    /// Whether the script gave parameters at all.
+    is_given: bool,
+}
+
+/// Binds `params` to all parameters of the statement.
+///
+/// # Errors
+/// Too many or too few, a name that the statement does not have, a value that SQLite does not have.
+pub(crate) fn bind(
+    statement: &mut Statement<'_>,
+    params: &Value,
+    searches: &[usize],
+    script: Script,
+) -> Result<(), Trouble> {
+    let to = Target {
+        searches,
+        script,
+        is_given: !matches!(params, Value::Null),
+    };
+    match params {
+        Value::Null => bind_list(statement, &[], &to),
+        Value::List(values) => bind_list(statement, values, &to),
+        Value::Map(members) if members.is_empty() => bind_list(statement, &[], &to),
+        Value::Map(members) => bind_names(statement, members, &to),
+        other => Err(Trouble::Script(format!(
+            "parameters are a list or a table, not {}",
+            other.type_name()
+        ))),
+    }
+}
+
+fn bind_list(
+    statement: &mut Statement<'_>,
+    values: &[Value],
+    to: &Target<'_>,
+) -> Result<(), Trouble> {
+    let expected = statement.parameter_count();
+    if values.len() != expected {
+        return Err(Trouble::Script(wrong_count(
+            statement,
+            expected,
+            values.len(),
+            to,
+        )));
+    }
+    for (index, value) in values.iter().enumerate() {
+        bind_one(statement, index + 1, value, to)?;
+    }
+    Ok(())
+}
+
+fn wrong_count(
+    statement: &Statement<'_>,
+    expected: usize,
+    given: usize,
+    to: &Target<'_>,
+) -> String {
+    let amount = |count: usize| match count {
+        0 => "no parameters".to_owned(),
+        1 => "1 parameter".to_owned(),
+        more => format!("{more} parameters"),
+    };
+    let given_text = match given {
+        0 => "none".to_owned(),
+        more => more.to_string(),
+    };
+    let mut message = format!("{} expected, {given_text} given", amount(expected));
+    let names = names(statement);
+    if given == 0 && !names.is_empty() {
+        message = format!("{message}: the statement has {}", names.join(", "));
+    } else if to.is_given && given < expected && to.script == Script::Lua {
+        message.push_str(" (a nil at the end of a table is lost: use app.null)");
+    } else if given > expected {
+        message.push_str(" (a ? in quotes is text)");
+    }
+    message
+}
+
+/// The names of the parameters that have one, with their prefix, in order.
+fn names(statement: &Statement<'_>) -> Vec<String> {
+    (1..=statement.parameter_count())
+        .filter_map(|index| statement.parameter_name(index))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn bind_names(
+    statement: &mut Statement<'_>,
+    members: &[(String, Value)],
+    to: &Target<'_>,
+) -> Result<(), Trouble> {
+    let count = statement.parameter_count();
+    if count > NAMED_PARAMS_MAX {
+        return Err(Trouble::Script(format!(
+            "{count} parameters; a table fills at most {NAMED_PARAMS_MAX}: give a list"
+        )));
+    }
+    let mut is_used = vec![false; members.len()];
+    for index in 1..=count {
+        let Some(name) = statement.parameter_name(index) else {
+            return Err(Trouble::Script(
+                "named parameters given, but the statement has a parameter without a name (?): give a list".to_owned(),
+            ));
+        };
+        // The first byte is the prefix. `:x` and `@x` are two parameters that one member fills.
+        let Some(at) = members.iter().position(|(key, _)| bare(key) == &name[1..]) else {
+            return Err(Trouble::Script(format!(
+                "parameter {name} is missing: given are {} ({})",
+                list(members.iter().map(|(key, _)| key.as_str())),
+                match to.script {
+                    Script::Lua => "a nil in a table is lost: use app.null",
+                    Script::JavaScript => "undefined is no value: use null",
+                }
+            )));
+        };
+        is_used[at] = true;
+        bind_one(statement, index, &members[at].1, to)?;
+    }
+    match is_used.iter().position(|is_used| !is_used) {
+        None => Ok(()),
+        Some(unused) => Err(Trouble::Script(format!(
+            "the statement has no parameter :{}; it has {}",
+            bare(&members[unused].0),
+            list(names(statement).iter().map(String::as_str))
+        ))),
+    }
+}
+
+/// A name without the prefix that a script may have written.
+fn bare(key: &str) -> &str {
+    key.strip_prefix([':', '@', '$']).unwrap_or(key)
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    names.join(", ")
+}
+
+fn bind_one(
+    statement: &mut Statement<'_>,
+    index: usize,
+    value: &Value,
+    to: &Target<'_>,
+) -> Result<(), Trouble> {
+    let text = match value {
+        Value::Text(text) => text.as_bytes(),
+        Value::Bytes(bytes) => bytes,
+        _ => &[],
+    };
+    if text.len() > SEARCH_BYTES_MAX && to.searches.contains(&index) {
+        let why = format!(
+            "{} bytes; a full-text search takes at most {SEARCH_BYTES_MAX}",
+            text.len()
+        );
+        return Err(unbindable(statement, index, &why));
+    }
+    let bound = match value {
+        Value::Null => ValueRef::Null,
+        Value::Bool(value) => ValueRef::Integer(i64::from(*value)),
+        Value::Int(value) => ValueRef::Integer(*value),
+        Value::Float(value) if value.is_nan() => {
+            return Err(unbindable(statement, index, "NaN is no number"));
+        }
+        Value::Float(value) => ValueRef::Real(*value),
+        Value::Text(_) => ValueRef::Text(text),
+        Value::Bytes(_) => ValueRef::Blob(text),
+        Value::List(_) => {
+            let why = "a list; for IN give it as JSON to IN (SELECT value FROM json_each(?))";
+            return Err(unbindable(statement, index, why));
+        }
+        Value::Map(_) if to.script == Script::JavaScript => {
+            return Err(unbindable(statement, index, "an object"));
+        }
+        other => return Err(unbindable(statement, index, other.type_name())),
+    };
+    statement
+        .raw_bind_parameter(index, ToSqlOutput::Borrowed(bound))
+        .map_err(|error| unbindable(statement, index, &crate::sqlite::fault::words(&error)))
+}
+
+fn unbindable(statement: &Statement<'_>, index: usize, why: &str) -> Trouble {
+    let name = statement
+        .parameter_name(index)
+        .map(|name| format!(" ({name})"))
+        .unwrap_or_default();
+    Trouble::Script(format!("parameter {index}{name} cannot be bound: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Config, Script};
+    use crate::sqlite::connection::testing::{all, scratch};
+    use crate::sqlite::connection::{Connection, Role};
+    use sampan_host::{Cell, Rows, Value};
+
+    fn list(values: impl Into<Vec<Value>>) -> Value {
+        Value::List(values.into())
+    }
+
+    fn table(members: &[(&str, Value)]) -> Value {
+        let member = |(key, value): &(&str, Value)| ((*key).to_owned(), value.clone());
+        Value::Map(members.iter().map(member).collect())
+    }
+
+    fn rows(db: &Connection, sql: &str, params: &Value) -> Rows {
+        db.query(sql, params, &all()).expect(sql)
+    }
+
+    fn refusal(db: &Connection, sql: &str, params: &Value) -> String {
+        let fault = db.query(sql, params, &all()).expect_err(sql);
+        assert_eq!(fault.error.kind(), sampan_host::ErrorKind::Script);
+        fault.error.message().to_owned()
+    }
+
+    #[test]
+    fn odd_values_come_back_as_they_went_in() {
+        let (_folder, _, db) = scratch();
+        db.done("CREATE TABLE t(v)");
+        let blob = vec![0xA5; 1024 * 1024];
+        let cases = [
+            (Value::Null, Cell::Null),
+            (Value::Bool(true), Cell::Int(1)),
+            (Value::Bool(false), Cell::Int(0)),
+            (Value::Int(i64::MIN), Cell::Int(i64::MIN)),
+            (Value::Int(i64::MAX), Cell::Int(i64::MAX)),
+            (Value::Int((1 << 53) + 1), Cell::Int((1 << 53) + 1)),
+            (Value::Float(0.1), Cell::Float(0.1)),
+            (Value::Float(5.0), Cell::Float(5.0)),
+            (
+                Value::Float(f64::MIN_POSITIVE),
+                Cell::Float(f64::MIN_POSITIVE),
+            ),
+            (Value::Float(f64::INFINITY), Cell::Float(f64::INFINITY)),
+            (Value::from(""), Cell::Text("")),
+            (Value::from("a\0b"), Cell::Text("a\0b")),
+            (Value::from("🛶 sân"), Cell::Text("🛶 sân")),
+            (Value::Bytes(Vec::new()), Cell::Bytes(b"")),
+            (Value::Bytes(b"\0\xff".to_vec()), Cell::Bytes(b"\0\xff")),
+            (Value::Bytes(blob.clone()), Cell::Bytes(&blob)),
+        ];
+        for (value, cell) in &cases {
+            // Positional, by number, and by each kind of name.
+            let params = list([value.clone()]);
+            assert_eq!(rows(&db, "SELECT ?", &params).cell(0, 0), *cell);
+            assert_eq!(rows(&db, "SELECT ?1", &params).cell(0, 0), *cell);
+            let named = table(&[("v", value.clone())]);
+            for sql in ["SELECT :v", "SELECT @v", "SELECT $v"] {
+                assert_eq!(rows(&db, sql, &named).cell(0, 0), *cell);
+            }
+            // And through the file.
+            db.done("DELETE FROM t");
+            rows(&db, "INSERT INTO t VALUES (?)", &params);
+            assert_eq!(db.rows("SELECT v FROM t").cell(0, 0), *cell);
+        }
+    }
+
+    #[test]
+    fn text_that_is_not_utf8_becomes_bytes() {
+        let (_folder, _, db) = scratch();
+        let rows = db.rows("SELECT CAST(x'41ff' AS TEXT), CAST(x'41' AS TEXT)");
+        assert_eq!(rows.cell(0, 0), Cell::Bytes(b"A\xff"));
+        assert_eq!(rows.cell(0, 1), Cell::Text("A"));
+    }
+
+    #[test]
+    fn counts_must_match() {
+        let (_folder, _, db) = scratch();
+        let one = list([Value::Int(1)]);
+        assert_eq!(
+            refusal(&db, "SELECT ?, ?", &one),
+            "2 parameters expected, 1 given (a nil at the end of a table is lost: use app.null) (in: SELECT ?, ?)"
+        );
+        assert_eq!(
+            refusal(&db, "SELECT ?", &Value::Null),
+            "1 parameter expected, none given (in: SELECT ?)"
+        );
+        assert_eq!(
+            refusal(&db, "SELECT 1", &one),
+            "no parameters expected, 1 given (a ? in quotes is text) (in: SELECT 1)"
+        );
+        assert!(refusal(&db, "SELECT ?3", &one).starts_with("3 parameters expected, 1 given"));
+        assert_eq!(
+            refusal(&db, "SELECT :a", &table(&[])),
+            "1 parameter expected, none given: the statement has :a (in: SELECT :a)"
+        );
+        for none in [Value::Null, list([]), table(&[])] {
+            assert_eq!(rows(&db, "SELECT 1", &none).len(), 1);
+        }
+        // What was bound before a refusal is not there the next time.
+        let two = list([Value::Int(1), list([])]);
+        refusal(&db, "SELECT ?, ?", &two);
+        let two = list([Value::Null, Value::Null]);
+        assert_eq!(rows(&db, "SELECT ?, ?", &two).cell(0, 0), Cell::Null);
+    }
+
+    #[test]
+    fn names_must_match() {
+        let (_folder, config, db) = scratch();
+        let sql = "SELECT :a, @b, :a, $c, @a";
+        let full = [
+            ("a", Value::Int(1)),
+            ("b", Value::Int(2)),
+            ("c", Value::Int(3)),
+        ];
+        let found = rows(&db, sql, &table(&full));
+        let cells: Vec<_> = (0..5).map(|column| found.cell(0, column)).collect();
+        assert_eq!(cells, [1, 2, 1, 3, 1].map(Cell::Int));
+        let prefixed = [(":a", Value::Int(4))];
+        assert_eq!(
+            rows(&db, "SELECT :a", &table(&prefixed)).cell(0, 0),
+            Cell::Int(4)
+        );
+        assert_eq!(
+            refusal(&db, "SELECT :a, :b", &table(&full[..1])),
+            "parameter :b is missing: given are a (a nil in a table is lost: use app.null) (in: SELECT :a, :b)"
+        );
+        let advised = Config {
+            script: Script::JavaScript,
+            ..config
+        };
+        let advised = Connection::open(&advised, Role::Reader).expect("it opens");
+        assert_eq!(
+            refusal(&advised, "SELECT :a, :b", &table(&full[..1])),
+            "parameter :b is missing: given are a (undefined is no value: use null) (in: SELECT :a, :b)"
+        );
+        assert!(refusal(&advised, "SELECT ?", &list([table(&full)])).contains("an object"));
+        assert_eq!(
+            refusal(&db, "SELECT :a, :b", &table(&full)),
+            "the statement has no parameter :c; it has :a, :b (in: SELECT :a, :b)"
+        );
+        assert!(
+            refusal(&db, "SELECT 1", &table(&full))
+                .starts_with("the statement has no parameter :a; it has none")
+        );
+        assert!(refusal(&db, "SELECT ?", &table(&full)).starts_with("named parameters given, but"));
+        // A list fills names in their order.
+        let pair = list([Value::Int(1), Value::Int(2)]);
+        assert_eq!(
+            rows(&db, "SELECT :x, :y, :x", &pair).cell(0, 1),
+            Cell::Int(2)
+        );
+    }
+
+    #[test]
+    fn what_sqlite_does_not_have_is_named() {
+        let (_folder, _, db) = scratch();
+        let nested = list([Value::Int(1), table(&[("x", Value::Null)])]);
+        assert!(
+            refusal(&db, "SELECT ?, :name", &nested)
+                .starts_with("parameter 2 (:name) cannot be bound: a table")
+        );
+        let cases = [
+            (
+                list([]),
+                "a list; for IN give it as JSON to IN (SELECT value FROM json_each(?))",
+            ),
+            (Value::Float(f64::NAN), "NaN is no number"),
+            (Value::Rows(db.rows("SELECT 1")), "rows"),
+            (Value::Row(db.rows("SELECT 1")), "a row"),
+            (
+                Value::Bytes(vec![0; 65 * 1024 * 1024]),
+                "string or blob too big",
+            ),
+        ];
+        for (value, why) in cases {
+            assert!(
+                refusal(&db, "SELECT ?", &list([value]))
+                    .starts_with(&format!("parameter 1 cannot be bound: {why}"))
+            );
+        }
+        assert!(
+            refusal(&db, "SELECT ?", &Value::from("x"))
+                .starts_with("parameters are a list or a table, not a string")
+        );
+    }
+}

@@ -1,0 +1,341 @@
+//! One execution of a statement: its limits, and what it changed. Its rows are read in [`crate::sqlite::cells`].
+//!
+//! SQLite calls the progress handler every [`PROGRESS_OPS`] instructions of its virtual machine; what ends before the first
+//! call costs no look at the clock. A single instruction is never interrupted: the length of patterns and values is limited in
+//! [`crate::sqlite::open`], and functions that would take long are replaced in [`crate::sql_policy::functions`].
+
+use crate::config::Script;
+use crate::sql_policy::search;
+use crate::sqlite::cells::Cells;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::status::WatchSlot;
+use rusqlite::{Connection, Statement, StatementStatus};
+use sampan_host::Watch;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Instructions of SQLite's virtual machine between two looks at the limits: some microseconds, or longer where
+/// each row has long values to work through.
+const PROGRESS_OPS: i32 = 250;
+
+/// How a statement is run.
+pub(crate) struct Run<'a> {
+    /// How long it may run; without, as long as it takes.
+    pub(crate) limit: Option<Duration>,
+    /// The script that waits for it, and may be told to stop.
+    pub(crate) must_stop: Option<&'a Watch>,
+    /// Only the first row is wanted. A statement that writes is run to its end nevertheless.
+    pub(crate) first_only: bool,
+    /// The most that the rows may take in memory.
+    pub(crate) result_bytes_max: usize,
+    /// What `limit` is called in the configuration.
+    pub(crate) limit_name: &'static str,
+}
+
+/// What a statement did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Done {
+    /// Rows that it inserted, changed or deleted itself, without those of triggers and foreign key actions.
+    pub(crate) changes: i64,
+    /// The id of the row that it inserted last; 0 if it inserted none.
+    pub(crate) last_id: i64,
+}
+
+/// What went wrong, before the statement's text is known.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// SQLite said so.
+    Sqlite(rusqlite::Error),
+    /// The script's fault, found here.
+    Script(String),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+/// What is known about a statement for as long as it is cached.
+pub(crate) struct Known {
+    /// It writes nothing.
+    pub(crate) readonly: bool,
+    /// It inserts, updates or deletes, so that SQLite counts what it changed.
+    pub(crate) counts: bool,
+    /// It writes and has rows nevertheless (RETURNING).
+    pub(crate) returns: bool,
+    /// The parameters that are queries of a full-text search, see [`crate::sql_policy::search`].
+    pub(crate) searches: Box<[usize]>,
+    /// The names of its columns; the same `Arc` for as long as they are the same.
+    pub(crate) columns: Arc<[String]>,
+    /// Cells and bytes of its last result, as far as the next one begins with room for as many.
+    pub(crate) room: (usize, usize),
+    /// Where the cells of its rows are.
+    pub(crate) cells: Cells,
+    /// How often SQLite had prepared the statement again when `columns` was looked up.
+    reprepares: i32,
+}
+
+impl Known {
+    /// To be called right after the statement was prepared on `sqlite`. `is_plain`: it is none that changes the schema or asks
+    /// for a setting.
+    pub(crate) fn new(
+        sqlite: &Connection,
+        statement: &Statement<'_>,
+        text: &str,
+        is_plain: bool,
+    ) -> Self {
+        // What is only explained is not done.
+        let readonly = statement.readonly() || statement.is_explain() != 0;
+        Self {
+            readonly,
+            counts: !readonly && is_plain,
+            returns: !readonly && is_plain && statement.column_count() > 0,
+            searches: search::parameters(text, |name| statement.parameter_index(name)),
+            columns: Arc::new([]),
+            room: (0, 0),
+            cells: Cells::of_newest(sqlite, text),
+            // No statement has this count, so the columns are looked up at the first execution.
+            reprepares: -1,
+        }
+    }
+
+    /// Brings the names up to date. To be called after the first step, in which SQLite may prepare the statement again.
+    pub(crate) fn refresh(&mut self, statement: &Statement<'_>) {
+        let reprepares = statement.get_status(StatementStatus::RePrepare);
+        // A statement in its first run is a new one, whose count says nothing.
+        if reprepares == self.reprepares && statement.get_status(StatementStatus::Run) > 1 {
+            return;
+        }
+        self.reprepares = reprepares;
+        let count = statement.column_count();
+        let name = |index| statement.column_name(index).unwrap_or_default();
+        let is_same = count == self.columns.len()
+            && (0..count).all(|index| self.columns[index] == name(index));
+        if !is_same {
+            self.columns = (0..count).map(|index| name(index).to_owned()).collect();
+        }
+    }
+}
+
+/// Runs a statement whose parameters are bound to its end.
+pub(crate) fn drain(statement: &mut Statement<'_>) -> Result<(), Trouble> {
+    let mut cursor = statement.raw_query();
+    while cursor.next()?.is_some() {}
+    Ok(())
+}
+
+/// Why the progress handler ended a statement.
+const BY_NOTHING: u8 = 0;
+const BY_LIMIT: u8 = 1;
+const BY_STOP: u8 = 2;
+
+/// The limits of the statement that runs now, where the progress handler finds them. Only the connection's thread reads and
+/// writes these; they are atomic because the handler has to be `Send`.
+#[derive(Default)]
+pub(crate) struct Guard {
+    /// Counts the executions, so that the handler notices the beginning of one.
+    run: AtomicU64,
+    /// 0 is none.
+    limit_nanos: AtomicU64,
+    watch: WatchSlot,
+    ended_by: AtomicU8,
+}
+
+impl Guard {
+    /// Has SQLite ask now and then whether to go on.
+    pub(crate) fn install(self: &Arc<Self>, sqlite: &mut Connection) -> rusqlite::Result<()> {
+        let guard = Arc::clone(self);
+        let mut seen_run = 0;
+        let mut started = Instant::now();
+        sqlite.progress_handler(
+            PROGRESS_OPS,
+            Some(move || {
+                let run = guard.run.load(Relaxed);
+                if run != seen_run {
+                    (seen_run, started) = (run, Instant::now());
+                }
+                guard.must_end(started)
+            }),
+        )
+    }
+
+    fn must_end(&self, started: Instant) -> bool {
+        let ended_by = if self.watch.must_stop() {
+            BY_STOP
+        } else {
+            match self.limit_nanos.load(Relaxed) {
+                0 => return false,
+                limit if started.elapsed() < Duration::from_nanos(limit) => return false,
+                _ => BY_LIMIT,
+            }
+        };
+        self.ended_by.store(ended_by, Relaxed);
+        true
+    }
+
+    /// Does `work`, the execution of one statement, within its limits.
+    pub(crate) fn during<T>(&self, run: &Run<'_>, work: impl FnOnce() -> T) -> T {
+        /// Takes the limit away, after a panic too: a COMMIT that comes next must not be interrupted.
+        struct Over<'a>(&'a Guard);
+        impl Drop for Over<'_> {
+            fn drop(&mut self) {
+                self.0.limit_nanos.store(0, Relaxed);
+            }
+        }
+        let nanos = run.limit.map_or(0, |limit| {
+            u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX).max(1)
+        });
+        self.run.store(self.run.load(Relaxed) + 1, Relaxed);
+        self.ended_by.store(BY_NOTHING, Relaxed);
+        self.limit_nanos.store(nanos, Relaxed);
+        let _over = Over(self);
+        match run.must_stop {
+            Some(watch) => self.watch.during(watch, work),
+            None => work(),
+        }
+    }
+
+    /// Why the statement was interrupted, if it was by this guard.
+    pub(crate) fn reason(&self, run: &Run<'_>, sql: &str, script: Script) -> Option<Fault> {
+        match self.ended_by.load(Relaxed) {
+            BY_LIMIT => run
+                .limit
+                .map(|limit| Fault::too_long(run.limit_name, limit, sql, script)),
+            BY_STOP => Some(Fault::stopped(sql)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::connection::testing::{all, scratch};
+    use crate::sqlite::fault::Code;
+    use sampan_host::{Cell, ErrorKind, Value};
+    use std::thread;
+
+    const FOREVER: &str =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+
+    #[test]
+    fn a_statement_ends_at_its_limit() {
+        let (_folder, _, db) = scratch();
+        let run = Run {
+            limit: Some(Duration::from_millis(20)),
+            ..all()
+        };
+        let began = Instant::now();
+        let fault = db.query(FOREVER, &Value::Null, &run).unwrap_err();
+        assert!(began.elapsed() >= Duration::from_millis(20));
+        assert!(began.elapsed() < Duration::from_secs(5));
+        assert_eq!(fault.error.kind(), ErrorKind::TooLong);
+        assert_eq!(fault.code, Code::Interrupted);
+        assert!(fault.error.message().starts_with(
+            "the statement ran longer than query_inline_millis_max (20 ms): run it where the script can wait"
+        ));
+        // The limit begins anew with each statement, also when that has run before.
+        thread::sleep(Duration::from_millis(30));
+        let counted = FOREVER.replace("FROM n)", "FROM n WHERE i < 10000)");
+        assert_eq!(db.query(&counted, &Value::Null, &run).unwrap().len(), 1);
+        let again = Instant::now();
+        assert!(db.exec(FOREVER, &Value::Null, &run).is_err());
+        assert!(again.elapsed() >= Duration::from_millis(20));
+    }
+
+    #[test]
+    fn our_own_statements_have_no_limit_left_over() {
+        let (_folder, _, db) = scratch();
+        let run = Run {
+            limit: Some(Duration::from_nanos(1)),
+            ..all()
+        };
+        assert!(db.query(FOREVER, &Value::Null, &run).is_err());
+        let counted = FOREVER.replace("FROM n)", "FROM n WHERE i < 100000)");
+        db.control(&counted).unwrap();
+    }
+
+    #[test]
+    fn a_stopped_script_stops_its_statement() {
+        let (_folder, _, db) = scratch();
+        let watch = Arc::new(Watch::default());
+        watch.enter(1);
+        let stopper = {
+            let watch = Arc::clone(&watch);
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(20));
+                watch.stop(watch.epoch());
+            })
+        };
+        let run = Run {
+            must_stop: Some(&watch),
+            ..all()
+        };
+        let fault = db.query(FOREVER, &Value::Null, &run).unwrap_err();
+        assert_eq!(fault.error.kind(), ErrorKind::Stopped);
+        assert_eq!(fault.code, Code::Interrupted);
+        stopper.join().unwrap();
+        // A statement of nobody is not stopped by what was.
+        let counted = FOREVER.replace("FROM n)", "FROM n WHERE i < 100000)");
+        assert_eq!(db.rows(&counted).len(), 1);
+    }
+
+    #[test]
+    fn another_interrupt_is_told_apart() {
+        let (_folder, _, db) = scratch();
+        let handle = db.sqlite().get_interrupt_handle();
+        let interrupter = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(20));
+            handle.interrupt();
+        });
+        let fault = db.query(FOREVER, &Value::Null, &all()).unwrap_err();
+        assert_eq!(fault.error.kind(), ErrorKind::Unavailable);
+        assert_eq!(fault.code, Code::Interrupted);
+        interrupter.join().unwrap();
+    }
+
+    #[test]
+    fn a_large_result_is_refused() {
+        let (_folder, _, db) = scratch();
+        let run = Run {
+            result_bytes_max: 10_000,
+            ..all()
+        };
+        let cases = [
+            // One large cell, many small ones, and integers alone.
+            "SELECT zeroblob(20000)",
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000) SELECT 'text' FROM n",
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000) SELECT i FROM n",
+        ];
+        for sql in cases {
+            let fault = db.query(sql, &Value::Null, &run).unwrap_err();
+            let message = fault.error.message();
+            assert!(
+                message.starts_with("the result is larger than result_bytes_max (10000 bytes)"),
+                "{message}"
+            );
+            // The same rows are no result of `exec`.
+            assert_eq!(db.exec(sql, &Value::Null, &run).unwrap(), Done::default());
+        }
+        assert_eq!(
+            db.query("SELECT zeroblob(9000)", &Value::Null, &run)
+                .unwrap()
+                .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn statements_without_columns_have_no_rows() {
+        let (_folder, _, db) = scratch();
+        let rows = db.rows("CREATE TABLE t(a)");
+        assert_eq!((rows.columns().len(), rows.len()), (0, 0));
+        let rows = db.rows("INSERT INTO t VALUES (1)");
+        assert_eq!((rows.columns().len(), rows.len()), (0, 0));
+        let rows = db.rows("PRAGMA table_info(t)");
+        assert_eq!((rows.columns().len(), rows.len()), (6, 1));
+        assert_eq!(rows.cell(0, 1), Cell::Text("a"));
+    }
+}

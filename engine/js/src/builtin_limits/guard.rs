@@ -1,0 +1,446 @@
+//! Built-ins that loop without asking whether they must stop are wrapped: each looks at the size of its work first, and refuses what
+//! would take too long. The table below is the list.
+//!
+//! What is looked at must be what the built-in sees then: lengths that a script computes are refused, and texts to search are
+//! converted once, here. `flat` and `flatMap` are replaced altogether (see `flat.js`).
+//!
+//! A wrapper costs some ten nanoseconds; built-ins that poll for interrupts themselves are left alone.
+
+use crate::builtin_limits::work;
+use crate::values::inspect::{self, Own};
+use crate::values::json_write;
+use crate::vm::error::{hidden, whole_number};
+use crate::vm::limits::{
+    ARRAY_LIKE_LENGTH_MAX, BUILTIN_LENGTH_MAX, DIGITS_MAX, NORMALIZE_STEPS_MAX, PROTOTYPES_MAX,
+    SEARCH_STEPS_MAX, SORT_LENGTH_MAX,
+};
+use crate::vm::sys::{
+    Cx, Fault, Raw, Thrown, Val, arguments, class_id, is_nothing, is_object, is_string,
+    is_undefined, native, tag,
+};
+use rquickjs::qjs;
+use std::ffi::{CStr, CString, c_int};
+
+/// What is looked at before a built-in runs.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    /// The length of `this`.
+    This,
+    /// The length of `this`; and a long array that is sorted without a comparator is given one that polls.
+    Sort,
+    /// The lengths of `this` and of all arguments.
+    All,
+    /// The length of the first argument.
+    First,
+    /// The length of the `raw` of the first argument.
+    Raw,
+    /// The first argument, a number.
+    Count,
+    /// The comparisons of a search in `this` for the first argument, unless that has its own method under the symbol.
+    Search(&'static CStr),
+    /// The length of `this` times that of the first argument, if that is a text or a large integer.
+    Find,
+    /// The work of a normalization of `this`.
+    Normalize,
+    /// The length of the first argument, a text of digits.
+    Digits,
+    /// The length of the first argument; and where there is no other, our own writer does the work, which is
+    /// several times faster.
+    Json,
+}
+
+impl Rule {
+    /// What is refused above which number.
+    fn limit(self) -> (&'static str, i64) {
+        match self {
+            Self::This | Self::Sort | Self::All | Self::First | Self::Raw | Self::Json => {
+                ("length", BUILTIN_LENGTH_MAX)
+            }
+            Self::Count => ("count", BUILTIN_LENGTH_MAX),
+            Self::Search(_) => ("characters to compare", SEARCH_STEPS_MAX),
+            Self::Find => ("length times that of the value to find", SEARCH_STEPS_MAX),
+            Self::Normalize => (
+                "combining characters in a row, squared,",
+                NORMALIZE_STEPS_MAX,
+            ),
+            Self::Digits => ("digits", DIGITS_MAX),
+        }
+    }
+}
+
+/// Where a built-in lies, its name, and its rule.
+const WRAPPED: &[(&CStr, &CStr, Rule)] = &[
+    (c"Array.prototype", c"concat", Rule::All),
+    (c"Array.prototype", c"copyWithin", Rule::This),
+    (c"Array.prototype", c"fill", Rule::This),
+    (c"Array.prototype", c"includes", Rule::Find),
+    (c"Array.prototype", c"indexOf", Rule::Find),
+    (c"Array.prototype", c"join", Rule::This),
+    (c"Array.prototype", c"lastIndexOf", Rule::Find),
+    (c"Array.prototype", c"reverse", Rule::This),
+    (c"Array.prototype", c"shift", Rule::This),
+    (c"Array.prototype", c"slice", Rule::This),
+    (c"Array.prototype", c"sort", Rule::Sort),
+    (c"Array.prototype", c"splice", Rule::This),
+    (c"Array.prototype", c"toLocaleString", Rule::This),
+    (c"Array.prototype", c"toReversed", Rule::This),
+    (c"Array.prototype", c"toSorted", Rule::Sort),
+    (c"Array.prototype", c"toSpliced", Rule::This),
+    (c"Array.prototype", c"unshift", Rule::This),
+    (c"Array.prototype", c"with", Rule::This),
+    (c"Array", c"from", Rule::First),
+    (c"Iterator.prototype", c"drop", Rule::Count),
+    (c"JSON", c"stringify", Rule::Json),
+    (c"String", c"raw", Rule::Raw),
+    (c"String.prototype", c"includes", Rule::Search(c"match")),
+    (c"String.prototype", c"indexOf", Rule::Search(c"")),
+    (c"String.prototype", c"lastIndexOf", Rule::Search(c"")),
+    (c"String.prototype", c"normalize", Rule::Normalize),
+    (c"String.prototype", c"replace", Rule::Search(c"replace")),
+    (c"String.prototype", c"replaceAll", Rule::Search(c"replace")),
+    (c"String.prototype", c"split", Rule::Search(c"split")),
+    (c"Uint8Array.prototype.__proto__", c"join", Rule::This),
+    (c"Uint8Array.prototype.__proto__", c"sort", Rule::This),
+    (
+        c"Uint8Array.prototype.__proto__",
+        c"toLocaleString",
+        Rule::This,
+    ),
+    (c"Uint8Array.prototype.__proto__", c"toSorted", Rule::This),
+    (c"globalThis", c"BigInt", Rule::Digits),
+];
+
+/// The order of a sort without a comparator (ECMA-262, SortCompare), as a function of which each call polls.
+const COMPARE: &CStr =
+    c"(function compare(a, b) { a = `${a}`; b = `${b}`; return a < b ? -1 : a > b ? 1 : 0; })";
+
+/// Replaces `flat` and `flatMap`.
+const FLAT: &CStr =
+    match CStr::from_bytes_with_nul(concat!(include_str!("flat.js"), "\0").as_bytes()) {
+        Ok(source) => source,
+        Err(_) => panic!("NUL in flat.js"),
+    };
+
+/// Wraps the built-ins of the table.
+pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
+    cx.eval(FLAT, c"sampan:flat.js")?;
+    let typed = find(cx, c"Uint8Array.prototype.__proto__")?;
+    let typed_length = inspect::getter(cx, typed.raw(), c"length")?;
+    let symbols = find(cx, c"Symbol")?;
+    for (index, (owner, name, rule)) in WRAPPED.iter().enumerate() {
+        let owner = find(cx, owner)?;
+        let original = cx.get(owner.raw(), name)?;
+        if !cx.is_function(original.raw()) {
+            continue;
+        }
+        let symbol = match rule {
+            Rule::Search(symbol) => cx.get(symbols.raw(), symbol)?,
+            Rule::All => cx.get(symbols.raw(), c"isConcatSpreadable")?,
+            Rule::First => cx.get(symbols.raw(), c"iterator")?,
+            Rule::Sort => cx.eval(COMPARE, c"sampan:sort")?,
+            _ => cx.undefined(),
+        };
+        let mut data = [original.raw(), typed_length.raw(), symbol.raw()];
+        let wrapped = wrapper(cx, &mut data, name, index)?;
+        adopt(cx, &original, &wrapped)?;
+        hidden(cx, owner.raw(), name, wrapped)?;
+    }
+    Ok(())
+}
+
+/// A function that looks first. Its data: the original, the getter of the length of typed arrays, and the symbol (or the
+/// order) that the rule needs.
+fn wrapper(cx: Cx<'_>, data: &mut [Raw; 3], name: &CStr, index: usize) -> Result<Val, Thrown> {
+    let (length, index) = (cx.length(data[0])? as c_int, index as c_int);
+    // SAFETY: the data are copied, the name terminated.
+    cx.check(unsafe {
+        qjs::JS_NewCFunctionData2(
+            cx.raw(),
+            Some(guarded),
+            name.as_ptr(),
+            length,
+            index,
+            data.len() as c_int,
+            data.as_mut_ptr(),
+        )
+    })
+}
+
+/// `BigInt` has a prototype and functions of its own: they move to the wrapper.
+fn adopt(cx: Cx<'_>, original: &Val, wrapped: &Val) -> Result<(), Thrown> {
+    let prototype = cx.get(original.raw(), c"prototype")?;
+    if !is_object(prototype.raw()) {
+        return Ok(());
+    }
+    hidden(cx, prototype.raw(), c"constructor", wrapped.clone())?;
+    hidden(cx, wrapped.raw(), c"prototype", prototype)?;
+    for name in [c"asIntN", c"asUintN"] {
+        hidden(cx, wrapped.raw(), name, cx.get(original.raw(), name)?)?;
+    }
+    Ok(())
+}
+
+/// The object of a path from the global object.
+fn find(cx: Cx<'_>, path: &CStr) -> Result<Val, Thrown> {
+    // SAFETY: the context is alive.
+    let mut at = cx.own(unsafe { qjs::JS_GetGlobalObject(cx.raw()) });
+    for name in path.to_string_lossy().split('.') {
+        at = cx.get(at.raw(), &CString::new(name).map_err(|_| Thrown)?)?;
+    }
+    Ok(at)
+}
+
+unsafe extern "C" fn guarded(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    index: c_int,
+    data: *mut Raw,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: QuickJS passes `argc` values, and the function was made with three data.
+        let (args, [original, typed_length, symbol]) =
+            unsafe { (arguments(argc, argv), *data.cast::<[Raw; 3]>()) };
+        let guard = Guard {
+            cx,
+            index: index as usize,
+            typed_length,
+            symbol,
+        };
+        let rule = guard.rule();
+        if matches!(rule, Rule::Search(_) | Rule::Normalize) {
+            return guard.on_text(original, this, args);
+        }
+        let size = guard.measure(rule, this, args)?;
+        guard.allow(size)?;
+        if matches!(rule, Rule::Sort)
+            && size > SORT_LENGTH_MAX
+            && args.first().is_none_or(|order| is_undefined(*order))
+        {
+            return Ok(cx.call(original, this, &[symbol])?);
+        }
+        if let (Rule::Json, [value]) = (rule, args)
+            && let Some(text) = json_write::standard(cx, *value)?
+        {
+            return Ok(text);
+        }
+        Ok(cx.call(original, this, args)?)
+    })
+}
+
+/// One call of a wrapped built-in.
+struct Guard<'a> {
+    cx: Cx<'a>,
+    index: usize,
+    typed_length: Raw,
+    symbol: Raw,
+}
+
+impl Guard<'_> {
+    fn rule(&self) -> Rule {
+        WRAPPED[self.index].2
+    }
+
+    #[inline]
+    fn allow(&self, size: i64) -> Result<(), Fault> {
+        let (what, max) = self.rule().limit();
+        if size > max {
+            return Err(self.refuse(&format!("{what} above {max}")));
+        }
+        Ok(())
+    }
+
+    /// The size of the work on arrays, numbers and digits.
+    #[inline]
+    fn measure(&self, rule: Rule, this: Raw, args: &[Raw]) -> Result<i64, Fault> {
+        let cx = self.cx;
+        let Some(&first) = args.first() else {
+            return match rule {
+                Rule::This | Rule::Sort | Rule::All => self.length(this),
+                _ => Ok(0),
+            };
+        };
+        match rule {
+            Rule::This | Rule::Sort => self.length(this),
+            Rule::First => self.iterable(first),
+            Rule::Json if self.is_array(first) || inspect::is_proxy(first) => Ok(cx.length(first)?),
+            Rule::Raw => match self.steady(first, c"raw")? {
+                Some(raw) => self.length(raw.raw()),
+                None => Ok(0),
+            },
+            Rule::Count => Ok(whole_number(first).unwrap_or(0)),
+            Rule::Digits if is_string(first) => Ok(cx.length(first)?),
+            Rule::All => args.iter().try_fold(self.length(this)?, |sum, arg| {
+                Ok(sum.saturating_add(self.spread(*arg)?))
+            }),
+            Rule::Find if self.is_array(this) => {
+                let size = match tag(first) {
+                    qjs::JS_TAG_BIG_INT => cx.integer_bytes(first) as i64,
+                    _ if is_string(first) => cx.length(first)?,
+                    _ => 0,
+                };
+                Ok(size.saturating_mul(cx.length(this)?))
+            }
+            _ => Ok(0),
+        }
+    }
+
+    fn is_array(&self, value: Raw) -> bool {
+        class_id(value) == self.cx.core().classes.array
+    }
+
+    /// How many elements a built-in sees.
+    #[inline]
+    fn length(&self, value: Raw) -> Result<i64, Fault> {
+        if self.is_array(value) {
+            let length = self.cx.length(value)?;
+            // A hole is looked for in the prototypes.
+            if length > ARRAY_LIKE_LENGTH_MAX
+                && !inspect::is_shallow(self.cx, value, PROTOTYPES_MAX)
+            {
+                return Err(self.refuse("too many prototypes, or a proxy"));
+            }
+            return Ok(length);
+        }
+        self.unusual_length(value)
+    }
+
+    #[cold]
+    fn unusual_length(&self, value: Raw) -> Result<i64, Fault> {
+        let length = if is_string(value) {
+            self.cx.length(value)?
+        } else if !is_object(value) {
+            return Ok(0);
+        } else {
+            let length = match self.steady(value, c"length")? {
+                Some(length) if is_object(length.raw()) => {
+                    return Err(self.refuse("the length is an object"));
+                }
+                Some(length) => inspect::to_length(self.cx, length.raw())?,
+                None => 0,
+            };
+            if inspect::is_typed_array(value) {
+                return Ok(length);
+            }
+            if !inspect::is_shallow(self.cx, value, PROTOTYPES_MAX) {
+                return Err(self.refuse("too many prototypes, or a proxy"));
+            }
+            // Scripts do write `Array.from({ length: 100000 })`.
+            if matches!(self.rule(), Rule::First) && inspect::is_shallow(self.cx, value, 1) {
+                return Ok(length);
+            }
+            length
+        };
+        if length > ARRAY_LIKE_LENGTH_MAX {
+            let text = format!("length above {ARRAY_LIKE_LENGTH_MAX} of what is no array");
+            return Err(self.refuse(&text));
+        }
+        Ok(length)
+    }
+
+    /// What an iterable yields comes from calls, which ask whether they must stop.
+    fn iterable(&self, value: Raw) -> Result<i64, Fault> {
+        if !is_object(value) {
+            return Ok(0);
+        }
+        if !self.is_array(value) && !inspect::is_typed_array(value) {
+            let found = inspect::symbol(self.cx, value, self.symbol, self.typed_length)?;
+            if matches!(self.value(found)?, Some(method) if !is_nothing(method.raw())) {
+                return Ok(0);
+            }
+        }
+        self.length(value)
+    }
+
+    /// How many elements an argument of `concat` adds.
+    fn spread(&self, value: Raw) -> Result<i64, Fault> {
+        if !is_object(value) {
+            return Ok(1);
+        }
+        if self.is_array(value) {
+            return self.length(value);
+        }
+        if inspect::is_proxy(value) {
+            return Ok(self.cx.length(value)?);
+        }
+        let found = inspect::symbol(self.cx, value, self.symbol, self.typed_length)?;
+        match self.value(found)? {
+            Some(flag) if inspect::is_truthy(self.cx, flag.raw()) => self.length(value),
+            _ => Ok(1),
+        }
+    }
+
+    /// A property that no script computes.
+    fn steady(&self, value: Raw, name: &CStr) -> Result<Option<Val>, Fault> {
+        let found = inspect::named(self.cx, value, name, self.typed_length)?;
+        self.value(found)
+    }
+
+    fn value(&self, found: Own) -> Result<Option<Val>, Fault> {
+        match found {
+            Own::Value(value) => Ok(Some(value)),
+            Own::Nothing => Ok(None),
+            Own::Computed => Err(self.refuse("a getter or a proxy where a plain value is needed")),
+        }
+    }
+
+    /// Runs a built-in on texts, which are converted here, so that they are the ones that were measured.
+    fn on_text(&self, original: Raw, this: Raw, args: &[Raw]) -> Result<Val, Fault> {
+        let cx = self.cx;
+        if is_nothing(this) {
+            return Ok(cx.call(original, this, args)?);
+        }
+        let Some(&first) = args
+            .first()
+            .filter(|_| matches!(self.rule(), Rule::Search(_)))
+        else {
+            let text = cx.to_string(this)?;
+            if matches!(self.rule(), Rule::Normalize) {
+                self.allow(work::normalization(cx, text.raw())?)?;
+            }
+            return Ok(cx.call(original, text.raw(), args)?);
+        };
+        if is_object(first) && self.has_own_way(first)? {
+            return Ok(cx.call(original, this, args)?);
+        }
+        if is_undefined(first) {
+            return Ok(cx.call(original, this, args)?);
+        }
+        let (text, wanted) = (cx.to_string(this)?, cx.to_string(first)?);
+        self.allow(work::search(cx, text.raw(), wanted.raw())?)?;
+        let mut args = args.to_vec();
+        args[0] = wanted.raw();
+        Ok(cx.call(original, text.raw(), &args)?)
+    }
+
+    /// Whether what is to be found says itself how, as regular expressions do.
+    #[cold]
+    fn has_own_way(&self, wanted: Raw) -> Result<bool, Fault> {
+        let Rule::Search(name) = self.rule() else {
+            return Ok(false);
+        };
+        if name.is_empty() {
+            return Ok(false);
+        }
+        let found = inspect::symbol(self.cx, wanted, self.symbol, self.typed_length)?;
+        Ok(match self.value(found)? {
+            Some(value) if name == c"match" && !is_undefined(value.raw()) => {
+                inspect::is_truthy(self.cx, value.raw())
+            }
+            Some(value) => !is_nothing(value.raw()),
+            None => name == c"match" && inspect::is_regexp(wanted),
+        })
+    }
+
+    #[cold]
+    fn refuse(&self, why: &str) -> Fault {
+        let (owner, name, _) = WRAPPED[self.index];
+        let text = format!(
+            "{}.{}: {why}",
+            owner.to_string_lossy(),
+            name.to_string_lossy()
+        );
+        crate::vm::error::throw_range(self.cx, &text)
+    }
+}

@@ -1,0 +1,4 @@
+//! Built-in functions that could run for long without being interrupted, and what bounds them.
+
+pub(crate) mod guard;
+pub(crate) mod work;

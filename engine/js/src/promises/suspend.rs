@@ -1,0 +1,420 @@
+//! Handlers that wait, and work that outlives an answer.
+
+use crate::promises::tasks::Tasks;
+use crate::request::call::{promise_result, rejected};
+use crate::request::response::Answerer;
+use crate::vm::isolate::Core;
+use crate::vm::limits::{BACKGROUND_MAX, BACKGROUND_MILLIS_MAX};
+use crate::vm::sys::{Cx, Raw, Thrown, UNDEFINED, Val, native, number};
+use rquickjs::qjs;
+use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink, Suspended};
+use std::cell::{OnceCell, RefCell};
+use std::ffi::c_int;
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// Somebody who waits for a promise. The promise may be settled by another request's script, so it wakes whoever waits.
+pub(crate) struct Waiter {
+    waker: RefCell<Option<Waker>>,
+    tasks: Rc<Tasks>,
+}
+
+impl Core {
+    /// A bracket has failed in which something was settled that others may wait for, or what began in such a one has done so. A
+    /// callback of theirs may have run in it, and what that wrote was taken back with all else. Nobody knows whose callbacks ran,
+    /// so none who waits is answered as if all that they did were there; nor is the request whose run it is, if the bracket may
+    /// have been another's.
+    #[cold]
+    pub(crate) fn suspect_waiting(&self) {
+        let own = match self.is_in_job() {
+            false => self.tasks_if_any(),
+            true => {
+                self.tasks().is_suspect.set(true);
+                None
+            }
+        };
+        let mut wakers = Vec::new();
+        for (_, waiter) in &*self.waiters.borrow() {
+            let is_own = |own: &Rc<Tasks>| Rc::ptr_eq(own, &waiter.tasks);
+            if !own.as_ref().is_some_and(is_own) {
+                waiter.tasks.is_suspect.set(true);
+                wakers.extend(waiter.waker.take());
+            }
+        }
+        for (_, tasks) in &*self.streams.borrow() {
+            if !own.as_ref().is_some_and(|own| Rc::ptr_eq(own, tasks)) {
+                tasks.is_suspect.set(true);
+            }
+        }
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Tasks {
+    /// To be asked before anything is answered for the request.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.is_suspect.get() {
+            let text = "what this request did while another one ran may have been taken back with what that one did";
+            return Err(Error::new(ErrorKind::Internal, text));
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn is_settled(cx: Cx<'_>, promise: Raw) -> bool {
+    // SAFETY: the promise is alive.
+    let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise) };
+    state != qjs::JSPromiseStateEnum_JS_PROMISE_PENDING
+}
+
+/// A promise that is watched until it is settled or this is dropped.
+pub(crate) struct Watched {
+    promise: Val,
+    waiter: Rc<Waiter>,
+    key: usize,
+    // Last: it keeps the context of the promise.
+    core: Rc<Core>,
+}
+
+impl Watched {
+    /// Watches `promise`, for a request with these tasks; its rejection counts as handled.
+    pub(crate) fn new(core: Rc<Core>, promise: Val, tasks: Rc<Tasks>) -> Self {
+        let waiter = Rc::new(Waiter {
+            waker: RefCell::default(),
+            tasks,
+        });
+        let key = core.waiters.borrow_mut().insert(waiter.clone());
+        let watched = Self {
+            promise,
+            waiter,
+            key,
+            core,
+        };
+        if watched.attach().is_err() {
+            drop(watched.core.cx().exception());
+        }
+        watched
+    }
+
+    fn attach(&self) -> Result<(), Thrown> {
+        let cx = self.core.cx();
+        let mut data = [number(self.key as f64)];
+        // SAFETY: the data are copied; the promise and the function are alive.
+        unsafe {
+            let wake = cx.check(qjs::JS_NewCFunctionData(
+                cx.raw(),
+                Some(on_settled),
+                1,
+                0,
+                1,
+                data.as_mut_ptr(),
+            ))?;
+            cx.check(qjs::JS_PromiseThen(
+                cx.raw(),
+                self.promise.raw(),
+                wake.raw(),
+                wake.raw(),
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// Has the context woken when the promise is settled.
+    pub(crate) fn wake(&self, cx: &Context<'_>) {
+        let mut waker = self.waiter.waker.borrow_mut();
+        if !waker
+            .as_ref()
+            .is_some_and(|waker| waker.will_wake(cx.waker()))
+        {
+            *waker = Some(cx.waker().clone());
+        }
+    }
+
+    /// Whether the promise is settled.
+    pub(crate) fn is_settled(&self) -> bool {
+        is_settled(self.core.cx(), self.promise.raw())
+    }
+
+    /// To be asked before anything is done for the request.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.waiter.tasks.check()
+    }
+
+    /// The promise.
+    pub(crate) fn promise(&self) -> Raw {
+        self.promise.raw()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.core.waiters.borrow_mut().try_remove(self.key);
+    }
+}
+
+unsafe extern "C" fn on_settled(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+    data: *mut Raw,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: the function was made with one datum.
+        let key = crate::vm::error::whole_number(unsafe { *data }).unwrap_or(-1);
+        let waiter = cx.core().waiters.borrow().get(key as usize).cloned();
+        // The number may belong to somebody else by now, who then looks in vain.
+        if let Some(waker) = waiter.and_then(|waiter| waiter.waker.take()) {
+            waker.wake();
+        }
+        Ok(cx.undefined())
+    })
+}
+
+/// A handler whose promise is pending.
+pub(crate) struct Waiting {
+    tasks: Rc<Tasks>,
+    handler: HandlerId,
+    /// The status of plain values.
+    status: u16,
+    request: Option<Val>,
+    is_over: bool,
+    // Last: it keeps the isolate.
+    watched: Watched,
+}
+
+impl Waiting {
+    pub(crate) fn new(
+        core: Rc<Core>,
+        tasks: Rc<Tasks>,
+        promise: Val,
+        (handler, status): (HandlerId, u16),
+        request: Option<Val>,
+    ) -> Self {
+        Self {
+            handler,
+            status,
+            request,
+            is_over: false,
+            watched: Watched::new(core, promise, tasks.clone()),
+            tasks,
+        }
+    }
+
+    fn finish(&mut self, sink: &mut dyn ResponseSink) -> Result<(), Error> {
+        let core = &self.watched.core;
+        let request = self.request.take().map(OnceCell::from).unwrap_or_default();
+        let answerer = Answerer {
+            core,
+            handler: self.handler,
+            status: self.status,
+            request,
+        };
+        let ran = core.enter(
+            self.handler,
+            Some(self.tasks.clone()),
+            |cx| match promise_result(cx, self.watched.promise()) {
+                Some(Ok(value)) => answerer.write(cx, value.raw(), sink),
+                Some(Err(reason)) => answerer
+                    .write_thrown(cx, reason.raw(), sink)
+                    .unwrap_or_else(|| Err(rejected(cx, reason))),
+                None => Err(Error::new(
+                    ErrorKind::Internal,
+                    "the promise is not settled",
+                )),
+            },
+        );
+        ran.value?
+    }
+
+    fn end(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        self.is_over = true;
+        let error = result.as_ref().err();
+        ended(&self.watched.core, self.tasks.clone(), self.handler, error);
+        result
+    }
+}
+
+impl Suspended for Waiting {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        sink: &mut dyn ResponseSink,
+    ) -> Poll<Result<(), Error>> {
+        if self.is_over {
+            return Poll::Ready(Err(Error::new(
+                ErrorKind::Internal,
+                "the handler has ended",
+            )));
+        }
+        self.watched.wake(cx);
+        if let Err(error) = self.watched.check() {
+            return Poll::Ready(self.end(Err(error)));
+        }
+        let (tasks, core) = (self.tasks.clone(), self.watched.core.clone());
+        if let Err(error) = tasks.advance_all(&core, self.handler, cx, || self.watched.is_settled())
+        {
+            return Poll::Ready(self.end(Err(error)));
+        }
+        // Its own run may have been that in which another's bracket failed.
+        if let Err(error) = self.watched.check() {
+            return Poll::Ready(self.end(Err(error)));
+        }
+        if !self.watched.is_settled() {
+            return Poll::Pending;
+        }
+        let result = self.finish(sink);
+        Poll::Ready(self.end(result))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.tasks.abandon(&self.watched.core);
+        }
+    }
+}
+
+/// What becomes of a request's unfinished work when it has ended. An error does not end it, as others may wait for it; using up time or
+/// memory does.
+pub(crate) fn ended(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId, error: Option<&Error>) {
+    match error.map(Error::kind) {
+        Some(ErrorKind::Stopped) => tasks.abandon(core),
+        Some(ErrorKind::Memory) => {
+            tasks.abandon(core);
+            core.recover();
+        }
+        _ => leave_behind(core, tasks, handler),
+    }
+}
+
+/// Lets what a request left unfinished go on after its answer, for a while. While a body stream is sent, that drives the
+/// tasks instead, and calls this at its end.
+fn leave_behind(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId) {
+    if tasks.is_empty() || tasks.feeds_stream.get() {
+        return;
+    }
+    if core.background.get() >= BACKGROUND_MAX {
+        tasks.abandon(core);
+        let text = format!(
+            "work after an answer was dropped: there is such work of {BACKGROUND_MAX} requests already"
+        );
+        (core.report)(Error::script(text));
+        return;
+    }
+    core.background.set(core.background.get() + 1);
+    let until = Instant::now() + Duration::from_millis(BACKGROUND_MILLIS_MAX);
+    let left = LeftOver {
+        owner: Owner::Request(core.clone()),
+        tasks,
+        handler,
+        until: Some(until),
+    };
+    (core.spawn)(Box::pin(left));
+}
+
+/// Lets timers of the module top level run for as long as the isolate lives.
+pub(crate) fn keep_top_level(core: &Rc<Core>, tasks: Rc<Tasks>) {
+    *core.top_level.borrow_mut() = Some(tasks.clone());
+    let left = LeftOver {
+        owner: Owner::Isolate(Rc::downgrade(core)),
+        tasks,
+        handler: 0,
+        until: None,
+    };
+    (core.spawn)(Box::pin(left));
+}
+
+/// Who keeps whom alive.
+enum Owner {
+    /// Work of a request keeps the isolate.
+    Request(Rc<Core>),
+    /// Work of the module top level ends with the isolate.
+    Isolate(Weak<Core>),
+}
+
+/// Work that no answer waits for.
+struct LeftOver {
+    owner: Owner,
+    tasks: Rc<Tasks>,
+    handler: HandlerId,
+    until: Option<Instant>,
+}
+
+impl std::future::Future for LeftOver {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let core = match &self.owner {
+            Owner::Request(core) => core.clone(),
+            Owner::Isolate(core) => match core.upgrade() {
+                Some(core) => core,
+                None => return Poll::Ready(()),
+            },
+        };
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            (core.report)(Error::script(format!(
+                "work after an answer was dropped after {BACKGROUND_MILLIS_MAX} ms"
+            )));
+            return Poll::Ready(());
+        }
+        self.tasks.wake_on_change(cx);
+        if let Err(error) = self.tasks.advance_all(&core, self.handler, cx, || false) {
+            if error.kind() == ErrorKind::Memory {
+                core.recover();
+            }
+            (core.report)(error);
+            // A runaway of the top level costs itself, not the timers beside it.
+            return if self.until.is_some() {
+                Poll::Ready(())
+            } else {
+                self.again(cx)
+            };
+        }
+        if self.tasks.is_empty() && self.until.is_some() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+impl LeftOver {
+    fn again(&self, cx: &Context<'_>) -> Poll<()> {
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl Drop for LeftOver {
+    fn drop(&mut self) {
+        match &self.owner {
+            Owner::Request(core) => {
+                self.tasks.abandon(core);
+                core.background.set(core.background.get() - 1);
+            }
+            Owner::Isolate(core) => {
+                if let Some(core) = core.upgrade() {
+                    self.tasks.abandon(&core);
+                }
+            }
+        }
+    }
+}
+
+/// A promise that is settled by native code.
+impl Cx<'_> {
+    /// A promise with the functions that settle it.
+    pub(crate) fn promise(self) -> Result<(Val, Val, Val), Thrown> {
+        let mut functions = [UNDEFINED; 2];
+        // SAFETY: QuickJS writes both functions unless it throws.
+        let promise = self
+            .check(unsafe { qjs::JS_NewPromiseCapability(self.raw(), functions.as_mut_ptr()) })?;
+        let [resolve, reject] = functions;
+        Ok((promise, self.own(resolve), self.own(reject)))
+    }
+}

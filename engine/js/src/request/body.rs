@@ -1,0 +1,228 @@
+//! The body of a native request: `json()`, `text()`, `bytes()` and `form()`, read from the bytes as they came.
+//!
+//! Whoever takes the body first has it. Once the Web surface keeps it (as a stream or for a clone), its own methods answer.
+
+use crate::request::object::{data, pairs_object};
+use crate::values::json_read;
+use crate::vm::error;
+use crate::vm::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, native};
+use rquickjs::qjs;
+use sampan_host::{Error, ErrorKind, request::form_pairs};
+use std::ffi::{CStr, c_int};
+
+/// `json()`: a promise of the parsed body.
+// SAFETY: called by QuickJS alone, with a context that has a core.
+pub(crate) unsafe extern "C" fn json(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| consume(cx, this, c"json", json_read::json))
+}
+
+/// `text()`: a promise of the body as text; what is not UTF-8 is replaced, a byte order mark dropped.
+// SAFETY: called by QuickJS alone, with a context that has a core.
+pub(crate) unsafe extern "C" fn text(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        consume(cx, this, c"text", |cx, bytes| {
+            let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+            Ok(cx.string(&String::from_utf8_lossy(bytes))?)
+        })
+    })
+}
+
+/// `bytes()`: a promise of a `Uint8Array`.
+// SAFETY: called by QuickJS alone, with a context that has a core.
+pub(crate) unsafe extern "C" fn bytes(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        consume(cx, this, c"bytes", |cx, bytes| Ok(cx.bytes(bytes)?))
+    })
+}
+
+/// `form()`: a promise of an object of the fields, from `application/x-www-form-urlencoded` or `multipart/form-data`.
+// SAFETY: called by QuickJS alone, with a context that has a core.
+pub(crate) unsafe extern "C" fn form(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        let data = data(cx, this)?;
+        let content_type = data.view()?.header("content-type").unwrap_or_default();
+        let is_urlencoded = starts_with(content_type, b"application/x-www-form-urlencoded");
+        if is_urlencoded && !data.is_streamed.get() {
+            return consume(cx, this, c"form", |cx, bytes| {
+                Ok(pairs_object(cx, form_pairs(bytes))?)
+            });
+        }
+        if is_urlencoded || starts_with(content_type, b"multipart/form-data") {
+            let form = cx.core().tables()?.form.raw();
+            return Ok(cx.call(form, UNDEFINED, &[this])?);
+        }
+        settled(
+            cx,
+            Err(Error::new(ErrorKind::Status(415), "the body is not a form").into()),
+        )
+    })
+}
+
+fn starts_with(value: &[u8], prefix: &[u8]) -> bool {
+    value
+        .get(..prefix.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+/// `clone()`: the Web surface's, which keeps the body from now on.
+// SAFETY: called by QuickJS alone, with a context that has a core.
+pub(crate) unsafe extern "C" fn clone(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        data(cx, this)?.is_streamed.set(true);
+        inherited(cx, this, c"clone")
+    })
+}
+
+/// The content for the Web surface, handed out once: bytes, or `null` if there are none.
+// SAFETY: called by QuickJS alone, with a context that has a core.
+pub(crate) unsafe extern "C" fn take(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    _: c_int,
+    _: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        let data = data(cx, this)?;
+        let bytes = data.view()?.body();
+        if bytes.is_empty() {
+            return Ok(cx.own(qjs::JS_NULL));
+        }
+        if data.is_taken.replace(true) {
+            return Err(already_read());
+        }
+        Ok(cx.bytes(bytes)?)
+    })
+}
+
+/// `body`: the Web surface's stream, which keeps the content from now on.
+pub(crate) fn stream(cx: Cx<'_>, this: Raw) -> Result<Val, Fault> {
+    let data = data(cx, this)?;
+    if data.view()?.body().is_empty() {
+        return Ok(cx.own(qjs::JS_NULL));
+    }
+    data.is_streamed.set(true);
+    let prototype = cx.core().tables()?.request_prototype.raw();
+    let atom = cx.atom("body");
+    // SAFETY: the descriptor's values are owned and released below; the atom too.
+    unsafe {
+        // Touching the member loads the file that defines it, if it is the first.
+        drop(
+            cx.get_atom(prototype, atom)
+                .map_err(|Thrown| drop(cx.exception())),
+        );
+        let mut descriptor = qjs::JSPropertyDescriptor {
+            flags: 0,
+            value: UNDEFINED,
+            getter: UNDEFINED,
+            setter: UNDEFINED,
+        };
+        let found = own_or_inherited(cx, &mut descriptor, prototype, atom);
+        qjs::JS_FreeAtom(cx.raw(), atom);
+        let (_value, getter, _setter) = (
+            cx.own(descriptor.value),
+            cx.own(descriptor.getter),
+            cx.own(descriptor.setter),
+        );
+        found?;
+        Ok(cx.call(getter.raw(), this, &[])?)
+    }
+}
+
+/// Looks a property up on an object, then on its prototypes.
+///
+/// # Safety
+/// The object and the atom must be alive.
+unsafe fn own_or_inherited(
+    cx: Cx<'_>,
+    descriptor: &mut qjs::JSPropertyDescriptor,
+    object: Raw,
+    atom: qjs::JSAtom,
+) -> Result<(), Fault> {
+    let mut at = cx.dup(object);
+    while crate::vm::sys::is_object(at.raw()) {
+        // SAFETY: as promised by the caller; `at` keeps each prototype alive.
+        match unsafe { qjs::JS_GetOwnProperty(cx.raw(), descriptor, at.raw(), atom) } {
+            0 => {}
+            found if found > 0 => return Ok(()),
+            _ => return Err(Fault::Thrown),
+        }
+        // SAFETY: `at` is alive.
+        at = cx.check(unsafe { qjs::JS_GetPrototype(cx.raw(), at.raw()) })?;
+    }
+    Err(Error::script("Request.prototype has lost its body").into())
+}
+
+fn already_read() -> Fault {
+    Error::script("the body has already been read").into()
+}
+
+/// Calls the method of that name on the Web surface's prototype.
+fn inherited(cx: Cx<'_>, this: Raw, name: &CStr) -> Result<Val, Fault> {
+    let method = cx.get(cx.core().tables()?.request_prototype.raw(), name)?;
+    Ok(cx.call(method.raw(), this, &[])?)
+}
+
+/// Takes the body and gives a settled promise of what `read` makes of it.
+#[inline]
+fn consume(
+    cx: Cx<'_>,
+    this: Raw,
+    name: &CStr,
+    read: impl FnOnce(Cx<'_>, &[u8]) -> Result<Val, Fault>,
+) -> Result<Val, Fault> {
+    let data = data(cx, this)?;
+    if data.is_streamed.get() {
+        return inherited(cx, this, name);
+    }
+    let view = data.view()?;
+    let bytes = view.body();
+    let result = if !bytes.is_empty() && data.is_taken.replace(true) {
+        Err(already_read())
+    } else {
+        read(cx, bytes)
+    };
+    settled(cx, result)
+}
+
+/// A promise that is settled already.
+#[inline]
+fn settled(cx: Cx<'_>, result: Result<Val, Fault>) -> Result<Val, Fault> {
+    let (value, is_reject) = match result {
+        Ok(value) => (value, false),
+        Err(Fault::Thrown) => (cx.exception(), true),
+        Err(Fault::Error(failure)) => (error::to_exception(cx, &failure)?, true),
+    };
+    // SAFETY: the value is alive.
+    Ok(cx.check(unsafe { qjs::JS_NewSettledPromise(cx.raw(), is_reject, value.raw()) })?)
+}

@@ -1,0 +1,242 @@
+//! The hot path: a handler is called and what it returns is written, without a future and, for plain handlers, without a promise.
+
+use crate::promises::suspend::{Waiting, ended};
+use crate::request::object;
+use crate::request::response::Answerer;
+use crate::vm::error;
+use crate::vm::isolate::{Core, Ran};
+use crate::vm::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, is_promise, number};
+use rquickjs::qjs;
+use sampan_host::{Call, Error, ErrorKind, HandlerId, ResponseSink, Step};
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+/// What a handler's result is.
+enum Outcome {
+    Answered,
+    Failed(Error),
+    Waits(Val),
+}
+
+/// Calls a handler, with the middleware around it.
+pub(crate) fn start(
+    core: &Rc<Core>,
+    call: Call<'_>,
+    status: u16,
+    sink: &mut dyn ResponseSink,
+) -> Step {
+    let handler = call
+        .handler
+        .unwrap_or_else(|| call.middleware.first().copied().unwrap_or_default());
+    let request = OnceCell::new();
+    let answerer = Answerer {
+        core,
+        handler,
+        status,
+        request,
+    };
+    let Ran { value, tasks } = core.enter(handler, None, |cx| run(cx, &call, &answerer, sink));
+    let suspicion = tasks.as_ref().and_then(|tasks| tasks.check().err());
+    let error = match value {
+        Ok(Outcome::Answered | Outcome::Waits(_)) if suspicion.is_some() => suspicion,
+        Ok(Outcome::Answered) => None,
+        Ok(Outcome::Failed(error)) | Err(error) => Some(error),
+        Ok(Outcome::Waits(promise)) => {
+            let request = answerer.request.into_inner();
+            let tasks = tasks.unwrap_or_default();
+            let waiting = Waiting::new(core.clone(), tasks, promise, (handler, status), request);
+            return Step::Waiting(Box::new(waiting));
+        }
+    };
+    match (tasks, &error) {
+        (Some(tasks), _) => ended(core, tasks, handler, error.as_ref()),
+        (None, Some(error)) if error.kind() == ErrorKind::Memory => core.recover(),
+        (None, _) => {}
+    }
+    error.map_or(Step::Done, Step::Failed)
+}
+
+#[inline]
+fn run(
+    cx: Cx<'_>,
+    call: &Call<'_>,
+    answerer: &Answerer<'_>,
+    sink: &mut dyn ResponseSink,
+) -> Outcome {
+    let core = answerer.core;
+    let returned = match invoke(cx, answerer, call) {
+        Ok(returned) => returned,
+        Err(Fault::Thrown) => {
+            let exception = cx.exception();
+            return raised(cx, answerer, exception, sink);
+        }
+        Err(Fault::Error(error)) => return Outcome::Failed(error),
+    };
+    if !is_promise(returned.raw()) {
+        core.drain(cx);
+        return finish(cx, answerer, returned.raw(), sink);
+    }
+    core.handled(cx, returned.raw());
+    core.drain(cx);
+    settled(cx, answerer, returned, sink)
+}
+
+/// Looks at the promise of a handler.
+fn settled(
+    cx: Cx<'_>,
+    answerer: &Answerer<'_>,
+    promise: Val,
+    sink: &mut dyn ResponseSink,
+) -> Outcome {
+    match promise_result(cx, promise.raw()) {
+        None => Outcome::Waits(promise),
+        Some(Ok(value)) => finish(cx, answerer, value.raw(), sink),
+        Some(Err(reason)) => raised(cx, answerer, reason, sink),
+    }
+}
+
+/// What a handler threw: an answer if it is a `Response`, else an error.
+#[cold]
+fn raised(
+    cx: Cx<'_>,
+    answerer: &Answerer<'_>,
+    thrown: Val,
+    sink: &mut dyn ResponseSink,
+) -> Outcome {
+    match answerer.write_thrown(cx, thrown.raw(), sink) {
+        Some(Ok(())) => Outcome::Answered,
+        Some(Err(error)) => Outcome::Failed(error),
+        None => Outcome::Failed(rejected(cx, thrown)),
+    }
+}
+
+#[inline]
+fn finish(cx: Cx<'_>, answerer: &Answerer<'_>, value: Raw, sink: &mut dyn ResponseSink) -> Outcome {
+    match answerer.write(cx, value, sink) {
+        Ok(()) => Outcome::Answered,
+        Err(error) => Outcome::Failed(error),
+    }
+}
+
+/// What a promise was settled with; `None` if it is pending.
+pub(crate) fn promise_result(cx: Cx<'_>, promise: Raw) -> Option<Result<Val, Val>> {
+    // SAFETY: the promise is alive.
+    unsafe {
+        let state = qjs::JS_PromiseState(cx.raw(), promise);
+        if state == qjs::JSPromiseStateEnum_JS_PROMISE_PENDING {
+            return None;
+        }
+        let result = cx.own(qjs::JS_PromiseResult(cx.raw(), promise));
+        Some(if state == qjs::JSPromiseStateEnum_JS_PROMISE_FULFILLED {
+            Ok(result)
+        } else {
+            Err(result)
+        })
+    }
+}
+
+/// What was thrown as the error of a request; it is kept for the error handler.
+#[cold]
+pub(crate) fn rejected(cx: Cx<'_>, reason: Val) -> Error {
+    let error = error::describe(cx, reason.raw());
+    cx.core().failure.replace(Some((reason, error.clone())));
+    error
+}
+
+#[inline]
+fn invoke(cx: Cx<'_>, answerer: &Answerer<'_>, call: &Call<'_>) -> Result<Val, Fault> {
+    let core = answerer.core;
+    if call.error.is_none() && core.failure.borrow().is_some() {
+        // Nobody asked for what an earlier request threw.
+        core.failure.take();
+    }
+    let made = object::new(cx, call.request.clone())?;
+    let request = answerer.request.get_or_init(|| made);
+    let handler = match call.handler {
+        Some(id) => core.handler(cx, id)?,
+        None => cx.undefined(),
+    };
+    if call.middleware.is_empty() && call.error.is_none() {
+        if !cx.is_function(handler.raw()) {
+            return Ok(handler);
+        }
+        return Ok(cx.call(handler.raw(), UNDEFINED, &[request.raw()])?);
+    }
+    invoke_chain(cx, core, call, request, &handler)
+}
+
+fn invoke_chain(
+    cx: Cx<'_>,
+    core: &Core,
+    call: &Call<'_>,
+    request: &Val,
+    handler: &Val,
+) -> Result<Val, Fault> {
+    let tables = core.tables()?;
+    let mut chain = Vec::with_capacity(call.middleware.len());
+    for id in call.middleware {
+        chain.push(core.handler(cx, *id)?);
+    }
+    let chain = cx.array(chain)?;
+    if call.handler.is_none() {
+        let status = cx.own(number(f64::from(call.fallback)));
+        return Ok(cx.call(
+            tables.run_empty.raw(),
+            UNDEFINED,
+            &[request.raw(), chain.raw(), status.raw()],
+        )?);
+    }
+    let thrown = match call.error {
+        Some(error) => original(cx, core, error)?,
+        None => cx.undefined(),
+    };
+    let status = cx.own(number(f64::from(
+        core.default_status(call.handler, call.error),
+    )));
+    let args = [
+        request.raw(),
+        chain.raw(),
+        handler.raw(),
+        status.raw(),
+        thrown.raw(),
+    ];
+    Ok(cx.call(tables.run_handler.raw(), UNDEFINED, &args)?)
+}
+
+/// What was thrown when the request failed, or an equal error if that is gone.
+fn original(cx: Cx<'_>, core: &Core, error: &Error) -> Result<Val, Thrown> {
+    let same = |known: &Error| {
+        known.kind() == error.kind()
+            && known.message() == error.message()
+            && known.stack() == error.stack()
+    };
+    if let Some((thrown, known)) = core.failure.take()
+        && same(&known)
+    {
+        return Ok(thrown);
+    }
+    error::to_exception(cx, error)
+}
+
+impl Core {
+    /// The function or value behind an id.
+    #[inline]
+    fn handler<'a>(&'a self, cx: Cx<'a>, id: HandlerId) -> Result<Val, Fault> {
+        let handlers = self.handlers.borrow();
+        let handler = handlers.get(id as usize);
+        handler.map(|handler| cx.dup(handler.raw())).ok_or_else(|| {
+            Error::new(ErrorKind::Internal, format!("there is no handler {id}")).into()
+        })
+    }
+
+    /// The status of plain values that a handler returns: that of the error for the error handler, 404 for the one that
+    /// answers unknown paths.
+    #[inline]
+    pub(crate) fn default_status(&self, handler: Option<HandlerId>, error: Option<&Error>) -> u16 {
+        match error {
+            Some(error) => error.kind().status(),
+            None if handler.is_some() && handler == self.not_found.get() => 404,
+            None => 200,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! One request: the request object, the call of its handler, and what becomes its response.
+
+pub(crate) mod body;
+pub(crate) mod call;
+pub(crate) mod object;
+pub(crate) mod response;
+pub(crate) mod stream;

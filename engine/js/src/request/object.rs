@@ -1,0 +1,499 @@
+//! The request object: a native class whose getters read from a [`RequestView`] when a script asks.
+//!
+//! Its prototype inherits from the Web surface's `Request.prototype`, which is loaded when one of its members is touched, and
+//! answers what the surface asks of native requests (the engine contract in `web/mod.rs`).
+
+use crate::request::body;
+use crate::values::shapes::Hash;
+use crate::vm::sys::{
+    Cx, Fault, Native, Raw, Thrown, UNDEFINED, Val, boolean, class_id, is_undefined, native,
+};
+use rquickjs::qjs;
+use sampan_host::{Error, RequestView, cookies, request::form_pairs};
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, c_int, c_void};
+use std::rc::Rc;
+
+/// Properties that are made once and kept; the index of each in [`Data::made`].
+const KEPT: usize = 4;
+const PARAMS: usize = 0;
+const QUERY: usize = 1;
+const HEADERS: usize = 2;
+const COOKIES: usize = 3;
+
+/// What a request object holds.
+pub(crate) struct Data {
+    view: Option<Rc<dyn RequestView>>,
+    /// `undefined` until a script asks.
+    made: [Cell<Raw>; KEPT],
+    state: Cell<Raw>,
+    /// Whether the body has been handed out.
+    pub(crate) is_taken: Cell<bool>,
+    /// Whether the Web surface keeps the body, in own properties of the object.
+    pub(crate) is_streamed: Cell<bool>,
+    pool: *const Pool,
+}
+
+/// Boxes of requests that are over, to be used again.
+#[derive(Default)]
+// Boxes, because an object holds the address of its data.
+#[allow(clippy::vec_box)]
+pub(crate) struct Pool(RefCell<Vec<Box<Data>>>);
+
+impl Pool {
+    /// How many are kept.
+    const KEPT_MAX: usize = 64;
+}
+
+/// The names of route parameters as atoms: there are few, and each request has the same.
+#[derive(Default)]
+pub(crate) struct Names(RefCell<Vec<(Box<str>, qjs::JSAtom)>>);
+
+impl Names {
+    /// The atom of a name; it stays owned by the table.
+    #[inline]
+    fn atom(&self, cx: Cx<'_>, name: &str) -> qjs::JSAtom {
+        let mut known = self.0.borrow_mut();
+        if let Some((_, atom)) = known.iter().find(|(other, _)| **other == *name) {
+            return *atom;
+        }
+        let atom = cx.atom(name);
+        known.push((name.into(), atom));
+        atom
+    }
+
+    /// Releases the atoms; to be called before the context goes.
+    pub(crate) fn clear(&self, cx: Cx<'_>) {
+        for (_, atom) in self.0.borrow_mut().drain(..) {
+            // SAFETY: the atom is owned.
+            unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
+        }
+    }
+}
+
+/// Makes the class.
+pub(crate) fn register_class(cx: Cx<'_>) -> Result<qjs::JSClassID, Thrown> {
+    let definition = qjs::JSClassDef {
+        class_name: c"Request".as_ptr(),
+        finalizer: Some(finalize),
+        gc_mark: Some(mark),
+        call: None,
+        exotic: std::ptr::null_mut(),
+    };
+    let mut id = 0;
+    // SAFETY: the runtime is alive; the definition is copied.
+    unsafe {
+        qjs::JS_NewClassID(cx.runtime(), &raw mut id);
+        if qjs::JS_NewClass(cx.runtime(), id, &raw const definition) < 0 {
+            return Err(Thrown);
+        }
+    }
+    Ok(id)
+}
+
+/// A request object for `view`.
+#[inline]
+pub(crate) fn new(cx: Cx<'_>, view: Rc<dyn RequestView>) -> Result<Val, Thrown> {
+    let core = cx.core();
+    // SAFETY: the class is registered and has its prototype.
+    let object = cx.check(unsafe { qjs::JS_NewObjectClass(cx.raw(), core.classes.request) })?;
+    let recycled = core.pool.0.borrow_mut().pop();
+    let data = match recycled {
+        Some(mut data) => {
+            data.view = Some(view);
+            data
+        }
+        None => Box::new(Data {
+            view: Some(view),
+            made: [const { Cell::new(UNDEFINED) }; KEPT],
+            state: Cell::new(UNDEFINED),
+            is_taken: Cell::new(false),
+            is_streamed: Cell::new(false),
+            pool: &raw const core.pool,
+        }),
+    };
+    // SAFETY: the object is of our class; the finalizer takes the box back.
+    unsafe { qjs::JS_SetOpaque(object.raw(), Box::into_raw(data).cast::<c_void>()) };
+    Ok(object)
+}
+
+/// The data of an object that should be a request.
+#[inline]
+pub(crate) fn data<'a>(cx: Cx<'a>, object: Raw) -> Result<&'a Data, Fault> {
+    let id = cx.core().classes.request;
+    // SAFETY: asks for the opaque pointer of that very class, which is a `Data` for as long as the object lives; callers
+    // hold the object.
+    let data = unsafe { qjs::JS_GetOpaque(object, id).cast::<Data>().as_ref() };
+    data.ok_or_else(|| Error::script("this is not a request of the server").into())
+}
+
+impl Data {
+    /// The request.
+    #[inline]
+    pub(crate) fn view(&self) -> Result<&dyn RequestView, Fault> {
+        self.view
+            .as_deref()
+            .ok_or_else(|| Error::script("the request is over").into())
+    }
+
+    fn values(&self) -> impl Iterator<Item = &Cell<Raw>> {
+        self.made.iter().chain(std::iter::once(&self.state))
+    }
+}
+
+unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: Raw) {
+    let mut id: qjs::JSClassID = 0;
+    // SAFETY: the object is of our class; its pointer is null or a box that nothing else owns. The pool lies in the core, after
+    // the runtime, so it is still there.
+    let data = unsafe {
+        let pointer = qjs::JS_GetAnyOpaque(object, &raw mut id).cast::<Data>();
+        if pointer.is_null() {
+            return;
+        }
+        Box::from_raw(pointer)
+    };
+    for value in data.values() {
+        // SAFETY: the reference is owned by the data.
+        unsafe { qjs::JS_FreeValueRT(runtime, value.replace(UNDEFINED)) };
+    }
+    let recycled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| recycle(data)));
+    drop(recycled);
+}
+
+fn recycle(mut data: Box<Data>) {
+    data.view = None;
+    data.is_taken.set(false);
+    data.is_streamed.set(false);
+    // SAFETY: see `finalize`.
+    let pool = unsafe { &*data.pool };
+    if let Ok(mut kept) = pool.0.try_borrow_mut()
+        && kept.len() < Pool::KEPT_MAX
+    {
+        kept.push(data);
+    }
+}
+
+unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: Raw, mark: qjs::JS_MarkFunc) {
+    let mut id: qjs::JSClassID = 0;
+    // SAFETY: the object is of our class; its values are alive.
+    unsafe {
+        if let Some(data) = qjs::JS_GetAnyOpaque(object, &raw mut id)
+            .cast::<Data>()
+            .as_ref()
+        {
+            for value in data.values() {
+                qjs::JS_MarkValue(runtime, value.get(), mark);
+            }
+        }
+    }
+}
+
+/// A getter; the number says which.
+type Getter = unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int) -> Raw;
+
+/// Reads a property of a request object.
+type Read = fn(Cx<'_>, Raw) -> Result<Val, Fault>;
+
+const GETTERS: &[(&CStr, Read)] = &[
+    (c"params", |cx, this| kept(cx, this, PARAMS, params)),
+    (c"query", |cx, this| kept(cx, this, QUERY, query)),
+    (c"headers", |cx, this| kept(cx, this, HEADERS, headers)),
+    (c"cookies", |cx, this| {
+        kept(cx, this, COOKIES, cookie_object)
+    }),
+    (c"method", |cx, this| {
+        Ok(cx.string(data(cx, this)?.view()?.method())?)
+    }),
+    (c"path", |cx, this| {
+        Ok(cx.string(data(cx, this)?.view()?.path())?)
+    }),
+    (c"url", |cx, this| {
+        Ok(cx.string(&data(cx, this)?.view()?.url())?)
+    }),
+    (c"ip", |cx, this| {
+        Ok(cx.string(&data(cx, this)?.view()?.ip())?)
+    }),
+    (c"body", body::stream),
+];
+
+unsafe extern "C" fn get(ctx: *mut qjs::JSContext, this: Raw, which: c_int) -> Raw {
+    native(ctx, |cx| GETTERS[which as usize].1(cx, this))
+}
+
+unsafe extern "C" fn get_state(ctx: *mut qjs::JSContext, this: Raw, _: c_int) -> Raw {
+    native(ctx, |cx| {
+        let data = data(cx, this)?;
+        if is_undefined(data.state.get()) {
+            data.state.set(cx.object()?.into_raw());
+        }
+        Ok(cx.dup(data.state.get()))
+    })
+}
+
+unsafe extern "C" fn set_state(ctx: *mut qjs::JSContext, this: Raw, value: Raw, _: c_int) -> Raw {
+    native(ctx, |cx| {
+        let old = data(cx, this)?.state.replace(cx.dup(value).into_raw());
+        drop(cx.own(old));
+        Ok(cx.undefined())
+    })
+}
+
+unsafe extern "C" fn get_used(ctx: *mut qjs::JSContext, this: Raw, _: c_int) -> Raw {
+    // The prototype itself is no request, and has no body.
+    native(ctx, |cx| {
+        Ok(cx.own(boolean(
+            data(cx, this).is_ok_and(|data| data.is_taken.get()),
+        )))
+    })
+}
+
+/// `null` for a request without a body, `undefined` for one whose body is native.
+unsafe extern "C" fn get_web_body(ctx: *mut qjs::JSContext, this: Raw, _: c_int) -> Raw {
+    native(ctx, |cx| {
+        let is_empty = data(cx, this)?.view()?.body().is_empty();
+        Ok(cx.own(if is_empty { qjs::JS_NULL } else { UNDEFINED }))
+    })
+}
+
+/// Makes the prototype of request objects.
+pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<(), Thrown> {
+    // SAFETY: the prototype is alive.
+    let proto = cx.check(unsafe { qjs::JS_NewObjectProto(cx.raw(), request_prototype.raw()) })?;
+    for (index, (name, _)) in GETTERS.iter().enumerate() {
+        accessor(
+            cx,
+            &proto,
+            cx.atom(&name.to_string_lossy()),
+            get,
+            index as c_int,
+            None,
+        )?;
+    }
+    accessor(cx, &proto, cx.atom("state"), get_state, 0, Some(set_state))?;
+    accessor(
+        cx,
+        &proto,
+        cx.symbol_atom(c"sampan.used"),
+        get_used,
+        0,
+        None,
+    )?;
+    accessor(
+        cx,
+        &proto,
+        cx.symbol_atom(c"sampan.body"),
+        get_web_body,
+        0,
+        None,
+    )?;
+    let methods: [(&CStr, Native); 5] = [
+        (c"json", body::json),
+        (c"text", body::text),
+        (c"bytes", body::bytes),
+        (c"form", body::form),
+        (c"clone", body::clone),
+    ];
+    for (name, method) in methods {
+        cx.define(proto.raw(), name, cx.function(name, 0, 0, method)?)?;
+    }
+    let take = cx.symbol_atom(c"sampan.take");
+    let done = cx.define_atom(proto.raw(), take, cx.function(c"take", 0, 0, body::take)?);
+    // SAFETY: the atom is owned; the class takes the prototype's reference.
+    unsafe {
+        qjs::JS_FreeAtom(cx.raw(), take);
+        qjs::JS_SetClassProto(cx.raw(), cx.core().classes.request, proto.into_raw());
+    }
+    done
+}
+
+/// A setter.
+type Setter = unsafe extern "C" fn(*mut qjs::JSContext, Raw, Raw, c_int) -> Raw;
+
+fn accessor(
+    cx: Cx<'_>,
+    object: &Val,
+    atom: qjs::JSAtom,
+    get: Getter,
+    magic: c_int,
+    set: Option<Setter>,
+) -> Result<(), Thrown> {
+    type Plain = unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int, *mut Raw) -> Raw;
+    // SAFETY: the kinds say how QuickJS calls the functions; it takes the references of both, and the atom is released.
+    unsafe {
+        let get = std::mem::transmute::<Getter, Plain>(get);
+        let kind = qjs::JSCFunctionEnum_JS_CFUNC_getter_magic;
+        let getter = cx.check(qjs::JS_NewCFunction2(
+            cx.raw(),
+            Some(get),
+            c"get".as_ptr(),
+            0,
+            kind,
+            magic,
+        ))?;
+        let setter = match set {
+            Some(set) => {
+                let set = std::mem::transmute::<Setter, Plain>(set);
+                let kind = qjs::JSCFunctionEnum_JS_CFUNC_setter_magic;
+                cx.check(qjs::JS_NewCFunction2(
+                    cx.raw(),
+                    Some(set),
+                    c"set".as_ptr(),
+                    1,
+                    kind,
+                    magic,
+                ))?
+            }
+            None => cx.undefined(),
+        };
+        let flags = qjs::JS_PROP_CONFIGURABLE as c_int;
+        let done = qjs::JS_DefinePropertyGetSet(
+            cx.raw(),
+            object.raw(),
+            atom,
+            getter.into_raw(),
+            setter.into_raw(),
+            flags,
+        );
+        qjs::JS_FreeAtom(cx.raw(), atom);
+        if done < 0 { Err(Thrown) } else { Ok(()) }
+    }
+}
+
+/// A property that is made when it is asked for first.
+#[inline]
+fn kept(
+    cx: Cx<'_>,
+    this: Raw,
+    which: usize,
+    make: fn(Cx<'_>, &dyn RequestView) -> Result<Val, Thrown>,
+) -> Result<Val, Fault> {
+    let data = data(cx, this)?;
+    let cell = &data.made[which];
+    if is_undefined(cell.get()) {
+        cell.set(make(cx, data.view()?)?.into_raw());
+    }
+    Ok(cx.dup(cell.get()))
+}
+
+fn params(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
+    let core = cx.core();
+    let object = cx.bare_object()?;
+    let mut hash = Hash::BARE;
+    let mut index = 0;
+    while let Some((name, value)) = view.param(index) {
+        let value = cx.string(&value)?;
+        let atom = core.names.atom(cx, name);
+        cx.define_atom(object.raw(), atom, value)?;
+        hash.add(atom);
+        index += 1;
+    }
+    if !core.shapes.knows(hash) {
+        let names = (0..index)
+            .filter_map(|index| view.param(index))
+            .map(|(name, _)| core.names.atom(cx, name));
+        core.shapes.keep(cx, hash, false, names)?;
+    }
+    Ok(object)
+}
+
+fn query(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
+    pairs_object(cx, form_pairs(view.query().unwrap_or_default().as_bytes()))
+}
+
+fn cookie_object(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
+    let object = cx.bare_object()?;
+    let mut failed = Ok(());
+    view.each_header(&mut |name, value| {
+        if failed.is_ok() && name.eq_ignore_ascii_case("cookie") {
+            let field = String::from_utf8_lossy(value);
+            failed = cookies::pairs(&field)
+                .try_for_each(|(name, value)| add_first(cx, &object, name, value));
+        }
+    });
+    failed.map(|()| object)
+}
+
+/// Adds a member unless there is one of that name: of cookies that are sent twice the first is the more specific
+/// (RFC 6265 section 5.4).
+fn add_first(cx: Cx<'_>, object: &Val, name: &str, value: &str) -> Result<(), Thrown> {
+    let value = cx.string(value)?;
+    let atom = cx.atom(name);
+    // SAFETY: the object is alive; the atom is owned and released.
+    unsafe {
+        let known = qjs::JS_HasProperty(cx.raw(), object.raw(), atom);
+        let done = if known == 0 {
+            cx.define_atom(object.raw(), atom, value)
+        } else {
+            Ok(())
+        };
+        qjs::JS_FreeAtom(cx.raw(), atom);
+        done
+    }
+}
+
+/// An object of pairs; a name that is given twice has an array of both values.
+pub(crate) fn pairs_object<'a>(
+    cx: Cx<'_>,
+    pairs: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
+) -> Result<Val, Thrown> {
+    let object = cx.bare_object()?;
+    for (name, value) in pairs {
+        let value = cx.string(&value)?;
+        let atom = cx.atom(&name);
+        let done = add_pair(cx, &object, atom, value);
+        // SAFETY: the atom is owned.
+        unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
+        done?;
+    }
+    Ok(object)
+}
+
+fn add_pair(cx: Cx<'_>, object: &Val, atom: qjs::JSAtom, value: Val) -> Result<(), Thrown> {
+    let known = cx.get_atom(object.raw(), atom)?;
+    if is_undefined(known.raw()) {
+        return cx.define_atom(object.raw(), atom, value);
+    }
+    if class_id(known.raw()) == cx.core().classes.array {
+        let length = cx.length(known.raw())?;
+        return cx.set_at(
+            known.raw(),
+            u32::try_from(length).unwrap_or(u32::MAX),
+            value,
+        );
+    }
+    let both = cx.array(vec![known, value])?;
+    cx.define_atom(object.raw(), atom, both)
+}
+
+/// A `Headers` of the Web surface over the request's field lines. A byte of a value is one character.
+fn headers(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
+    let mut list = Vec::new();
+    let mut failed = Ok(());
+    view.each_header(&mut |name, value| {
+        let mut add = || -> Result<(), Thrown> {
+            list.push(cx.string(&name.to_ascii_lowercase())?);
+            list.push(latin1(cx, value)?);
+            Ok(())
+        };
+        if failed.is_ok() {
+            failed = add();
+        }
+    });
+    failed?;
+    let core = cx.core();
+    let prototype = core.tables.get().ok_or(Thrown)?.headers_prototype.raw();
+    // SAFETY: the prototype is alive.
+    let headers = cx.check(unsafe { qjs::JS_NewObjectProto(cx.raw(), prototype) })?;
+    let list = cx.array(list)?;
+    cx.define_atom(headers.raw(), core.atoms.web_list, list)?;
+    Ok(headers)
+}
+
+fn latin1(cx: Cx<'_>, bytes: &[u8]) -> Result<Val, Thrown> {
+    if bytes.is_ascii() {
+        return cx.string_from(bytes);
+    }
+    let text: String = bytes.iter().map(|&byte| char::from(byte)).collect();
+    cx.string(&text)
+}

@@ -1,0 +1,161 @@
+//! A response body that a script produces while it is sent.
+//!
+//! The next chunk is asked for only when the connection wants one, so a slow client slows its stream down.
+
+use crate::promises::suspend::{Watched, ended};
+use crate::promises::tasks::Tasks;
+use crate::request::call::promise_result;
+use crate::values::value::bytes_of;
+use crate::vm::error;
+use crate::vm::isolate::Core;
+use crate::vm::limits::ROUNDS_MAX;
+use crate::vm::sys::{Cx, Raw, Thrown, UNDEFINED, Val, is_nothing};
+use sampan_host::{BodyStream, Error, HandlerId};
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// The body of one response.
+pub(crate) struct Stream {
+    /// The chunk that has been asked for.
+    asked: Option<Watched>,
+    body: Val,
+    /// The request's, if the script has asked for it.
+    signal: Option<Val>,
+    tasks: Rc<Tasks>,
+    /// Its number among all streams.
+    key: usize,
+    handler: HandlerId,
+    is_over: bool,
+    // Last: it keeps the context of the values above.
+    core: Rc<Core>,
+}
+
+impl Stream {
+    pub(crate) fn new(
+        core: Rc<Core>,
+        tasks: Rc<Tasks>,
+        handler: HandlerId,
+        body: Val,
+        signal: Option<Val>,
+    ) -> Self {
+        tasks.feeds_stream.set(true);
+        let key = core.streams.borrow_mut().insert(tasks.clone());
+        Self {
+            key,
+            asked: None,
+            body,
+            signal,
+            tasks,
+            handler,
+            is_over: false,
+            core,
+        }
+    }
+
+    /// Runs something of the script as a part of the request.
+    fn enter<R>(&self, body: impl FnOnce(Cx<'_>) -> Result<R, Error>) -> Result<R, Error> {
+        self.core
+            .enter(self.handler, Some(self.tasks.clone()), body)
+            .value?
+    }
+
+    /// Asks for the next chunk; the promise of it.
+    fn ask(&mut self) -> Result<Watched, Error> {
+        let promise = self.enter(|cx| {
+            let next = cx.core().tables()?.next_chunk.raw();
+            let promise = cx
+                .call(next, UNDEFINED, &[self.body.raw()])
+                .map_err(|Thrown| error::take(cx))?;
+            cx.core().handled(cx, promise.raw());
+            Ok(promise)
+        })?;
+        Ok(Watched::new(self.core.clone(), promise, self.tasks.clone()))
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
+        for _ in 0..ROUNDS_MAX {
+            let asked = match self.asked.take() {
+                Some(asked) => asked,
+                None => self.ask()?,
+            };
+            asked.wake(cx);
+            self.tasks.check()?;
+            let (tasks, core) = (self.tasks.clone(), self.core.clone());
+            tasks.advance_all(&core, self.handler, cx, || asked.is_settled())?;
+            // Its own run may have been that in which another's bracket failed.
+            tasks.check()?;
+            if !asked.is_settled() {
+                self.asked = Some(asked);
+                return Poll::Pending;
+            }
+            match self.enter(|cx| chunk_of(cx, asked.promise()))? {
+                // An empty chunk would end a chunked body.
+                Some(chunk) if chunk.is_empty() => {}
+                chunk => return Poll::Ready(Ok(chunk)),
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    fn end(&mut self, error: Option<&Error>) {
+        self.is_over = true;
+        self.tasks.feeds_stream.set(false);
+        ended(&self.core, self.tasks.clone(), self.handler, error);
+    }
+
+    /// Tells the source, and whoever listens to the request's signal, that nobody reads any more.
+    fn cancel(&self) -> Result<(), Error> {
+        self.enter(|cx| {
+            let tables = cx.core().tables()?;
+            let call = |function: &Val, subject: &Val| {
+                cx.call(function.raw(), UNDEFINED, &[subject.raw()])
+                    .map_err(|Thrown| error::take(cx))
+            };
+            if let Some(signal) = &self.signal {
+                call(&tables.abort_signal, signal)?;
+            }
+            call(&tables.cancel_stream, &self.body)?;
+            Ok(())
+        })
+    }
+}
+
+fn chunk_of(cx: Cx<'_>, promise: Raw) -> Result<Option<Vec<u8>>, Error> {
+    match promise_result(cx, promise) {
+        Some(Ok(value)) if is_nothing(value.raw()) => Ok(None),
+        Some(Ok(value)) => bytes_of(cx, value.raw())
+            .map(Some)
+            .ok_or_else(|| Error::script("a body stream gave something that is no Uint8Array")),
+        Some(Err(reason)) => Err(error::describe(cx, reason.raw())),
+        None => Ok(Some(Vec::new())),
+    }
+}
+
+impl BodyStream for Stream {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        let polled = self.poll(cx);
+        match &polled {
+            Poll::Ready(Ok(None)) => self.end(None),
+            Poll::Ready(Err(error)) => self.end(Some(error)),
+            _ => {}
+        }
+        polled.map(Result::transpose)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.core.streams.borrow_mut().try_remove(self.key);
+        if self.is_over {
+            return;
+        }
+        if let Err(error) = self.cancel() {
+            (self.core.report)(error);
+        }
+        self.tasks.abandon(&self.core);
+    }
+}

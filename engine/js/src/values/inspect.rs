@@ -1,0 +1,154 @@
+//! Looks at objects without running scripts: what a script computes could be another value the next time.
+
+use crate::vm::limits::PROTOTYPES_MAX;
+use crate::vm::sys::{Cx, Raw, Thrown, UNDEFINED, Val, address, is_object};
+use rquickjs::qjs;
+use std::ffi::CStr;
+
+/// What was found under a name.
+pub(crate) enum Own {
+    /// A plain value.
+    Value(Val),
+    /// Nothing.
+    Nothing,
+    /// A getter, a proxy, or more prototypes than are looked at.
+    Computed,
+}
+
+/// The property `name` of an object or its prototypes; `Nothing` for other values. A getter counts as plain if it is
+/// `allowed`.
+pub(crate) fn named(cx: Cx<'_>, value: Raw, name: &CStr, allowed: Raw) -> Result<Own, Thrown> {
+    // SAFETY: the name is terminated; the atom is released after its last use.
+    unsafe {
+        let atom = qjs::JS_NewAtom(cx.raw(), name.as_ptr());
+        let found = property(cx, value, atom, allowed);
+        qjs::JS_FreeAtom(cx.raw(), atom);
+        found
+    }
+}
+
+/// The same for a symbol.
+pub(crate) fn symbol(cx: Cx<'_>, value: Raw, symbol: Raw, allowed: Raw) -> Result<Own, Thrown> {
+    // SAFETY: the symbol is alive; the atom is released after its last use.
+    unsafe {
+        let atom = qjs::JS_ValueToAtom(cx.raw(), symbol);
+        let found = property(cx, value, atom, allowed);
+        qjs::JS_FreeAtom(cx.raw(), atom);
+        found
+    }
+}
+
+/// The getter of an own property.
+pub(crate) fn getter(cx: Cx<'_>, object: Raw, name: &CStr) -> Result<Val, Thrown> {
+    // SAFETY: the name is terminated; the atom is released after its last use.
+    let found = unsafe {
+        let atom = qjs::JS_NewAtom(cx.raw(), name.as_ptr());
+        let found = own(cx, object, atom);
+        qjs::JS_FreeAtom(cx.raw(), atom);
+        found?
+    };
+    Ok(found.map_or(cx.undefined(), |(_, _, getter)| getter))
+}
+
+fn property(cx: Cx<'_>, value: Raw, atom: qjs::JSAtom, allowed: Raw) -> Result<Own, Thrown> {
+    let mut at = cx.dup(value);
+    for _ in 0..PROTOTYPES_MAX {
+        if !is_object(at.raw()) {
+            return Ok(Own::Nothing);
+        }
+        if is_proxy(at.raw()) {
+            return Ok(Own::Computed);
+        }
+        match own(cx, at.raw(), atom)? {
+            Some((false, plain, _)) => return Ok(Own::Value(plain)),
+            Some((true, _, getter))
+                if is_object(allowed) && address(getter.raw()) == address(allowed) =>
+            {
+                return Ok(Own::Value(cx.get_atom(value, atom)?));
+            }
+            Some(_) => return Ok(Own::Computed),
+            None => {}
+        }
+        at = prototype(cx, &at);
+    }
+    Ok(Own::Computed)
+}
+
+/// An own property of an object that is no proxy: whether it is computed, its value, its getter.
+fn own(cx: Cx<'_>, object: Raw, atom: qjs::JSAtom) -> Result<Option<(bool, Val, Val)>, Thrown> {
+    let mut found = qjs::JSPropertyDescriptor {
+        flags: 0,
+        value: UNDEFINED,
+        getter: UNDEFINED,
+        setter: UNDEFINED,
+    };
+    // SAFETY: object and atom are alive; the references that are written are taken over below.
+    match unsafe { qjs::JS_GetOwnProperty(cx.raw(), &raw mut found, object, atom) } {
+        0 => Ok(None),
+        1.. => {
+            let is_computed = found.flags as u32 & qjs::JS_PROP_GETSET != 0;
+            drop(cx.own(found.setter));
+            Ok(Some((
+                is_computed,
+                cx.own(found.value),
+                cx.own(found.getter),
+            )))
+        }
+        _ => Err(Thrown),
+    }
+}
+
+/// The prototype of an object that is no proxy.
+fn prototype(cx: Cx<'_>, object: &Val) -> Val {
+    // SAFETY: the object is alive.
+    cx.own(unsafe { qjs::JS_GetPrototype(cx.raw(), object.raw()) })
+}
+
+/// Whether an object has at most `max` prototypes, and none is a proxy.
+pub(crate) fn is_shallow(cx: Cx<'_>, object: Raw, max: usize) -> bool {
+    let mut at = cx.dup(object);
+    for _ in 0..=max {
+        if is_proxy(at.raw()) {
+            return false;
+        }
+        at = prototype(cx, &at);
+        if !is_object(at.raw()) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a value is a proxy.
+pub(crate) fn is_proxy(value: Raw) -> bool {
+    // SAFETY: looks at a live value.
+    unsafe { qjs::JS_IsProxy(value) }
+}
+
+/// Whether a value is a regular expression.
+pub(crate) fn is_regexp(value: Raw) -> bool {
+    // SAFETY: looks at a live value.
+    unsafe { qjs::JS_IsRegExp(value) }
+}
+
+/// Whether a value is a typed array.
+pub(crate) fn is_typed_array(value: Raw) -> bool {
+    // SAFETY: looks at a live value.
+    unsafe { qjs::JS_GetTypedArrayType(value) >= 0 }
+}
+
+/// Whether a value counts as true.
+pub(crate) fn is_truthy(cx: Cx<'_>, value: Raw) -> bool {
+    // SAFETY: the value is alive.
+    unsafe { qjs::JS_ToBool(cx.raw(), value) > 0 }
+}
+
+/// The length that a value means which is no object.
+pub(crate) fn to_length(cx: Cx<'_>, value: Raw) -> Result<i64, Thrown> {
+    let mut number = 0.0;
+    // SAFETY: the value is alive, `number` is writable.
+    if unsafe { qjs::JS_ToFloat64(cx.raw(), &raw mut number, value) } < 0 {
+        return Err(Thrown);
+    }
+    Ok(number as i64)
+}

@@ -1,0 +1,473 @@
+//! Writes JSON from script values straight into an output buffer, as `JSON.stringify` would.
+//!
+//! Differences that are meant: a BigInt is written with its digits (an integer of a database row that a number cannot hold),
+//! and nesting has a limit. Everything else, from the order of keys to the escapes, is the standard's.
+
+use crate::values::layout::Layout;
+use crate::values::shapes::{Hash, Plan};
+use crate::values::value::{Names, is_ordinary};
+use crate::vm::limits::VALUES_PER_CHECK;
+use crate::vm::sys::{
+    Cx, Fault, Raw, Thrown, UNDEFINED, Val, class_id, float_of, int_of, is_promise, is_string,
+    is_true, tag,
+};
+use rquickjs::qjs;
+use sampan_host::{Error, ErrorKind, json as host_json};
+use std::cell::RefCell;
+
+/// Writes a value. False, with nothing written, for what has no JSON: `undefined`, functions and symbols.
+pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: Raw) -> Result<bool, Fault> {
+    let depth = cx.core().limits.json_depth_max;
+    Writer {
+        cx,
+        out,
+        depth_left: depth,
+        is_standard: false,
+        until_check: VALUES_PER_CHECK,
+        check_at: BYTES_PER_CHECK,
+    }
+    .value(value, Key::None)
+}
+
+/// The text that `JSON.stringify(value)` returns, or `undefined`. `None` where that is an error by the standard but not
+/// to us, or the other way round: then the engine's own function must decide.
+pub(crate) fn standard(cx: Cx<'_>, value: Raw) -> Result<Option<Val>, Fault> {
+    let mut out = Vec::new();
+    let mut writer = Writer {
+        cx,
+        out: &mut out,
+        depth_left: cx.core().limits.json_depth_max,
+        is_standard: true,
+        until_check: VALUES_PER_CHECK,
+        check_at: BYTES_PER_CHECK,
+    };
+    match writer.value(value, Key::None) {
+        Ok(true) => Ok(Some(cx.string_from(&out)?)),
+        Ok(false) => Ok(Some(cx.undefined())),
+        Err(Fault::Error(error)) if error.kind() == ErrorKind::Script => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// After how many bytes the writer looks whether it must stop: a few values may be very long.
+const BYTES_PER_CHECK: usize = 64 * 1024;
+
+/// Under which name a value stands; `toJSON` is told.
+#[derive(Clone, Copy)]
+enum Key {
+    None,
+    Name(qjs::JSAtom),
+    Index(u32),
+}
+
+struct Writer<'a, 'out> {
+    cx: Cx<'a>,
+    out: &'out mut Vec<u8>,
+    depth_left: usize,
+    /// Whether a BigInt is an error.
+    is_standard: bool,
+    /// How many values may be written before the next look at the limits.
+    until_check: u32,
+    /// At which length of `out` the limits are looked at, in bytes.
+    check_at: usize,
+}
+
+impl Writer<'_, '_> {
+    fn value(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
+        self.until_check -= 1;
+        if self.until_check == 0 || self.out.len() >= self.check_at {
+            self.check()?;
+        }
+        match tag(value) {
+            qjs::JS_TAG_INT => host_json::write_i64(self.out, i64::from(int_of(value))),
+            qjs::JS_TAG_FLOAT64 => self.float(float_of(value), value)?,
+            qjs::JS_TAG_BOOL => {
+                self.out
+                    .extend_from_slice(if is_true(value) { b"true" } else { b"false" })
+            }
+            qjs::JS_TAG_NULL => self.out.extend_from_slice(b"null"),
+            qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => return self.big_int(value, key),
+            qjs::JS_TAG_OBJECT => return self.object(value, key),
+            _ if is_string(value) => self.string(value)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// A value may be written many times over, if it is shared, so time and size are looked at now and then.
+    #[cold]
+    fn check(&mut self) -> Result<(), Fault> {
+        self.until_check = VALUES_PER_CHECK;
+        if self.cx.core().must_stop() {
+            return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
+        }
+        self.check_at = self.out.len() + BYTES_PER_CHECK;
+        fits(self.cx, self.out.len())
+    }
+
+    /// JavaScript writes some numbers in its own way (`1e+21`): those are left to it.
+    fn float(&mut self, number: f64, value: Raw) -> Result<(), Fault> {
+        if !number.is_finite() {
+            self.out.extend_from_slice(b"null");
+        } else if number == 0.0 {
+            self.out.push(b'0');
+        } else if (1e-4..1e15).contains(&number.abs()) {
+            host_json::write_f64(self.out, number);
+        } else {
+            self.text_of(value)?;
+        }
+        Ok(())
+    }
+
+    /// A BigInt may have a `toJSON`, which scripts put there because the standard has no JSON for it.
+    #[cold]
+    fn big_int(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
+        if self.is_standard {
+            return Err(Error::script("JSON: a BigInt").into());
+        }
+        let to_json = self.cx.get_atom(value, self.cx.core().atoms.to_json)?;
+        if self.cx.is_function(to_json.raw()) {
+            return self.converted(value, &to_json, key);
+        }
+        self.text_of(value)?;
+        Ok(true)
+    }
+
+    fn text_of(&mut self, value: Raw) -> Result<(), Fault> {
+        let (cx, out) = (self.cx, &mut *self.out);
+        cx.with_bytes(value, |bytes| {
+            fits(cx, out.len() + bytes.len())?;
+            out.extend_from_slice(bytes);
+            Ok(())
+        })?
+    }
+
+    #[inline]
+    fn string(&mut self, value: Raw) -> Result<(), Fault> {
+        let (cx, out) = (self.cx, &mut *self.out);
+        cx.with_bytes(value, |bytes| {
+            if bytes.len() > BYTES_PER_CHECK {
+                return write_long_text(cx, out, bytes);
+            }
+            write_text(out, bytes);
+            Ok(())
+        })?
+    }
+
+    fn object(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
+        let cx = self.cx;
+        let classes = &cx.core().classes;
+        if let Some(layout) = cx.core().layout.get()
+            && class_id(value) == classes.object
+            && let Some(plan) = cx.core().shapes.plan(layout, value)
+            && !prototype_converts(cx)
+        {
+            self.nested(|writer| writer.planned(value, layout, &plan))?;
+            return Ok(true);
+        }
+        let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
+        if cx.is_function(to_json.raw()) {
+            return self.converted(value, &to_json, key);
+        }
+        let class = class_id(value);
+        if class == classes.array {
+            self.nested(|writer| writer.array(value))?;
+        } else if class == classes.object {
+            self.nested(|writer| writer.members(value))?;
+        } else if cx.is_function(value) {
+            return Ok(false);
+        } else if is_promise(value) && !self.is_standard {
+            return Err(forgotten(cx, key));
+        } else {
+            return self.unusual(value);
+        }
+        Ok(true)
+    }
+
+    fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+        let Some(left) = self.depth_left.checked_sub(1) else {
+            let depth = self.cx.core().limits.json_depth_max;
+            return Err(
+                Error::script(format!("JSON: nested more than {depth} deep, or a cycle")).into(),
+            );
+        };
+        self.depth_left = left;
+        write(self)?;
+        self.depth_left += 1;
+        Ok(())
+    }
+
+    fn converted(&mut self, value: Raw, to_json: &Val, key: Key) -> Result<bool, Fault> {
+        let cx = self.cx;
+        let name = match key {
+            Key::None => cx.string("")?,
+            Key::Name(atom) => cx.name(atom)?,
+            Key::Index(index) => cx.string(&index.to_string())?,
+        };
+        let plain = cx.call(to_json.raw(), value, &[name.raw()])?;
+        if tag(plain.raw()) != qjs::JS_TAG_OBJECT {
+            return self.value(plain.raw(), key);
+        }
+        // What `toJSON` returned is not asked again for its own.
+        self.plain_object(plain.raw())
+    }
+
+    fn plain_object(&mut self, value: Raw) -> Result<bool, Fault> {
+        let class = class_id(value);
+        if class == self.cx.core().classes.array {
+            self.nested(|writer| writer.array(value))?;
+        } else if is_ordinary(self.cx, value) {
+            self.nested(|writer| writer.members(value))?;
+        } else if self.cx.is_function(value) {
+            return Ok(false);
+        } else {
+            return self.unusual(value);
+        }
+        Ok(true)
+    }
+
+    fn array(&mut self, value: Raw) -> Result<(), Fault> {
+        let length = self.cx.length(value)?;
+        self.out.push(b'[');
+        for index in 0..u32::try_from(length).unwrap_or(u32::MAX) {
+            if index > 0 {
+                self.out.push(b',');
+            }
+            let item = self.cx.at(value, index)?;
+            if !self.value(item.raw(), Key::Index(index))? {
+                self.out.extend_from_slice(b"null");
+            }
+        }
+        self.out.push(b']');
+        Ok(())
+    }
+
+    fn members(&mut self, value: Raw) -> Result<(), Fault> {
+        let cx = self.cx;
+        let names = Names::of(cx, value)?;
+        self.out.push(b'{');
+        let mut first = true;
+        let mut hash = Hash::PLAIN;
+        for name in names.iter() {
+            hash.add(name);
+            let member = cx.get_atom(value, name)?;
+            let before = self.out.len();
+            if !first {
+                self.out.push(b',');
+            }
+            cx.core().keys.write(cx, self.out, name)?;
+            if self.value(member.raw(), Key::Name(name))? {
+                first = false;
+            } else {
+                self.out.truncate(before);
+            }
+        }
+        self.out.push(b'}');
+        if !cx.core().shapes.knows(hash) {
+            cx.core().shapes.keep(cx, hash, true, names.iter())?;
+        }
+        Ok(())
+    }
+
+    /// The same as `members` for an object whose shape has a plan: its values are read where they lie.
+    fn planned(&mut self, value: Raw, layout: Layout, plan: &Plan) -> Result<(), Fault> {
+        let cx = self.cx;
+        let start = self.out.len();
+        for (index, member) in plan.members.iter().enumerate() {
+            let (before, key) = (self.out.len(), Key::Name(member.name));
+            self.out.extend_from_slice(&member.text);
+            // What is written may be an object whose `toJSON` changes this one: then the rest is asked for by its name.
+            let is_written = if plan.fits(layout, value) {
+                // SAFETY: an object of this shape has a value for each of its names.
+                let item = unsafe { *layout.values(value).add(index) };
+                match tag(item) {
+                    qjs::JS_TAG_OBJECT | qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => {
+                        self.value(cx.dup(item).raw(), key)?
+                    }
+                    // No script runs for these, so the object keeps them.
+                    _ => self.value(item, key)?,
+                }
+            } else {
+                self.value(cx.get_atom(value, member.name)?.raw(), key)?
+            };
+            if !is_written {
+                self.out.truncate(before);
+            }
+        }
+        if self.out.len() == start {
+            self.out.extend_from_slice(b"{}");
+        } else {
+            self.out[start] = b'{';
+            self.out.push(b'}');
+        }
+        Ok(())
+    }
+
+    /// Everything else (wrapped numbers, maps, proxies, typed arrays, ...): the engine's own writer.
+    fn unusual(&mut self, value: Raw) -> Result<bool, Fault> {
+        let cx = self.cx;
+        // SAFETY: the value is alive.
+        let text =
+            cx.check(unsafe { qjs::JS_JSONStringify(cx.raw(), value, UNDEFINED, UNDEFINED) })?;
+        if !is_string(text.raw()) {
+            return Ok(false);
+        }
+        self.text_of(text.raw())?;
+        Ok(true)
+    }
+}
+
+/// A promise in an answer would be `{}`, which nobody means.
+#[cold]
+fn forgotten(cx: Cx<'_>, key: Key) -> Fault {
+    let place = match key {
+        Key::None => Ok(String::new()),
+        Key::Name(atom) => cx.name(atom).and_then(|name| cx.text(name.raw())),
+        Key::Index(index) => Ok(index.to_string()),
+    };
+    match place {
+        Ok(place) => {
+            let text = format!("JSON: '{place}' is a promise; is an await missing?");
+            Error::script(text).into()
+        }
+        Err(thrown) => thrown.into(),
+    }
+}
+
+/// Whether a script has given all objects a `toJSON`.
+#[inline]
+fn prototype_converts(cx: Cx<'_>) -> bool {
+    let prototype = qjs::JS_MKPTR(qjs::JS_TAG_OBJECT, cx.core().object_prototype);
+    let name = cx.core().atoms.to_json;
+    // SAFETY: looks for an own property, without reading it, of an object that lives as long as the context.
+    unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), prototype, name) != 0 }
+}
+
+/// Refuses a text of more than `memory_bytes_max` bytes.
+fn fits(cx: Cx<'_>, length: usize) -> Result<(), Fault> {
+    let bytes = cx.core().limits.memory_bytes_max;
+    if length > bytes {
+        let text = format!("JSON: the text is longer than memory_bytes_max ({bytes})");
+        return Err(Error::new(ErrorKind::Memory, text).into());
+    }
+    Ok(())
+}
+
+/// The same as [`write_text`] in pieces, with a look at the limits before each: a control character takes six bytes.
+#[cold]
+fn write_long_text(cx: Cx<'_>, out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Fault> {
+    let mut rest = bytes;
+    out.push(b'"');
+    while !rest.is_empty() {
+        if cx.core().must_stop() {
+            return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
+        }
+        let mut length = rest.len().min(BYTES_PER_CHECK);
+        // No character is cut.
+        while length < rest.len() && rest[length] & 0xc0 == 0x80 {
+            length += 1;
+        }
+        let (piece, after) = rest.split_at(length);
+        fits(cx, out.len() + length)?;
+        // The quote that is there is the one in front of the piece.
+        out.pop();
+        let quote = out.len();
+        write_text(out, piece);
+        if rest.len() < bytes.len() {
+            out.remove(quote);
+        }
+        rest = after;
+    }
+    Ok(())
+}
+
+/// Writes a string in quotes. `bytes` are UTF-8 but for surrogates without a partner, which are escaped
+/// (ECMA-262, QuoteJSONString).
+pub(crate) fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
+    if !host_json::write_string(out, bytes) {
+        write_with_surrogates(out, bytes);
+    }
+}
+
+#[cold]
+fn write_with_surrogates(out: &mut Vec<u8>, bytes: &[u8]) {
+    let mut quoted = Vec::new();
+    out.push(b'"');
+    for chunk in bytes.utf8_chunks() {
+        quoted.clear();
+        host_json::write_string(&mut quoted, chunk.valid().as_bytes());
+        out.extend_from_slice(&quoted[1..quoted.len() - 1]);
+        // A surrogate has three bytes, which are one invalid byte after the other to Rust; the first tells the rest.
+        if let [0xed] = chunk.invalid() {
+            let at = chunk.invalid().as_ptr() as usize - bytes.as_ptr() as usize;
+            if let Some([_, middle, last]) = bytes.get(at..at + 3) {
+                let unit = 0xd000 | (u32::from(middle & 0x3f) << 6) | u32::from(last & 0x3f);
+                out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+            }
+        }
+    }
+    out.push(b'"');
+}
+
+/// Member names as they are written, `"name":`, by their atom. Scripts write the same few names again and again.
+pub(crate) struct Keys(RefCell<Vec<Option<Written>>>);
+
+/// A name and how it is written.
+type Written = (qjs::JSAtom, Box<[u8]>);
+
+impl Keys {
+    /// How many names are remembered; a power of two.
+    const SLOTS: usize = 512;
+    /// Longer names are not worth remembering.
+    const BYTES_MAX: usize = 64;
+
+    pub(crate) fn new() -> Self {
+        Self(RefCell::new(vec![None; Self::SLOTS]))
+    }
+
+    #[inline]
+    fn write(&self, cx: Cx<'_>, out: &mut Vec<u8>, name: qjs::JSAtom) -> Result<(), Thrown> {
+        let index = name as usize & (Self::SLOTS - 1);
+        if let Some((known, text)) = &self.0.borrow()[index]
+            && *known == name
+        {
+            out.extend_from_slice(text);
+            return Ok(());
+        }
+        self.write_new(cx, out, name, index)
+    }
+
+    #[cold]
+    fn write_new(
+        &self,
+        cx: Cx<'_>,
+        out: &mut Vec<u8>,
+        name: qjs::JSAtom,
+        index: usize,
+    ) -> Result<(), Thrown> {
+        let start = out.len();
+        let text = cx.name(name)?;
+        cx.with_bytes(text.raw(), |bytes| write_text(out, bytes))?;
+        out.push(b':');
+        if out.len() - start <= Self::BYTES_MAX {
+            // SAFETY: a remembered atom is kept alive, so that its number means no other name; the forgotten one is released.
+            unsafe {
+                qjs::JS_DupAtom(cx.raw(), name);
+                if let Some((old, _)) =
+                    self.0.borrow_mut()[index].replace((name, out[start..].into()))
+                {
+                    qjs::JS_FreeAtom(cx.raw(), old);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Releases the atoms; to be called before the context goes.
+    pub(crate) fn clear(&self, cx: Cx<'_>) {
+        for (atom, _) in self.0.borrow_mut().iter_mut().filter_map(Option::take) {
+            // SAFETY: the atom was kept alive.
+            unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Where an object keeps its shape and its values.
+//!
+//! Objects that got the same names in the same order share one shape, which tells names, flags and prototype; the values lie in an
+//! array beside it, in that order. QuickJS has no function to read or fill that array at once, and going through names costs some
+//! hundred instructions for each value. The places are those of `JSObject` in its sources, which are a part of the build; a probe
+//! makes sure of them (see [`Layout::find`]), and without them everything works but less quickly.
+
+use crate::vm::sys::{Cx, Raw, Thrown, Val, address, int_of, tag, whole};
+use rquickjs::qjs;
+use std::ffi::c_void;
+
+/// The address of a shape. It means the same shape for as long as some object has it.
+pub(crate) type Shape = *mut c_void;
+
+/// Says that the two words lie where they are expected.
+#[derive(Clone, Copy)]
+pub(crate) struct Layout(());
+
+/// Before the shape stand the links to two other objects and the flags.
+const SHAPE_WORD: usize = 3;
+
+/// The address of the values follows it.
+const VALUES_WORD: usize = 4;
+
+/// Up to this many values an object has room for from the start.
+const VALUES_MIN: usize = 2;
+
+impl Layout {
+    /// Looks for the shape, which is the same in objects with equal names and another in others, and for the values of objects that
+    /// are known. `None` where they are not in place.
+    pub(crate) fn find(cx: Cx<'_>) -> Result<Option<Self>, Thrown> {
+        if size_of::<usize>() != 8 {
+            return Ok(None);
+        }
+        let (x, y) = (Name::new(cx, "x"), Name::new(cx, "y"));
+        let make = |names: &[&Name<'_>], first: i32| -> Result<Val, Thrown> {
+            let object = cx.object()?;
+            for (value, name) in (first..).zip(names) {
+                cx.define_atom(object.raw(), name.0, cx.own(whole(value)))?;
+            }
+            Ok(object)
+        };
+        let (one, two, other) = (
+            make(&[&x, &y], 1)?,
+            make(&[&x, &y], 3)?,
+            make(&[&y, &x], 5)?,
+        );
+        let layout = Self(());
+        let shapes = [&one, &two, &other].map(|object| layout.shape(object.raw()));
+        if shapes[0] != shapes[1] || shapes[0] == shapes[2] {
+            return Ok(None);
+        }
+        let holds = |object: &Val, first: i32| {
+            // SAFETY: what follows the shape of these objects is the address of two values.
+            let values = unsafe { std::slice::from_raw_parts(layout.values(object.raw()), 2) };
+            (first..).zip(values).all(|(expected, value)| {
+                tag(*value) == qjs::JS_TAG_INT && int_of(*value) == expected
+            })
+        };
+        if !(holds(&one, 1) && holds(&two, 3) && holds(&other, 5)) {
+            return Ok(None);
+        }
+        let values = || [7, 8].map(|value| Ok(cx.own(whole(value)))).into_iter();
+        // SAFETY: `one` has two plain values.
+        let made = unsafe { layout.object(cx, layout.shape(one.raw()), 2, values())? };
+        Ok(
+            (holds(&made, 7) && layout.shape(made.raw()) == layout.shape(one.raw()))
+                .then_some(layout),
+        )
+    }
+
+    /// The shape of an object.
+    #[inline]
+    pub(crate) fn shape(self, object: Raw) -> Shape {
+        // SAFETY: the word is there in every object, and the value is one.
+        unsafe { address(object).cast::<Shape>().add(SHAPE_WORD).read() }
+    }
+
+    /// The values of an object, in the order of its names. Only as many are there as it has names, and only until it changes.
+    #[inline]
+    pub(crate) fn values(self, object: Raw) -> *mut Raw {
+        // SAFETY: as above.
+        unsafe { address(object).cast::<*mut Raw>().add(VALUES_WORD).read() }
+    }
+
+    /// A plain object of this shape, with `values` in it, of which there are `count`.
+    ///
+    /// # Safety
+    /// The shape must be alive, be that of a plain object without accessors, and have `count` names.
+    #[inline]
+    pub(crate) unsafe fn object(
+        self,
+        cx: Cx<'_>,
+        shape: Shape,
+        count: usize,
+        values: impl Iterator<Item = Result<Val, Thrown>>,
+    ) -> Result<Val, Thrown> {
+        let object = cx.object()?;
+        // SAFETY: until the shape is there, the object has no names, so that nobody looks at its values; afterwards it has
+        // as many as the shape has names, in an array that is at least as large as the shape says: it grows by halves. The
+        // object's reference of its shape is replaced by one of the other; that of all empty objects is kept elsewhere.
+        unsafe {
+            let words = address(object.raw()).cast::<*mut c_void>();
+            let mut room = self.values(object.raw());
+            if count > VALUES_MIN {
+                let bytes = (count + count / 2 + 2) * size_of::<Raw>();
+                room = qjs::js_realloc(cx.raw(), room.cast(), bytes as _).cast();
+                if room.is_null() {
+                    return Err(Thrown);
+                }
+                words.add(VALUES_WORD).write(room.cast());
+            }
+            let mut written = 0;
+            for value in values.take(count) {
+                match value {
+                    Ok(value) => room.add(written).write(value.into_raw()),
+                    Err(thrown) => {
+                        (0..written).for_each(|at| drop(cx.own(room.add(at).read())));
+                        return Err(thrown);
+                    }
+                }
+                written += 1;
+            }
+            (written..count).for_each(|at| room.add(at).write(qjs::JS_UNDEFINED));
+            let empty = words.add(SHAPE_WORD).read();
+            qjs::JS_DupValue(cx.raw(), qjs::JS_MKPTR(qjs::JS_TAG_OBJECT, shape));
+            words.add(SHAPE_WORD).write(shape);
+            qjs::JS_FreeValue(cx.raw(), qjs::JS_MKPTR(qjs::JS_TAG_OBJECT, empty));
+        }
+        Ok(object)
+    }
+}
+
+/// A property name for the probe.
+struct Name<'a>(qjs::JSAtom, Cx<'a>);
+
+impl<'a> Name<'a> {
+    fn new(cx: Cx<'a>, name: &str) -> Self {
+        Self(cx.atom(name), cx)
+    }
+}
+
+impl Drop for Name<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the name is owned.
+        unsafe { qjs::JS_FreeAtom(self.1.raw(), self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_shapes_is_found() {
+        let runtime = rquickjs::Runtime::new().expect("a runtime");
+        let context = rquickjs::Context::full(&runtime).expect("a context");
+        // SAFETY: the context is alive and runs nothing.
+        let cx = unsafe { Cx::from_raw(context.as_raw().as_ptr()) };
+        // As every isolate does.
+        let empty = cx.object().expect("memory");
+        let layout = Layout::find(cx).expect("memory");
+        drop(empty);
+        assert!(layout.is_some());
+    }
+}

@@ -1,0 +1,9 @@
+//! Values across the border: conversion, JSON, rows of the database, and how objects lie in memory.
+
+pub(crate) mod inspect;
+pub(crate) mod json_read;
+pub(crate) mod json_write;
+pub(crate) mod layout;
+pub(crate) mod rows;
+pub(crate) mod shapes;
+pub(crate) mod value;

@@ -1,0 +1,159 @@
+//! Rows of a query as plain objects of one shape.
+//!
+//! What is derived from a set of columns is kept with its batch's `Arc`, which all results of one prepared statement share: the
+//! property names, and the shape, which QuickJS would forget with the last row otherwise.
+
+use crate::values::shapes::{NAMES_MAX, Plan, keep_shapes};
+use crate::values::value::integer;
+use crate::vm::sys::{Cx, NULL, Thrown, Val, number};
+use rquickjs::qjs;
+use sampan_host::Rows;
+use sampan_host::rows::Raw;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How many sets of columns are remembered; a power of two.
+const SETS_MAX: usize = 128;
+
+/// What is kept for one set of columns.
+struct Known {
+    /// Holds the address that it is found by.
+    columns: Arc<[String]>,
+    names: Vec<Name>,
+    /// How rows are made and written at once, if they can be.
+    plan: Option<Rc<Plan>>,
+    /// Objects that keep the shapes which a row passes through that is made name by name.
+    _shapes: Vec<Val>,
+    // Last: the context of the names.
+    ctx: *mut qjs::JSContext,
+}
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        for name in &self.names {
+            // SAFETY: the name is owned, and the context lives: the core clears its sets of columns before it goes.
+            unsafe { qjs::JS_FreeAtom(self.ctx, *name) };
+        }
+    }
+}
+
+/// A property name.
+type Name = qjs::JSAtom;
+
+/// The sets of columns that an isolate remembers: a set with the same slot replaces the one that is there.
+pub(crate) struct Columns(RefCell<Vec<Option<Rc<Known>>>>);
+
+impl Columns {
+    pub(crate) fn new() -> Self {
+        Self(RefCell::new((0..SETS_MAX).map(|_| None).collect()))
+    }
+
+    fn slot(columns: &Arc<[String]>) -> usize {
+        // Blocks are aligned to 16 bytes.
+        let address = Arc::as_ptr(columns).cast::<u8>() as usize;
+        ((address >> 4) ^ (address >> 11)) & (SETS_MAX - 1)
+    }
+
+    #[inline]
+    fn get(&self, cx: Cx<'_>, columns: &Arc<[String]>) -> Result<Rc<Known>, Thrown> {
+        let known = self.0.borrow()[Self::slot(columns)].clone();
+        let known = known.filter(|known| Arc::ptr_eq(&known.columns, columns));
+        known.map_or_else(|| self.learn(cx, columns), Ok)
+    }
+
+    #[cold]
+    fn learn(&self, cx: Cx<'_>, columns: &Arc<[String]>) -> Result<Rc<Known>, Thrown> {
+        let mut known = Known {
+            columns: columns.clone(),
+            names: Vec::with_capacity(columns.len()),
+            plan: None,
+            _shapes: Vec::new(),
+            ctx: cx.raw(),
+        };
+        for column in columns.iter() {
+            let name = cx.atom(column);
+            if name == qjs::JS_ATOM_NULL {
+                return Err(Thrown);
+            }
+            known.names.push(name);
+        }
+        let shapes = keep_shapes(cx, || cx.object(), &known.names)?;
+        if let Some(object) = shapes.last()
+            && are_in_order(columns)
+        {
+            known.plan = Plan::new(cx, object, &known.names)?;
+        }
+        known._shapes = shapes;
+        let known = Rc::new(known);
+        let old = self.0.borrow_mut()[Self::slot(columns)].replace(known.clone());
+        drop(old);
+        Ok(known)
+    }
+
+    /// Lets all go; to be called before the context goes.
+    pub(crate) fn clear(&self) {
+        drop(std::mem::take(&mut *self.0.borrow_mut()));
+    }
+}
+
+/// Whether an object with these names has them in this order: none comes twice, and none is an index, which would come first.
+fn are_in_order(columns: &[String]) -> bool {
+    let is_plain = |(at, name): (usize, &String)| {
+        !columns[..at].contains(name) && !name.starts_with(|first: char| first.is_ascii_digit())
+    };
+    columns.len() <= NAMES_MAX && columns.iter().enumerate().all(is_plain)
+}
+
+/// A list of rows.
+pub(crate) fn list(cx: Cx<'_>, rows: &Rows) -> Result<Val, Thrown> {
+    if rows.is_empty() {
+        return cx.array(Vec::new());
+    }
+    let known = known(cx, rows)?;
+    let objects = (0..rows.len())
+        .map(|row| object(cx, rows, &known, row))
+        .collect::<Result<Vec<_>, Thrown>>()?;
+    cx.array(objects)
+}
+
+/// The first row of a batch that has one.
+pub(crate) fn first(cx: Cx<'_>, rows: &Rows) -> Result<Val, Thrown> {
+    let known = known(cx, rows)?;
+    object(cx, rows, &known, 0)
+}
+
+fn known(cx: Cx<'_>, rows: &Rows) -> Result<Rc<Known>, Thrown> {
+    let known = cx.core().columns.get(cx, rows.columns())?;
+    if let Some(plan) = &known.plan {
+        // They are likely to be written.
+        cx.core().shapes.offer(plan);
+    }
+    Ok(known)
+}
+
+#[inline]
+fn object(cx: Cx<'_>, rows: &Rows, known: &Known, row: usize) -> Result<Val, Thrown> {
+    let names = &known.names;
+    if let (Some(plan), Some(layout)) = (&known.plan, cx.core().layout.get()) {
+        let values = (0..names.len()).map(|column| cell(cx, rows.raw(row, column)));
+        // SAFETY: the plan keeps a plain object of the shape, which has these names.
+        return unsafe { layout.object(cx, plan.shape, names.len(), values) };
+    }
+    let object = cx.object()?;
+    for (column, name) in names.iter().enumerate() {
+        cx.define_atom(object.raw(), *name, cell(cx, rows.raw(row, column))?)?;
+    }
+    Ok(object)
+}
+
+#[inline]
+fn cell(cx: Cx<'_>, cell: Raw<'_>) -> Result<Val, Thrown> {
+    match cell {
+        Raw::Null => Ok(cx.own(NULL)),
+        Raw::Int(value) => integer(cx, value),
+        Raw::Float(value) => Ok(cx.own(number(value))),
+        Raw::Text(text) => cx.string_from(text),
+        Raw::Bytes(bytes) => cx.bytes(bytes),
+    }
+}

@@ -1,0 +1,368 @@
+//! [`sampan_host::Value`]s to JavaScript and back.
+
+use crate::values::rows;
+use crate::vm::error::whole_number;
+use crate::vm::limits::{VALUE_DEPTH_MAX, VALUES_PER_CHECK};
+use crate::vm::sys::{
+    Cx, Fault, NULL, Raw, Thrown, Val, address, boolean, class_id, float_of, is_promise, is_string,
+    is_true, number, tag, whole,
+};
+use rquickjs::qjs;
+use sampan_host::{Error, ErrorKind, Value};
+use std::ffi::{c_int, c_void};
+
+/// The largest whole number that a JavaScript number holds exactly, with all below it.
+const SAFE_MAX: i64 = 9_007_199_254_740_991;
+
+/// A value for a script. Text keys become own properties, rows plain objects, integers that a number cannot hold BigInts.
+pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
+    match value {
+        Value::Null => Ok(cx.own(NULL)),
+        Value::Bool(value) => Ok(cx.own(boolean(value))),
+        Value::Int(value) => integer(cx, value),
+        Value::Float(value) => Ok(cx.own(number(value))),
+        Value::Text(text) => cx.string(&text),
+        Value::Bytes(bytes) => cx.bytes(&bytes),
+        Value::List(items) => {
+            let items = items
+                .into_iter()
+                .map(|item| to_js(cx, item))
+                .collect::<Result<Vec<Val>, Thrown>>()?;
+            cx.array(items)
+        }
+        Value::Map(members) => {
+            let object = cx.object()?;
+            for (key, member) in members {
+                let atom = Atom::new(cx, &key)?;
+                cx.define_atom(object.raw(), atom.0, to_js(cx, member)?)?;
+            }
+            Ok(object)
+        }
+        Value::Rows(rows) => rows::list(cx, &rows),
+        Value::Row(rows) if rows.is_empty() => Ok(cx.own(NULL)),
+        Value::Row(rows) => rows::first(cx, &rows),
+    }
+}
+
+/// A property name that is released when it goes.
+struct Atom<'a>(qjs::JSAtom, Cx<'a>);
+
+impl<'a> Atom<'a> {
+    fn new(cx: Cx<'a>, name: &str) -> Result<Self, Thrown> {
+        let atom = cx.atom(name);
+        if atom == qjs::JS_ATOM_NULL {
+            Err(Thrown)
+        } else {
+            Ok(Self(atom, cx))
+        }
+    }
+}
+
+impl Drop for Atom<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the atom is owned.
+        unsafe { qjs::JS_FreeAtom(self.1.raw(), self.0) };
+    }
+}
+
+/// A number where that is exact, a BigInt otherwise.
+#[inline]
+pub(crate) fn integer(cx: Cx<'_>, value: i64) -> Result<Val, Thrown> {
+    if let Ok(small) = i32::try_from(value) {
+        return Ok(cx.own(whole(small)));
+    }
+    if (-SAFE_MAX..=SAFE_MAX).contains(&value) {
+        return Ok(cx.own(number(value as f64)));
+    }
+    // SAFETY: the context is alive.
+    cx.check(unsafe { qjs::JS_NewBigInt64(cx.raw(), value) })
+}
+
+/// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an object with
+/// `toJSON`, such as a date, is what that returns.
+pub(crate) fn from_js(cx: Cx<'_>, value: Raw) -> Result<Value, Fault> {
+    Reader::new(cx, false).read(value)
+}
+
+/// A script's value for people to read: an error is `Error: why`, and what holds no plain data is named.
+pub(crate) fn shown(cx: Cx<'_>, value: Raw) -> Result<Value, Fault> {
+    Reader::new(cx, true).read(value)
+}
+
+/// Room for so many items is made before the first is read: a length may promise more than comes.
+const ITEMS_AT_ONCE: u32 = 64;
+
+struct Reader<'a> {
+    cx: Cx<'a>,
+    /// The objects that are being read, to notice a cycle.
+    inside: Vec<*mut c_void>,
+    /// How many values may be read before the next look at the limits.
+    until_check: u32,
+    /// How many values have been read, in steps of that.
+    read: usize,
+    /// Whether what cannot be passed on is named instead of being an error.
+    for_people: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(cx: Cx<'a>, for_people: bool) -> Self {
+        Self {
+            cx,
+            inside: Vec::new(),
+            until_check: VALUES_PER_CHECK,
+            read: 0,
+            for_people,
+        }
+    }
+
+    /// What `what` is read as: an error that says so, or its name in brackets.
+    fn refuse(&self, what: &str, hint: &str) -> Result<Value, Fault> {
+        if self.for_people {
+            let name = what.split_once(' ').map_or(what, |(_article, name)| name);
+            return Ok(Value::Text(format!("[{name}]")));
+        }
+        Err(Error::script(format!("{what} cannot be passed on{hint}")).into())
+    }
+
+    fn read(&mut self, value: Raw) -> Result<Value, Fault> {
+        self.until_check -= 1;
+        if self.until_check == 0 {
+            self.check()?;
+        }
+        match tag(value) {
+            qjs::JS_TAG_NULL | qjs::JS_TAG_UNDEFINED => Ok(Value::Null),
+            qjs::JS_TAG_BOOL => Ok(Value::Bool(is_true(value))),
+            qjs::JS_TAG_INT | qjs::JS_TAG_FLOAT64 => Ok(match whole_number(value) {
+                Some(whole) if whole != 0 || float_is_positive(value) => Value::Int(whole),
+                _ => Value::Float(float_of(value)),
+            }),
+            qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => self.read_big_int(value),
+            qjs::JS_TAG_OBJECT => self.read_object(value),
+            _ if is_string(value) => Ok(Value::Text(self.cx.text(value)?)),
+            _ => self.refuse("a symbol", ""),
+        }
+    }
+
+    /// A value may be read many times over, if it is shared, so time and number are looked at now and then.
+    #[cold]
+    fn check(&mut self) -> Result<(), Fault> {
+        self.until_check = VALUES_PER_CHECK;
+        self.read += VALUES_PER_CHECK as usize;
+        let core = self.cx.core();
+        if core.must_stop() {
+            return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
+        }
+        if self.read > core.limits.memory_bytes_max / size_of::<Value>() {
+            let text = "a value that is larger than memory_bytes_max cannot be passed on";
+            return Err(Error::new(ErrorKind::Memory, text).into());
+        }
+        Ok(())
+    }
+
+    fn read_big_int(&self, value: Raw) -> Result<Value, Fault> {
+        match self.cx.text(value)?.parse() {
+            Ok(whole) => Ok(Value::Int(whole)),
+            Err(_) => self.refuse("a BigInt that takes more than 64 bits", ""),
+        }
+    }
+
+    fn read_object(&mut self, value: Raw) -> Result<Value, Fault> {
+        if class_id(value) == self.cx.core().classes.array {
+            return self.read_inside(value, Self::read_list);
+        }
+        if let Some(bytes) = bytes_of(self.cx, value) {
+            return Ok(Value::Bytes(bytes));
+        }
+        if self.cx.is_function(value) {
+            return self.refuse("a function", "");
+        }
+        if is_promise(value) {
+            return self.refuse("a promise", ": is an await missing?");
+        }
+        // SAFETY: looks at a live value.
+        if self.for_people && unsafe { qjs::JS_IsError(value) } {
+            return Ok(Value::Text(self.cx.text(value)?));
+        }
+        self.read_inside(value, Self::read_members)
+    }
+
+    /// Reads what is in an object.
+    #[inline]
+    fn read_inside(
+        &mut self,
+        value: Raw,
+        read: fn(&mut Self, Raw) -> Result<Value, Fault>,
+    ) -> Result<Value, Fault> {
+        if self.inside.contains(&address(value)) {
+            return self.refuse("an object that contains itself", "");
+        }
+        if self.inside.len() >= VALUE_DEPTH_MAX {
+            return self.refuse(
+                &format!("a value nested more than {VALUE_DEPTH_MAX} deep"),
+                "",
+            );
+        }
+        self.inside.push(address(value));
+        let read = read(self, value);
+        self.inside.pop();
+        read
+    }
+
+    fn read_list(&mut self, value: Raw) -> Result<Value, Fault> {
+        let cx = self.cx;
+        let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
+        if cx.is_function(to_json.raw()) {
+            let plain = cx.call(to_json.raw(), value, &[])?;
+            return self.read(plain.raw());
+        }
+        let length = u32::try_from(cx.length(value)?).unwrap_or(u32::MAX);
+        let mut items = Vec::with_capacity(length.min(ITEMS_AT_ONCE) as usize);
+        for index in 0..length {
+            let item = cx.at(value, index)?;
+            items.push(self.read(item.raw())?);
+        }
+        Ok(Value::List(items))
+    }
+
+    fn read_members(&mut self, value: Raw) -> Result<Value, Fault> {
+        let cx = self.cx;
+        let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
+        if cx.is_function(to_json.raw()) {
+            let plain = cx.call(to_json.raw(), value, &[])?;
+            return self.read(plain.raw());
+        }
+        // SAFETY: looks at a live value.
+        if unsafe { qjs::JS_IsMap(value) || qjs::JS_IsSet(value) } {
+            return self.refuse("a Map or Set", "; use an object or an array");
+        }
+        let mut members = Vec::new();
+        for name in Names::of(cx, value)?.iter() {
+            let member = cx.get_atom(value, name)?;
+            if tag(member.raw()) == qjs::JS_TAG_UNDEFINED {
+                continue;
+            }
+            let key = cx.name(name)?;
+            members.push((cx.text(key.raw())?, self.read(member.raw())?));
+        }
+        Ok(Value::Map(members))
+    }
+}
+
+/// Whether a number is positive or a zero without sign.
+fn float_is_positive(value: Raw) -> bool {
+    tag(value) == qjs::JS_TAG_INT || float_of(value).is_sign_positive()
+}
+
+/// The bytes of an `ArrayBuffer` or of a view of one.
+pub(crate) fn bytes_of(cx: Cx<'_>, value: Raw) -> Option<Vec<u8>> {
+    let view = with_bytes_of(cx, value, <[u8]>::to_vec);
+    view.or_else(|| bytes_of_view(cx, value))
+}
+
+/// The bytes that a typed array of wider elements, or a `DataView`, shows.
+fn bytes_of_view(cx: Cx<'_>, value: Raw) -> Option<Vec<u8>> {
+    // SAFETY: looks at a live value.
+    let is_view = unsafe { qjs::JS_IsDataView(value) || qjs::JS_GetTypedArrayType(value) >= 0 };
+    if !is_view {
+        return None;
+    }
+    let number = |name| {
+        let number = cx.get(value, name).ok()?;
+        usize::try_from(whole_number(number.raw())?).ok()
+    };
+    // These are accessors that a script may have replaced: they are checked against what is there.
+    let (start, length) = (number(c"byteOffset"), number(c"byteLength"));
+    let buffer = cx.get(value, c"buffer");
+    let shown = start
+        .zip(length)
+        .zip(buffer.ok())
+        .and_then(|((start, length), buffer)| {
+            let end = start.checked_add(length)?;
+            with_bytes_of(cx, buffer.raw(), |all| {
+                all.get(start..end).map(<[u8]>::to_vec)
+            })?
+        });
+    if shown.is_none() {
+        drop(cx.exception());
+    }
+    // A view of a buffer that is gone shows nothing.
+    Some(shown.unwrap_or_default())
+}
+
+/// Shows the bytes of a `Uint8Array` or an `ArrayBuffer`, which nothing may change meanwhile.
+pub(crate) fn with_bytes_of<R>(cx: Cx<'_>, value: Raw, each: impl FnOnce(&[u8]) -> R) -> Option<R> {
+    let mut length = 0;
+    // SAFETY: the value is alive; the class says which function fits, so neither throws for a wrong type. No script runs while
+    // the bytes are looked at.
+    unsafe {
+        let bytes = if qjs::JS_GetTypedArrayType(value)
+            == qjs::JSTypedArrayEnum_JS_TYPED_ARRAY_UINT8 as c_int
+        {
+            qjs::JS_GetUint8Array(cx.raw(), &raw mut length, value)
+        } else if qjs::JS_IsArrayBuffer(value) {
+            qjs::JS_GetArrayBuffer(cx.raw(), &raw mut length, value)
+        } else {
+            return None;
+        };
+        if bytes.is_null() {
+            // Detached, or empty.
+            drop(cx.exception());
+            return Some(each(&[]));
+        }
+        Some(each(std::slice::from_raw_parts(bytes, length as usize)))
+    }
+}
+
+/// The names of an object's own enumerable properties that are strings, in order.
+pub(crate) struct Names<'a> {
+    cx: Cx<'a>,
+    table: *mut qjs::JSPropertyEnum,
+    length: u32,
+}
+
+impl<'a> Names<'a> {
+    /// The names of `object`; for a proxy this runs its handler.
+    #[inline]
+    pub(crate) fn of(cx: Cx<'a>, object: Raw) -> Result<Self, Thrown> {
+        let mut names = Self {
+            cx,
+            table: std::ptr::null_mut(),
+            length: 0,
+        };
+        let flags = (qjs::JS_GPN_STRING_MASK | qjs::JS_GPN_ENUM_ONLY) as c_int;
+        // SAFETY: the object is alive; the table is released on drop.
+        let done = unsafe {
+            qjs::JS_GetOwnPropertyNames(
+                cx.raw(),
+                &raw mut names.table,
+                &raw mut names.length,
+                object,
+                flags,
+            )
+        };
+        if done < 0 { Err(Thrown) } else { Ok(names) }
+    }
+
+    /// The names.
+    #[inline]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = qjs::JSAtom> {
+        // SAFETY: the table has `length` entries as long as `self` lives.
+        (0..self.length as usize).map(|index| unsafe { (*self.table.add(index)).atom })
+    }
+}
+
+impl Drop for Names<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.table.is_null() {
+            // SAFETY: the table came from `JS_GetOwnPropertyNames`.
+            unsafe { qjs::JS_FreePropertyEnum(self.cx.raw(), self.table, self.length) };
+        }
+    }
+}
+
+/// Whether an object is a plain one by class: made by a literal or by a class of the script.
+#[inline]
+pub(crate) fn is_ordinary(cx: Cx<'_>, value: Raw) -> bool {
+    class_id(value) == cx.core().classes.object
+}

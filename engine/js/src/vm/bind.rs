@@ -1,0 +1,270 @@
+//! The binder: walks any [`sampan_host::Module`] table and makes an object of native functions from it.
+//!
+//! Synchronous rows return, asynchronous ones give a promise, brackets call the script's function between their two halves (see
+//! `bracket`), tags are template tags.
+
+use crate::values::value;
+use crate::vm::bracket::bracket;
+use crate::vm::error::here;
+use crate::vm::sys::{Cx, Fault, Raw, Thrown, Val, arguments, native};
+use rquickjs::qjs;
+use sampan_host::names::camel_case;
+use sampan_host::{Args, Error, Function, Kind, Module, Type, Value};
+use std::cell::RefCell;
+use std::ffi::{CString, c_int};
+use std::sync::Arc;
+
+/// A bound row.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    module: &'static Module,
+    pub(crate) function: &'static Function,
+}
+
+impl Row {
+    /// What began in a bracket that failed cannot use the bracket's module any more.
+    #[cold]
+    fn check_orphan(&self) -> Result<(), Error> {
+        let mut rows = self.module.functions.iter();
+        match rows.find(|row| matches!(row.kind, Kind::Bracket { .. })) {
+            Some(bracket) => Err(Error::script(format!(
+                "{}: this began in a {}.{} that has failed",
+                self.name(),
+                self.module.name,
+                bracket.name
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The name as JavaScript spells it: `time.nowMs`.
+    pub(crate) fn name(&self) -> String {
+        format!("{}.{}", self.module.name, camel_case(self.function.name))
+    }
+
+    /// The same error, with the name as JavaScript spells it and in front.
+    fn named(&self, error: &Error) -> Error {
+        let (name, snake) = (
+            self.name(),
+            format!("{}.{}", self.module.name, self.function.name),
+        );
+        let text = match error.message().strip_prefix(&snake) {
+            Some(rest) => format!("{name}{rest}"),
+            None => format!("{name}: {}", error.message()),
+        };
+        Error::new(error.kind(), text)
+    }
+
+    /// An error of the row's body, with the functions of its module as JavaScript spells them.
+    #[cold]
+    pub(crate) fn spelled(&self, error: Error) -> Error {
+        let functions = self.module.functions.iter().map(|function| function.name);
+        let mut names: Vec<&str> = functions.filter(|name| name.contains('_')).collect();
+        // A name may be the beginning of another.
+        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        let mut text = error.message().to_owned();
+        for name in names {
+            let full = |name: &str| format!("{}.{name}", self.module.name);
+            text = text.replace(&full(name), &full(&camel_case(name)));
+        }
+        if text == error.message() {
+            return error;
+        }
+        Error::new(error.kind(), text)
+            .at(error.place().cloned())
+            .with_stack(error.stack().unwrap_or_default())
+    }
+}
+
+/// An object with the functions of every module.
+pub(crate) fn bind(cx: Cx<'_>) -> Result<Val, Thrown> {
+    let all = cx.object()?;
+    for module in cx.core().modules {
+        let table = cx.object()?;
+        for function in module.functions {
+            let index = cx.core().rows.borrow().len();
+            cx.core().rows.borrow_mut().push(Row { module, function });
+            let name = c_name(&camel_case(function.name))?;
+            let bound = cx.function(&name, function.params.len() as c_int, index as c_int, call)?;
+            cx.define(table.raw(), &name, bound)?;
+        }
+        cx.define(all.raw(), &c_name(&camel_case(module.name))?, table)?;
+    }
+    Ok(all)
+}
+
+fn c_name(name: &str) -> Result<CString, Thrown> {
+    CString::new(name).map_err(|_| Thrown)
+}
+
+// SAFETY: called by QuickJS alone, with a context that has a core and `argc` values.
+unsafe extern "C" fn call(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    index: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: QuickJS passes `argc` values.
+        let args = unsafe { arguments(argc, argv) };
+        let row = cx.core().rows.borrow()[index as usize];
+        if cx.core().births.is_orphan() {
+            row.check_orphan()?;
+        }
+        match row.function.kind {
+            Kind::Sync(body) | Kind::Prompt { body, .. } => {
+                let args = checked(cx, &row, args)?;
+                let result = body(&cx.core().context_of_capabilities, args);
+                returned(cx, &row, result.map_err(|error| row.spelled(error))?)
+            }
+            Kind::Tag(body) => {
+                let args = tagged(cx, &row, args)?;
+                let result = body(&cx.core().context_of_capabilities, args);
+                returned(cx, &row, result.map_err(|error| row.spelled(error))?)
+            }
+            Kind::Async(body) => {
+                let args = checked(cx, &row, args)?;
+                if cx.core().is_loading() {
+                    return Err(Error::script(format!(
+                        "{}: cannot wait here (at module top level)",
+                        row.name()
+                    ))
+                    .into());
+                }
+                let future = body(&cx.core().context_of_capabilities, args);
+                let future = Box::pin(async move {
+                    match future.await {
+                        Ok(value) => Ok(renamed(value, row.function.returns, spelled)),
+                        Err(error) => Err(row.spelled(error)),
+                    }
+                });
+                cx.core().tasks().promise(cx, future, None, Some(here(cx)?))
+            }
+            Kind::Bracket { .. } => bracket(cx, &row, args),
+        }
+    })
+}
+
+/// The arguments of a template tag: the strings around the values, and the values.
+fn tagged(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Fault> {
+    let name = row.name();
+    let wrong = || {
+        Error::script(format!(
+            "{name} is a template tag: {name}`... ${{value}} ...`"
+        ))
+    };
+    let [strings, values @ ..] = args else {
+        return Err(wrong().into());
+    };
+    // A list that a script made itself has no `raw`: what is in it may come from anywhere.
+    // SAFETY: looks at live values.
+    unsafe {
+        let is_template = qjs::JS_IsArray(*strings)
+            && qjs::JS_IsArray(cx.get(*strings, c"raw")?.raw())
+            && usize::try_from(cx.length(*strings)?) == Ok(values.len() + 1);
+        if !is_template {
+            return Err(wrong().into());
+        }
+    }
+    let strings = value::from_js(cx, *strings)?;
+    let mut read = Vec::with_capacity(values.len());
+    for (index, raw) in values.iter().enumerate() {
+        read.push(value::from_js(cx, *raw).map_err(|fault| match fault {
+            Fault::Error(error) => {
+                let text = format!("{name}: value {}: {}", index + 1, error.message());
+                Error::new(error.kind(), text).into()
+            }
+            thrown => thrown,
+        })?);
+    }
+    let values = vec![strings, Value::List(read)];
+    Args::check(row.module.name, row.function, values).map_err(|error| row.named(&error).into())
+}
+
+/// The arguments as the row wants them.
+pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Fault> {
+    let mut values = Vec::with_capacity(row.function.params.len());
+    // A line of the log is for people: what cannot be passed on is named in it rather than failing the request.
+    let read = if row.module.name == "log" {
+        value::shown
+    } else {
+        value::from_js
+    };
+    for (index, raw) in args.iter().take(row.function.params.len()).enumerate() {
+        match read(cx, *raw) {
+            Ok(value) => values.push(value),
+            Err(Fault::Error(error)) => {
+                let text = format!(
+                    "{}: argument {}: {}",
+                    row.name(),
+                    index + 1,
+                    error.message()
+                );
+                return Err(Error::script(text).into());
+            }
+            Err(thrown) => return Err(thrown),
+        }
+    }
+    Args::check(row.module.name, row.function, values).map_err(|error| row.named(&error).into())
+}
+
+/// What a function returns, for the script.
+fn returned(cx: Cx<'_>, row: &Row, value: Value) -> Result<Val, Fault> {
+    if row.function.returns == Type::Nothing {
+        return Ok(cx.undefined());
+    }
+    let spell = |columns: &Arc<[String]>| cx.core().spellings.of(columns);
+    Ok(value::to_js(
+        cx,
+        renamed(value, row.function.returns, spell),
+    )?)
+}
+
+/// A result that is a record has its fields spelled as JavaScript spells them: `lastId`.
+fn renamed(
+    value: Value,
+    returns: Type,
+    spell: impl FnOnce(&Arc<[String]>) -> Arc<[String]>,
+) -> Value {
+    match (returns, value) {
+        (Type::Map, Value::Map(members)) => Value::Map(
+            members
+                .into_iter()
+                .map(|(key, member)| {
+                    let is_spelled = !key.contains('_');
+                    (if is_spelled { key } else { camel_case(&key) }, member)
+                })
+                .collect(),
+        ),
+        (Type::Map, Value::Row(row)) => {
+            let columns = spell(row.columns());
+            Value::Row(row.renamed(columns))
+        }
+        (_, value) => value,
+    }
+}
+
+fn spelled(columns: &Arc<[String]>) -> Arc<[String]> {
+    columns.iter().map(|name| camel_case(name)).collect()
+}
+
+/// The fields of records that were spelled before, so that the same ones are always the same `Arc`.
+#[derive(Default)]
+pub(crate) struct Spellings(RefCell<Vec<[Arc<[String]>; 2]>>);
+
+impl Spellings {
+    fn of(&self, columns: &Arc<[String]>) -> Arc<[String]> {
+        /// As many as there are functions that return records, and more.
+        const SPELLINGS_MAX: usize = 32;
+        let mut known = self.0.borrow_mut();
+        if let Some([_, names]) = known.iter().find(|[own, _]| Arc::ptr_eq(own, columns)) {
+            return names.clone();
+        }
+        let names = spelled(columns);
+        if known.len() < SPELLINGS_MAX {
+            known.push([columns.clone(), names.clone()]);
+        }
+        names
+    }
+}

@@ -1,0 +1,295 @@
+//! Exceptions become [`sampan_host::Error`]s with file, line and stack, and those become exceptions.
+
+use crate::vm::sys::{
+    Cx, Fault, Raw, Thrown, Val, float_of, int_of, is_nothing, is_object, is_string, number, tag,
+};
+use rquickjs::qjs;
+use sampan_host::{Error, ErrorKind, Place};
+use std::ffi::{CStr, c_int};
+
+/// Files whose name begins so are our own; their frames say nothing to the author of a script.
+pub(crate) const OWN_FILES: &str = "sampan:";
+
+/// A native error as an `Error` object. It keeps its kind in a hidden property, and shows the status of its answer as `status`
+/// if that is not 500.
+pub(crate) fn to_exception(cx: Cx<'_>, error: &Error) -> Result<Val, Thrown> {
+    fill(cx, here(cx)?, error)
+}
+
+/// An error object without a message, with the calls that are going on.
+pub(crate) fn here(cx: Cx<'_>) -> Result<Val, Thrown> {
+    // SAFETY: the context is alive.
+    cx.check(unsafe { qjs::JS_NewError(cx.raw()) })
+}
+
+/// Makes an error object say what a native error says.
+pub(crate) fn fill(cx: Cx<'_>, made: Val, error: &Error) -> Result<Val, Thrown> {
+    let message = cx.string(error.message())?;
+    hidden(cx, made.raw(), c"message", message)?;
+    let status = error.kind().status();
+    if status != 500 {
+        hidden(cx, made.raw(), c"status", cx.own(number(f64::from(status))))?;
+    }
+    if let Some(code) = kind_code(error.kind()) {
+        cx.define_atom(
+            made.raw(),
+            cx.core().atoms.kind,
+            cx.own(number(f64::from(code))),
+        )?;
+    }
+    Ok(made)
+}
+
+/// Throws a native error. If there is no memory for that, QuickJS's own exception for it is pending.
+pub(crate) fn throw(cx: Cx<'_>, error: &Error) {
+    if let Ok(exception) = to_exception(cx, error) {
+        // SAFETY: the function takes the reference.
+        unsafe { qjs::JS_Throw(cx.raw(), exception.into_raw()) };
+    }
+}
+
+/// Throws a `RangeError`.
+pub(crate) fn throw_range(cx: Cx<'_>, text: &str) -> Fault {
+    if let Ok(text) = std::ffi::CString::new(text) {
+        // SAFETY: both texts are terminated, and the format takes one.
+        unsafe { qjs::JS_ThrowRangeError(cx.raw(), c"%s".as_ptr(), text.as_ptr()) };
+    }
+    Fault::Thrown
+}
+
+/// Defines a property that is writable but not listed.
+pub(crate) fn hidden(cx: Cx<'_>, object: Raw, name: &CStr, value: Val) -> Result<(), Thrown> {
+    let flags = (qjs::JS_PROP_WRITABLE | qjs::JS_PROP_CONFIGURABLE) as c_int;
+    // SAFETY: the object is alive, the name terminated, the value's reference is taken.
+    let done = unsafe {
+        qjs::JS_DefinePropertyValueStr(cx.raw(), object, name.as_ptr(), value.into_raw(), flags)
+    };
+    if done < 0 { Err(Thrown) } else { Ok(()) }
+}
+
+/// The kinds that a `status` does not tell.
+fn kind_code(kind: ErrorKind) -> Option<u8> {
+    match kind {
+        ErrorKind::BadRequest => Some(1),
+        ErrorKind::Stopped => Some(2),
+        ErrorKind::Memory => Some(3),
+        ErrorKind::Timeout => Some(4),
+        ErrorKind::Internal => Some(5),
+        ErrorKind::TooLong => Some(6),
+        ErrorKind::Unavailable => Some(7),
+        ErrorKind::Script | ErrorKind::Load | ErrorKind::Status(_) => None,
+    }
+}
+
+fn kind_of_code(code: i64) -> Option<ErrorKind> {
+    match code {
+        1 => Some(ErrorKind::BadRequest),
+        2 => Some(ErrorKind::Stopped),
+        3 => Some(ErrorKind::Memory),
+        4 => Some(ErrorKind::Timeout),
+        5 => Some(ErrorKind::Internal),
+        6 => Some(ErrorKind::TooLong),
+        7 => Some(ErrorKind::Unavailable),
+        _ => None,
+    }
+}
+
+/// Takes the pending exception as an error.
+pub(crate) fn take(cx: Cx<'_>) -> Error {
+    let exception = cx.exception();
+    describe(cx, exception.raw())
+}
+
+/// What was thrown, as an error. Looking at it may run getters of the script; what those throw is dropped.
+pub(crate) fn describe(cx: Cx<'_>, thrown: Raw) -> Error {
+    if !is_object(thrown) {
+        let text = plain_text(cx, thrown);
+        return Error::script(if is_string(thrown) {
+            text
+        } else {
+            format!("uncaught {text}")
+        });
+    }
+    // SAFETY: looks at a live value.
+    let is_error = unsafe { qjs::JS_IsError(thrown) };
+    let name = if is_error {
+        text_property(cx, thrown, c"name").unwrap_or_default()
+    } else {
+        String::new()
+    };
+    let message = text_property(cx, thrown, c"message");
+    let stack = if is_error {
+        text_property(cx, thrown, c"stack")
+    } else {
+        None
+    };
+    let kind = kind_of(cx, thrown, &name, message.as_deref());
+    let message = match message {
+        Some(message) if name.is_empty() || name == "Error" || kind != ErrorKind::Script => message,
+        Some(message) if message.is_empty() => name,
+        Some(message) => format!("{name}: {message}"),
+        None if name.is_empty() => format!("uncaught {}", json_text(cx, thrown)),
+        None => name,
+    };
+    let error = Error::new(kind, message);
+    let error = match stack {
+        Some(stack) => with_stack(error, &stack, cause_of(cx, thrown, 0)),
+        None => error,
+    };
+    if cx.core().must_stop() {
+        cx.core().note_interrupt(&error);
+    }
+    error
+}
+
+fn kind_of(cx: Cx<'_>, thrown: Raw, name: &str, message: Option<&str>) -> ErrorKind {
+    if let Ok(code) = cx.get_atom(thrown, cx.core().atoms.kind)
+        && let Some(kind) = whole_number(code.raw()).and_then(kind_of_code)
+    {
+        return kind;
+    }
+    if name == "InternalError" && message == Some("out of memory") {
+        return ErrorKind::Memory;
+    }
+    match cx.get_atom(thrown, cx.core().atoms.status) {
+        Ok(status) => whole_number(status.raw())
+            .filter(|status| (400..=599).contains(status))
+            .map_or(ErrorKind::Script, |status| ErrorKind::Status(status as u16)),
+        Err(Thrown) => {
+            drop(cx.exception());
+            ErrorKind::Script
+        }
+    }
+}
+
+/// The value of a whole number.
+pub(crate) fn whole_number(value: Raw) -> Option<i64> {
+    match tag(value) {
+        qjs::JS_TAG_INT => Some(i64::from(int_of(value))),
+        qjs::JS_TAG_FLOAT64 => {
+            let number = float_of(value);
+            (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_991.0)
+                .then_some(number as i64)
+        }
+        _ => None,
+    }
+}
+
+fn text_property(cx: Cx<'_>, object: Raw, name: &CStr) -> Option<String> {
+    /// `stack` is an accessor, so reading it is a native call, and a stop that is repeated just now interrupts it.
+    const ATTEMPTS_MAX: u32 = 3;
+    for _ in 0..ATTEMPTS_MAX {
+        let text = cx.get(object, name).and_then(|value| {
+            if is_nothing(value.raw()) || is_object(value.raw()) {
+                Ok(None)
+            } else {
+                cx.text(value.raw()).map(Some)
+            }
+        });
+        match text {
+            Ok(text) => return text,
+            Err(Thrown) => drop(cx.exception()),
+        }
+        if !cx.core().must_stop() {
+            break;
+        }
+    }
+    None
+}
+
+fn plain_text(cx: Cx<'_>, value: Raw) -> String {
+    cx.text(value).unwrap_or_else(|Thrown| {
+        drop(cx.exception());
+        "a value".to_owned()
+    })
+}
+
+fn json_text(cx: Cx<'_>, value: Raw) -> String {
+    const SHOWN_BYTES_MAX: usize = 500;
+    let mut out = Vec::new();
+    if crate::values::json_write::write(cx, &mut out, value).is_err() {
+        drop(cx.exception());
+        return "object".to_owned();
+    }
+    let mut text = String::from_utf8_lossy(&out).into_owned();
+    if text.len() > SHOWN_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(SHOWN_BYTES_MAX));
+        text.push('…');
+    }
+    text
+}
+
+/// The errors that led to this one.
+fn cause_of(cx: Cx<'_>, error: Raw, depth: usize) -> String {
+    const CAUSES_MAX: usize = 4;
+    let Ok(cause) = cx.get(error, c"cause") else {
+        drop(cx.exception());
+        return String::new();
+    };
+    if depth >= CAUSES_MAX || !is_object(cause.raw()) {
+        return String::new();
+    }
+    let message = text_property(cx, cause.raw(), c"message").unwrap_or_default();
+    let stack = text_property(cx, cause.raw(), c"stack").unwrap_or_default();
+    format!(
+        "\ncaused by {message}\n{}{}",
+        clean_stack(&stack),
+        cause_of(cx, cause.raw(), depth + 1)
+    )
+}
+
+/// The error with the calls of `stack` and the place of the innermost that is the script's.
+pub(crate) fn with_stack(error: Error, stack: &str, cause: String) -> Error {
+    let place = stack.lines().find_map(place_of);
+    let mut shown = clean_stack(stack);
+    shown.push_str(&cause);
+    error.at(place).with_stack(shown)
+}
+
+fn clean_stack(stack: &str) -> String {
+    let lines: Vec<&str> = stack
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.contains(OWN_FILES))
+        .collect();
+    lines.join("\n")
+}
+
+/// The place in one line of a stack: `at name (file:line:column)` or `at file:line:column`.
+pub(crate) fn place_of(line: &str) -> Option<Place> {
+    let line = line.trim().strip_prefix("at ")?;
+    let spot = match line.find(" (") {
+        Some(open) => line[open + 2..].strip_suffix(')')?,
+        None => line,
+    };
+    let (rest, _column) = spot.rsplit_once(':')?;
+    let (file, number) = rest.rsplit_once(':')?;
+    if file.starts_with(OWN_FILES) {
+        return None;
+    }
+    Some(Place {
+        file: file.to_owned(),
+        line: number.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_from_stacks() {
+        let place = |line| place_of(line).map(|place| place.to_string());
+        assert_eq!(
+            place("    at handler (routes/users.js:12:7)").as_deref(),
+            Some("routes/users.js:12")
+        );
+        assert_eq!(place("    at app.js:3:1").as_deref(), Some("app.js:3"));
+        assert_eq!(
+            place("    at <anonymous> (a (b).js:3:1)").as_deref(),
+            Some("a (b).js:3")
+        );
+        assert_eq!(place("    at run (sampan:prelude:3:1)"), None);
+        assert_eq!(place("    at map (native)"), None);
+    }
+}

@@ -1,0 +1,223 @@
+//! Loading a project: the isolate is furnished, the entry file runs, and what it declared is the program.
+
+use crate::builtin_limits::guard;
+use crate::promises::births::is_counted_there;
+use crate::promises::class_calls::ClassCalls;
+use crate::promises::job_queue::JobQueue;
+use crate::request::call;
+use crate::request::object;
+use crate::values::layout::Layout;
+use crate::vm::bind;
+use crate::vm::declare;
+use crate::vm::error;
+use crate::vm::hooks;
+use crate::vm::isolate::{Core, Tables};
+use crate::vm::modules;
+use crate::vm::sys::{Cx, Fault, Thrown, UNDEFINED, Val, is_object};
+use crate::web;
+use rquickjs::qjs;
+use sampan_host::{Error, ErrorKind, HandlerId, Program, Setup};
+use std::ffi::CStr;
+use std::rc::Rc;
+
+/// Symbols of the Web surface's contract that the prelude uses.
+const SYMBOLS: &[(&CStr, &CStr)] = &[
+    (c"status", c"sampan.status"),
+    (c"statusText", c"sampan.statusText"),
+    (c"immutable", c"sampan.immutable"),
+    (c"headers", c"sampan.headers"),
+    (c"list", c"sampan.list"),
+    (c"body", c"sampan.body"),
+    (c"used", c"sampan.used"),
+];
+
+/// Loads the project of `setup`.
+pub(crate) fn load(setup: &Setup) -> Result<(Rc<Core>, Program), Error> {
+    let core = Core::new(setup)?;
+    furnish(&core)?;
+    let source = core.sources.read(&setup.entry);
+    let source = source
+        .ok_or_else(|| Error::new(ErrorKind::Load, format!("there is no file {}", setup.entry)))?;
+    let ran = core.enter(HandlerId::MAX, None, |cx| {
+        run_entry(cx, &setup.entry, source)
+    });
+    let entry = ran
+        .value
+        .map_err(|error| modules::as_load_error(&error))??;
+    let fetch = finish_entry(&core, &entry, &setup.entry)?;
+    let mut program = core.declared.borrow_mut().take().unwrap_or_default();
+    program.fetch = fetch;
+    core.not_found.set(program.not_found);
+    hooks::keep_timers(&core, ran.tasks);
+    Ok((core, program))
+}
+
+fn described(cx: Cx<'_>, fault: Fault) -> Error {
+    match fault {
+        Fault::Thrown => modules::load_error(cx),
+        Fault::Error(error) => modules::as_load_error(&error),
+    }
+}
+
+/// Puts everything into the context that scripts find there.
+fn furnish(core: &Rc<Core>) -> Result<(), Error> {
+    let cx = core.cx();
+    modules::install(cx);
+    guard::install(cx).map_err(|Thrown| modules::load_error(cx))?;
+    hooks::install(cx).map_err(|Thrown| modules::load_error(cx))?;
+    core.with_context(web::install)
+        .map_err(|_| modules::load_error(cx))?;
+    let tables = tables(cx).map_err(|fault| described(cx, fault))?;
+    object::install(cx, &tables.request_prototype).map_err(|Thrown| modules::load_error(cx))?;
+    keep_shapes(cx).map_err(|Thrown| modules::load_error(cx))?;
+    let calls = ClassCalls::find(cx).map_err(|Thrown| modules::load_error(cx))?;
+    let elsewhere = |what| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("QuickJS keeps its {what} elsewhere than expected"),
+        )
+    };
+    let calls = calls.ok_or_else(|| elsewhere("classes"))?;
+    core.drain(cx);
+    let queue = JobQueue::find(cx, calls).map_err(|Thrown| modules::load_error(cx))?;
+    let queue = queue.ok_or_else(|| elsewhere("jobs"))?;
+    let is_counted = is_counted_there(cx).map_err(|Thrown| modules::load_error(cx))?;
+    is_counted
+        .then_some(())
+        .ok_or_else(|| elsewhere("reference counts"))?;
+    let _ = core.births.engine.set((calls, queue));
+    core.tables
+        .set(tables)
+        .map_err(|_| Error::new(ErrorKind::Internal, "the isolate is set up twice"))
+}
+
+/// Keeps the shapes of objects that every request makes.
+fn keep_shapes(cx: Cx<'_>) -> Result<(), Thrown> {
+    let shapes = &cx.core().shapes;
+    shapes.keep_own(cx.object()?);
+    shapes.keep_own(cx.bare_object()?);
+    // SAFETY: the class has its prototype; an object without data is no request.
+    shapes.keep_own(
+        cx.check(unsafe { qjs::JS_NewObjectClass(cx.raw(), cx.core().classes.request) })?,
+    );
+    let (promise, resolve, reject) = cx.promise()?;
+    [promise, resolve, reject]
+        .into_iter()
+        .for_each(|value| shapes.keep_own(value));
+    cx.core().layout.set(Layout::find(cx)?);
+    Ok(())
+}
+
+/// What the Web surface leaves for the engine, and the prelude makes of it.
+fn tables(cx: Cx<'_>) -> Result<Tables, Fault> {
+    // SAFETY: the context is alive.
+    let global = cx.own(unsafe { qjs::JS_GetGlobalObject(cx.raw()) });
+    let atom = cx.symbol_atom(c"sampan.web");
+    let web = cx.get_atom(global.raw(), atom);
+    // SAFETY: the object is alive, the atom owned.
+    unsafe {
+        qjs::JS_DeleteProperty(cx.raw(), global.raw(), atom, 0);
+        qjs::JS_FreeAtom(cx.raw(), atom);
+    }
+    let web = web?;
+    let prelude = prelude(cx, &web)?;
+    cx.core().shapes.keep_own(cx.get(prelude.raw(), c"kept")?);
+    Ok(Tables {
+        run_handler: cx.get(prelude.raw(), c"runHandler")?,
+        run_empty: cx.get(prelude.raw(), c"runEmpty")?,
+        form: cx.get(prelude.raw(), c"form")?,
+        serve: cx.get(prelude.raw(), c"serve")?,
+        exports: cx.get(prelude.raw(), c"exports")?,
+        headers_prototype: cx.get(web.raw(), c"headersPrototype")?,
+        request_prototype: cx.get(web.raw(), c"requestPrototype")?,
+        next_chunk: cx.get(web.raw(), c"next")?,
+        cancel_stream: cx.get(web.raw(), c"cancel")?,
+        abort_signal: cx.get(web.raw(), c"abort")?,
+    })
+}
+
+fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Fault> {
+    const SOURCE: &CStr =
+        match CStr::from_bytes_with_nul(concat!(include_str!("prelude.js"), "\0").as_bytes()) {
+            Ok(source) => source,
+            Err(_) => panic!("the prelude has a NUL"),
+        };
+    let native = cx.object()?;
+    for (name, function) in declare::FUNCTIONS {
+        cx.define(native.raw(), name, cx.function(name, 0, 0, *function)?)?;
+    }
+    for name in [c"responsePrototype", c"headersPrototype"] {
+        cx.define(native.raw(), name, cx.get(web.raw(), name)?)?;
+    }
+    let symbols = cx.object()?;
+    for (name, description) in SYMBOLS {
+        // SAFETY: the description is terminated.
+        let symbol =
+            cx.check(unsafe { qjs::JS_NewSymbol(cx.raw(), description.as_ptr(), true) })?;
+        cx.define(symbols.raw(), name, symbol)?;
+    }
+    cx.define(native.raw(), c"symbols", symbols)?;
+    cx.define(native.raw(), c"modules", bind::bind(cx)?)?;
+    cx.define(
+        native.raw(),
+        c"version",
+        cx.string(env!("CARGO_PKG_VERSION"))?,
+    )?;
+    let function = cx.eval(SOURCE, c"sampan:prelude.js")?;
+    Ok(cx.call(function.raw(), UNDEFINED, &[native.raw()])?)
+}
+
+/// The entry module while it is evaluated.
+struct Entry {
+    promise: Val,
+    definition: *mut qjs::JSModuleDef,
+}
+
+fn run_entry(cx: Cx<'_>, name: &str, source: Vec<u8>) -> Result<Entry, Error> {
+    let run = || -> Result<Entry, Fault> {
+        let (module, definition) = modules::compile(cx, name, source)?;
+        // SAFETY: the function takes the module's reference.
+        let promise = cx.check(unsafe { qjs::JS_EvalFunction(cx.raw(), module.into_raw()) })?;
+        cx.core().handled(cx, promise.raw());
+        Ok(Entry {
+            promise,
+            definition,
+        })
+    };
+    run().map_err(|fault| described(cx, fault))
+}
+
+/// Looks at the entry module after its jobs have run, and finds the `fetch` of its default export.
+fn finish_entry(core: &Rc<Core>, entry: &Entry, name: &str) -> Result<Option<HandlerId>, Error> {
+    let ran = core.enter(HandlerId::MAX, None, |cx| {
+        match call::promise_result(cx, entry.promise.raw()) {
+            Some(Ok(_)) => default_fetch(cx, entry).map_err(|fault| described(cx, fault)),
+            Some(Err(reason)) => Err(modules::as_load_error(&error::describe(cx, reason.raw()))),
+            None => {
+                let text = format!(
+                    "{name}: cannot wait here: the module awaits something at its top level"
+                );
+                Err(Error::new(ErrorKind::Load, text))
+            }
+        }
+    });
+    ran.value.map_err(|error| modules::as_load_error(&error))?
+}
+
+fn default_fetch(cx: Cx<'_>, entry: &Entry) -> Result<Option<HandlerId>, Fault> {
+    // SAFETY: the module is kept by its context.
+    let namespace = cx.check(unsafe { qjs::JS_GetModuleNamespace(cx.raw(), entry.definition) })?;
+    let exported = cx.get(namespace.raw(), c"default")?;
+    if !is_object(exported.raw()) {
+        return Ok(None);
+    }
+    let fetch = cx.get(exported.raw(), c"fetch")?;
+    if !cx.is_function(fetch.raw()) {
+        return Ok(None);
+    }
+    let serve = cx.core().tables()?.serve.raw();
+    let handler = cx.call(serve, UNDEFINED, &[exported.raw()])?;
+    let mut handlers = cx.core().handlers.borrow_mut();
+    handlers.push(handler);
+    Ok(Some((handlers.len() - 1) as HandlerId))
+}

@@ -1,0 +1,13 @@
+//! The runtime: how an isolate is made, entered, limited and ended, and how native functions get into it.
+
+pub(crate) mod bind;
+pub(crate) mod bracket;
+pub(crate) mod declare;
+pub(crate) mod error;
+pub(crate) mod hooks;
+pub(crate) mod isolate;
+pub(crate) mod limits;
+pub(crate) mod load;
+pub(crate) mod memory;
+pub(crate) mod modules;
+pub(crate) mod sys;

@@ -1,0 +1,3 @@
+//! Handlers that wait, in coroutines.
+
+pub(crate) mod suspend;

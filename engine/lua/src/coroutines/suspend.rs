@@ -1,0 +1,102 @@
+//! Handlers that wait: the coroutine, what it waits for, and how it goes on.
+
+use crate::request::call::{Entry, Outcome, finish, run_on};
+use crate::request::object::Slot;
+use crate::vm::state::{Inner, Thread, Wait};
+use sampan_host::{Error, LocalFuture, ResponseSink, Step, Suspended, Value};
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// A handler in the middle of waiting for one operation.
+struct Rest {
+    inner: Rc<Inner>,
+    name: u32,
+    waiting: Option<Waiting>,
+}
+
+struct Waiting {
+    slot: Slot,
+    thread: Thread,
+    operation: LocalFuture<Result<Value, Error>>,
+}
+
+/// What a handler that yielded becomes.
+pub(crate) fn wait(inner: &Rc<Inner>, name: u32, slot: Slot, thread: Thread, wait: Wait) -> Step {
+    match wait {
+        Wait::Operation(operation) => {
+            let waiting = Some(Waiting {
+                slot,
+                thread,
+                operation,
+            });
+            Step::Waiting(Box::new(Rest {
+                inner: inner.clone(),
+                name,
+                waiting,
+            }))
+        }
+        Wait::Chunk(_) => {
+            inner.drop_thread(thread);
+            Step::Failed(Error::script(
+                "write: called outside of the stream that it belongs to",
+            ))
+        }
+    }
+}
+
+impl Suspended for Rest {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        sink: &mut dyn ResponseSink,
+    ) -> Poll<Result<(), Error>> {
+        loop {
+            let Some(waiting) = &mut self.waiting else {
+                return Poll::Pending;
+            };
+            let Poll::Ready(result) = waiting.operation.as_mut().poll(cx) else {
+                return Poll::Pending;
+            };
+            let Some(Waiting { slot, thread, .. }) = self.waiting.take() else {
+                return Poll::Pending;
+            };
+            // SAFETY: nothing of Lua runs now, so nobody else uses the cell.
+            unsafe { *self.inner.result.get() = Some(result) };
+            let mut entry = Entry {
+                inner: &self.inner,
+                sink: Some(&mut *sink),
+                outcome: Outcome::Nothing,
+                thread: Some(thread),
+                has_result: true,
+            };
+            let result = self
+                .inner
+                .protected(self.name, run_on, &mut entry)
+                .map_err(|fault| fault.0);
+            if result.is_ok() && matches!(entry.outcome, Outcome::Waiting(_, Wait::Operation(_))) {
+                // It waits again: poll the next operation once, so that it can wake this task.
+                self.inner.after_run();
+                if let Outcome::Waiting(thread, Wait::Operation(operation)) = entry.outcome {
+                    self.waiting = Some(Waiting {
+                        slot,
+                        thread,
+                        operation,
+                    });
+                }
+                continue;
+            }
+            match finish(&self.inner, self.name, slot, entry, result) {
+                Step::Failed(error) => return Poll::Ready(Err(error)),
+                Step::Done | Step::Waiting(_) => return Poll::Ready(Ok(())),
+            }
+        }
+    }
+}
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            self.inner.drop_thread(waiting.thread);
+        }
+    }
+}

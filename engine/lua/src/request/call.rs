@@ -1,0 +1,271 @@
+//! The hot path: one protected entry in which a handler runs in a pooled coroutine and its result becomes the response.
+
+use crate::coroutines::suspend;
+use crate::request::object::{self, Slot};
+use crate::request::response;
+use crate::request::stream;
+use crate::vm::error;
+use crate::vm::error::{from_top, meta_of};
+use crate::vm::state::{Inner, State, Thread, Wait, data, push_ref, push_text};
+use mlua_sys::lua51::*;
+use sampan_host::{Error, ErrorKind, ResponseSink, Step};
+use std::ffi::c_int;
+use std::rc::Rc;
+
+/// What a run of a coroutine came to.
+pub(crate) enum Outcome {
+    /// It did not get as far as running.
+    Nothing,
+    /// The response is in the sink; for a stream there is the coroutine that produces it.
+    Done(Option<Thread>),
+    /// It failed.
+    Failed(Error),
+    /// It yielded to the host.
+    Waiting(Thread, Wait),
+}
+
+/// What the C functions of this file work on: the data of one protected call.
+pub(crate) struct Entry<'a> {
+    pub(crate) inner: &'a Inner,
+    pub(crate) sink: Option<&'a mut dyn ResponseSink>,
+    pub(crate) outcome: Outcome,
+    /// The coroutine to go on with, if this is not its first run.
+    pub(crate) thread: Option<Thread>,
+    /// Whether what it waited for is in `Inner::result`.
+    pub(crate) has_result: bool,
+}
+
+/// A first run.
+pub(crate) struct Begin<'a> {
+    pub(crate) entry: Entry<'a>,
+    pub(crate) request: f64,
+    pub(crate) handler: Option<c_int>,
+    pub(crate) middleware: &'a [u32],
+    pub(crate) handlers: &'a [c_int],
+    pub(crate) fallback: u16,
+    pub(crate) error: Option<&'a Error>,
+}
+
+/// Calls a handler. `name` is its number for the log.
+pub(crate) fn start(inner: &Rc<Inner>, name: u32, slot: Slot, mut begin: Begin<'_>) -> Step {
+    let result = inner.protected(name, run_first, &mut begin);
+    finish(
+        inner,
+        name,
+        slot,
+        begin.entry,
+        result.map_err(|fault| fault.0),
+    )
+}
+
+/// What comes after any run of a handler.
+pub(crate) fn finish(
+    inner: &Rc<Inner>,
+    name: u32,
+    slot: Slot,
+    entry: Entry<'_>,
+    result: Result<(), Error>,
+) -> Step {
+    inner.wait.borrow_mut().take();
+    if let Err(error) = result {
+        // What the run had come to no longer counts, but its coroutine must be let go; and the error that the stop
+        // raised knows where the script was.
+        let error = match entry.outcome {
+            Outcome::Waiting(thread, _) | Outcome::Done(Some(thread)) => {
+                inner.drop_thread(thread);
+                error
+            }
+            Outcome::Failed(raised) => error
+                .at(raised.place().cloned())
+                .with_stack(raised.stack().unwrap_or_default()),
+            _ => error,
+        };
+        return failed(inner, error);
+    }
+    match entry.outcome {
+        Outcome::Done(producer) => {
+            if let (Some(thread), Some(sink)) = (producer, entry.sink) {
+                sink.stream(Box::new(stream::LuaStream::new(
+                    inner.clone(),
+                    thread,
+                    slot,
+                    name,
+                )));
+            }
+            inner.after_run();
+            Step::Done
+        }
+        Outcome::Waiting(thread, wait) => suspend::wait(inner, name, slot, thread, wait),
+        Outcome::Failed(error) => failed(inner, error),
+        Outcome::Nothing => failed(
+            inner,
+            Error::new(ErrorKind::Internal, "the handler did not run"),
+        ),
+    }
+}
+
+fn failed(inner: &Rc<Inner>, error: Error) -> Step {
+    if error.kind() == ErrorKind::Memory {
+        inner.after_memory_error();
+    } else {
+        inner.after_run();
+    }
+    Step::Failed(error)
+}
+
+/// Under protection: makes the coroutine and runs it for the first time.
+unsafe extern "C-unwind" fn run_first(state: State) -> c_int {
+    // SAFETY: `start` passed a `Begin`. Arguments are made on the protected thread, where an error for lack of memory is caught,
+    // and then moved over. `Thread` and references have no destructor.
+    unsafe {
+        let begin = data::<Begin<'_>>(state);
+        let inner = begin.entry.inner;
+        let thread = inner.take_thread();
+        let bottom = lua_gettop(state);
+        if lua_checkstack(state, 12 + begin.middleware.len() as c_int) == 0 {
+            luaL_error(state, c"too many middleware functions".as_ptr());
+        }
+        match begin.handler {
+            Some(handler) if begin.middleware.is_empty() => {
+                push_ref(state, handler);
+                object::push(state, begin.request);
+                if let Some(error) = begin.error {
+                    push_error_view(state, inner, error);
+                }
+            }
+            handler => {
+                push_ref(state, inner.refs.get().chain);
+                object::push(state, begin.request);
+                lua_pushnumber(state, f64::from(begin.fallback));
+                handler.map_or_else(|| lua_pushnil(state), |handler| push_ref(state, handler));
+                for &wrap in begin.middleware {
+                    push_ref(state, begin.handlers[wrap as usize]);
+                }
+            }
+        }
+        let count = lua_gettop(state) - bottom;
+        if lua_checkstack(thread.state, count + 4) == 0 {
+            luaL_error(state, c"too many middleware functions".as_ptr());
+        }
+        lua_xmove(state, thread.state, count);
+        advance(state, &mut begin.entry, thread, count - 1);
+        0
+    }
+}
+
+/// Under protection: runs a coroutine on with what it waited for.
+pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
+    // SAFETY: as in `run_first`; the result is in the isolate, not on this frame.
+    unsafe {
+        let entry = data::<Entry<'_>>(state);
+        let Some(thread) = entry.thread.take() else {
+            return 0;
+        };
+        let mut count = 0;
+        if entry.has_result {
+            count = 2;
+            match &*entry.inner.result.get() {
+                Some(Ok(value)) => {
+                    lua_pushboolean(state, 1);
+                    crate::values::value::push(state, value);
+                }
+                _ => {
+                    lua_pushboolean(state, 0);
+                    error::push_error(state, false);
+                }
+            }
+            *entry.inner.result.get() = None;
+            lua_xmove(state, thread.state, 2);
+        } else if lua_status(thread.state) != LUA_YIELD {
+            // The first run of a stream: the function is below its two arguments.
+            count = lua_gettop(thread.state) - 1;
+        }
+        advance(state, entry, thread, count);
+        0
+    }
+}
+
+/// Resumes `thread` and sorts out what came of it.
+unsafe fn advance(state: State, entry: &mut Entry<'_>, thread: Thread, count: c_int) {
+    // SAFETY: errors of the script end `lua_resume_`; what is below raises only where nothing needs to be dropped.
+    unsafe {
+        let inner = entry.inner;
+        inner.running.set(thread.state);
+        inner.has_raised.set(false);
+        inner.nested.set(0.0);
+        inner.begin();
+        let status = lua_resume_(thread.state, count);
+        inner.running.set(std::ptr::null_mut());
+        entry.outcome = match status {
+            LUA_OK => {
+                lua_settop(thread.state, 1);
+                lua_xmove(thread.state, state, 1);
+                inner.give_thread(thread);
+                match entry.sink.as_deref_mut() {
+                    Some(sink) => response::deliver(inner, state, sink)
+                        .map_or_else(Outcome::Failed, Outcome::Done),
+                    None => Outcome::Done(None),
+                }
+            }
+            LUA_YIELD => {
+                lua_settop(thread.state, 0);
+                match inner.wait.borrow_mut().take() {
+                    Some(wait) => Outcome::Waiting(thread, wait),
+                    None => {
+                        inner.drop_thread(thread);
+                        Outcome::Failed(Error::script(
+                            "the handler yielded outside of a coroutine of its own",
+                        ))
+                    }
+                }
+            }
+            status => {
+                let fault = from_top(state, thread.state, status);
+                lua_xmove(thread.state, state, 1);
+                lua_rawseti(
+                    state,
+                    LUA_REGISTRYINDEX,
+                    i64::from(inner.refs.get().last_error),
+                );
+                inner.has_raised.set(true);
+                inner.drop_thread(thread);
+                Outcome::Failed(fault.0)
+            }
+        };
+    }
+}
+
+/// Pushes an error as error handlers see it: message, status, file, line, stack and the value that was raised.
+unsafe fn push_error_view(state: State, inner: &Inner, error: &Error) {
+    // SAFETY: under protection; `error` is borrowed from above the protected call.
+    unsafe {
+        lua_createtable(state, 0, 6);
+        push_text(state, error.message().as_bytes());
+        lua_setfield(state, -2, c"message".as_ptr());
+        lua_pushnumber(state, f64::from(error.kind().status()));
+        lua_setfield(state, -2, c"status".as_ptr());
+        if let Some(place) = error.place() {
+            push_text(state, place.file.as_bytes());
+            lua_setfield(state, -2, c"file".as_ptr());
+            lua_pushnumber(state, f64::from(place.line));
+            lua_setfield(state, -2, c"line".as_ptr());
+        }
+        if let Some(stack) = error.stack() {
+            push_text(state, stack.as_bytes());
+            lua_setfield(state, -2, c"stack".as_ptr());
+        }
+        if inner.has_raised.get() {
+            push_ref(state, inner.refs.get().last_error);
+            lua_setfield(state, -2, c"value".as_ptr());
+        }
+        // It is not kept any longer than this.
+        lua_pushboolean(state, 0);
+        lua_rawseti(
+            state,
+            LUA_REGISTRYINDEX,
+            i64::from(inner.refs.get().last_error),
+        );
+        push_ref(state, inner.refs.get().error_metas[meta_of(error.kind())]);
+        lua_setmetatable(state, -2);
+    }
+}

@@ -1,0 +1,323 @@
+//! The request as scripts see it: a table that holds the request's number; every field is fetched when it is first asked
+//! for, and kept in the table.
+
+use crate::values::json;
+use crate::vm::error::raise_result;
+use crate::vm::state::{Live, Scratch, State, current, guard, push_ref, push_text};
+use mlua_sys::lua51::*;
+use sampan_host::{Error, ErrorKind, RequestView, cookies, request::form_pairs};
+use std::ffi::c_int;
+use std::rc::Rc;
+
+/// The fields, in the order of the prelude's table of their numbers.
+pub(crate) const FIELDS: [&str; 10] = [
+    "method", "path", "url", "params", "query", "headers", "cookies", "ip", "body", "state",
+];
+/// The methods, in the order in which [`push_methods`] pushes them.
+pub(crate) const METHODS: [&str; 4] = ["json", "text", "form", "bytes"];
+
+/// A request that scripts may ask about for as long as this lives.
+pub(crate) struct Slot {
+    number: u64,
+    owner: std::rc::Weak<crate::vm::state::Inner>,
+}
+
+/// The bits of a request's number that are its place in the slab; the others tell it from its predecessors there.
+const PLACE_BITS: u32 = 20;
+
+impl Slot {
+    /// Makes `view` known to scripts.
+    pub(crate) fn new(inner: &Rc<crate::vm::state::Inner>, view: Rc<dyn RequestView>) -> Self {
+        let serial = inner.serial.get();
+        inner.serial.set((serial + 1) & 0xffff_ffff);
+        let place = inner.requests.borrow_mut().insert(Live { view, serial });
+        Self {
+            number: serial << PLACE_BITS | place as u64,
+            owner: Rc::downgrade(inner),
+        }
+    }
+
+    /// The number, exact as a Lua number.
+    pub(crate) fn number(&self) -> f64 {
+        self.number as f64
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(inner) = self.owner.upgrade() {
+            let place = (self.number & ((1 << PLACE_BITS) - 1)) as usize;
+            inner.requests.borrow_mut().try_remove(place);
+        }
+    }
+}
+
+/// Pushes the table of a request. May raise for lack of memory.
+pub(crate) unsafe fn push(state: State, number: f64) {
+    // SAFETY: under protection.
+    unsafe {
+        lua_createtable(state, 1, 3);
+        lua_pushnumber(state, number);
+        lua_rawseti(state, -2, 1);
+        push_ref(state, current().refs.get().request_meta);
+        lua_setmetatable(state, -2);
+    }
+}
+
+/// The request whose table is argument `index`. No Lua call that raises.
+unsafe fn view_at(state: State, index: c_int) -> Result<Rc<dyn RequestView>, Error> {
+    // SAFETY: reads only.
+    let number = unsafe {
+        if lua_type(state, index) != LUA_TTABLE {
+            return Err(Error::script(
+                "expected a request: call its methods with a colon, as in req:json()",
+            ));
+        }
+        lua_rawgeti(state, index, 1);
+        let number = lua_tonumber(state, -1);
+        lua_pop(state, 1);
+        number as u64
+    };
+    let requests = current().requests.borrow();
+    let live = requests.get((number & ((1 << PLACE_BITS) - 1)) as usize);
+    match live {
+        Some(live) if live.serial == number >> PLACE_BITS => Ok(live.view.clone()),
+        _ => Err(Error::script("the request is over")),
+    }
+}
+
+/// `__index` of requests: upvalue 1 maps names to the numbers of fields and to methods.
+pub(crate) unsafe extern "C-unwind" fn index(state: State) -> c_int {
+    // SAFETY: the first stage collects text into the isolate's scratch, the second pushes it; nothing on this frame has a
+    // destructor while Lua may raise.
+    unsafe {
+        lua_settop(state, 2);
+        lua_pushvalue(state, 2);
+        lua_rawget(state, lua_upvalueindex(1));
+        if lua_type(state, -1) != LUA_TNUMBER {
+            return 1;
+        }
+        let field = lua_tonumber(state, -1) as usize;
+        let scratch = &mut *current().scratch.get();
+        scratch.clear();
+        let outcome = guard(|| collect(&view_at(state, 1)?, field, scratch));
+        if let Err(error) = outcome {
+            *current().result.get() = Some(Err(error));
+            raise_result(state);
+        }
+        push_field(state, field, &*current().scratch.get());
+        lua_pushvalue(state, 2);
+        lua_pushvalue(state, -2);
+        lua_rawset(state, 1);
+        1
+    }
+}
+
+/// First stage: the text of a field, or its pairs.
+fn collect(view: &Rc<dyn RequestView>, field: usize, scratch: &mut Scratch) -> Result<(), Error> {
+    match FIELDS[field] {
+        "method" => scratch.add(view.method().as_bytes()),
+        "path" => scratch.add(view.path().as_bytes()),
+        "url" => scratch.add(view.url().as_bytes()),
+        "ip" => scratch.add(view.ip().as_bytes()),
+        "body" => scratch.add(view.body()),
+        "params" => {
+            for at in 0.. {
+                let Some((name, value)) = view.param(at) else {
+                    break;
+                };
+                scratch.add(name.as_bytes());
+                scratch.add(value.as_bytes());
+            }
+        }
+        "query" => collect_form(view.query().unwrap_or_default().as_bytes(), scratch),
+        "headers" => view.each_header(&mut |name, value| {
+            let start = scratch.text.len();
+            scratch.add(name.as_bytes());
+            scratch.text[start..].make_ascii_lowercase();
+            scratch.add(value);
+        }),
+        "cookies" => view.each_header(&mut |name, value| {
+            if name.eq_ignore_ascii_case("cookie") {
+                for (name, value) in cookies::pairs(&String::from_utf8_lossy(value)) {
+                    scratch.add(name.as_bytes());
+                    scratch.add(value.as_bytes());
+                }
+            }
+        }),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn collect_form(raw: &[u8], scratch: &mut Scratch) {
+    for (name, value) in form_pairs(raw) {
+        scratch.add(name.as_bytes());
+        scratch.add(value.as_bytes());
+    }
+}
+
+/// Second stage: pushes what was collected.
+unsafe fn push_field(state: State, field: usize, scratch: &Scratch) {
+    // SAFETY: under protection, no destructor on the stack.
+    unsafe {
+        match FIELDS[field] {
+            "params" | "cookies" => push_pairs(state, scratch, Twice::Last),
+            "query" => push_pairs(state, scratch, Twice::List),
+            "headers" => {
+                push_pairs(state, scratch, Twice::Join);
+                lua_getfield(state, lua_upvalueindex(1), c"headers_meta".as_ptr());
+                lua_setmetatable(state, -2);
+            }
+            "state" => lua_createtable(state, 0, 0),
+            _ => push_text(state, scratch.get(0)),
+        }
+    }
+}
+
+/// What becomes of a name that occurs twice.
+#[derive(Clone, Copy, PartialEq)]
+enum Twice {
+    /// The last one counts.
+    Last,
+    /// A list of all values.
+    List,
+    /// One value, joined as RFC 9110 section 5.3 allows (with "; " for cookies, RFC 9113 section 8.2.3).
+    Join,
+}
+
+unsafe fn push_pairs(state: State, scratch: &Scratch, twice: Twice) {
+    let pairs = scratch.spans.len() / 2;
+    // SAFETY: as above.
+    unsafe {
+        lua_createtable(state, 0, pairs as c_int);
+        let table = lua_gettop(state);
+        for at in 0..pairs {
+            let name = scratch.get(2 * at);
+            push_text(state, name);
+            if twice != Twice::Last {
+                lua_pushvalue(state, -1);
+                lua_rawget(state, table);
+                match (lua_type(state, -1), twice) {
+                    (LUA_TNIL, _) => lua_pop(state, 1),
+                    (LUA_TTABLE, _) => {
+                        push_text(state, scratch.get(2 * at + 1));
+                        lua_rawseti(state, -2, lua_objlen(state, -2) as i64 + 1);
+                        lua_settop(state, table);
+                        continue;
+                    }
+                    (_, Twice::List) => {
+                        lua_createtable(state, 2, 0);
+                        lua_insert(state, -2);
+                        lua_rawseti(state, -2, 1);
+                        push_text(state, scratch.get(2 * at + 1));
+                        lua_rawseti(state, -2, 2);
+                        lua_rawset(state, table);
+                        continue;
+                    }
+                    (_, _) => {
+                        push_text(state, if name == b"cookie" { b"; " } else { b", " });
+                        push_text(state, scratch.get(2 * at + 1));
+                        lua_concat(state, 3);
+                        lua_rawset(state, table);
+                        continue;
+                    }
+                }
+            }
+            push_text(state, scratch.get(2 * at + 1));
+            lua_rawset(state, table);
+        }
+    }
+}
+
+/// `req:json()`
+unsafe extern "C-unwind" fn method_json(state: State) -> c_int {
+    // SAFETY: the body stays alive in the slab of requests while this runs, and the tape in the isolate; the `Rc` of the view is
+    // dropped before anything is pushed.
+    unsafe {
+        let inner = current();
+        let read = guard(|| {
+            let view = view_at(state, 1)?;
+            let body = view.body();
+            let read = (*inner.tape.get()).read(body, inner.limits.json_depth_max);
+            read.map_err(|error| Error::new(ErrorKind::BadRequest, error.to_string()))?;
+            Ok(std::ptr::from_ref(body))
+        });
+        match read {
+            Ok(body) => {
+                json::push(state, &*inner.tape.get(), &*body);
+                1
+            }
+            Err(error) => {
+                *inner.result.get() = Some(Err(error));
+                raise_result(state)
+            }
+        }
+    }
+}
+
+/// `req:text()` and `req:bytes()`
+unsafe extern "C-unwind" fn method_body(state: State) -> c_int {
+    // SAFETY: as in `method_json`.
+    unsafe {
+        match guard(|| view_at(state, 1).map(|view| std::ptr::from_ref(view.body()))) {
+            Ok(body) => {
+                push_text(state, &*body);
+                1
+            }
+            Err(error) => {
+                *current().result.get() = Some(Err(error));
+                raise_result(state)
+            }
+        }
+    }
+}
+
+/// `req:form()`
+unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
+    // SAFETY: two stages, as in `index`.
+    unsafe {
+        let scratch = &mut *current().scratch.get();
+        scratch.clear();
+        let collected = guard(|| {
+            let view = view_at(state, 1)?;
+            let kind = view.header("content-type").unwrap_or_default();
+            if !kind
+                .get(..33)
+                .is_some_and(|k| k.eq_ignore_ascii_case(b"application/x-www-form-urlencoded"))
+            {
+                let text = "expected a body of type application/x-www-form-urlencoded";
+                return Err(Error::new(ErrorKind::Status(415), text));
+            }
+            collect_form(view.body(), scratch);
+            Ok(())
+        });
+        if let Err(error) = collected {
+            *current().result.get() = Some(Err(error));
+            raise_result(state);
+        }
+        push_pairs(state, &*current().scratch.get(), Twice::List);
+        1
+    }
+}
+
+/// Adds the numbers of the fields and the methods to the table on top. May raise.
+pub(crate) unsafe fn fill_names(state: State) {
+    // SAFETY: under protection.
+    unsafe {
+        for (number, name) in FIELDS.iter().enumerate() {
+            push_text(state, name.as_bytes());
+            lua_pushnumber(state, number as f64);
+            lua_rawset(state, -3);
+        }
+        for (name, method) in
+            METHODS
+                .iter()
+                .zip([method_json, method_body, method_form, method_body])
+        {
+            push_text(state, name.as_bytes());
+            lua_pushcfunction(state, method);
+            lua_rawset(state, -3);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Bodies that a script produces while they are sent.
+//!
+//! The producer runs in a coroutine of its own. `write(chunk)` suspends it until the client has room for more, so a slow
+//! reader slows the script down instead of filling the memory.
+
+use crate::request::call::{Entry, Outcome, run_on};
+use crate::request::object::Slot;
+use crate::vm::state::{Inner, State, Thread, Wait, current, guard, text_at};
+use mlua_sys::lua51::*;
+use sampan_host::{BodyStream, Error, LocalFuture, Value};
+use std::ffi::c_int;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// The `write` that a stream function is given.
+pub(crate) unsafe extern "C-unwind" fn write(state: State) -> c_int {
+    // SAFETY: the chunk is copied into the isolate before the coroutine yields.
+    unsafe {
+        if lua_type(state, 1) != LUA_TSTRING {
+            luaL_error(state, c"write: the chunk must be a string".as_ptr());
+        }
+        let reason = guard(|| Ok(crate::vm::bind::cannot_wait(state)));
+        if !matches!(reason, Ok(None)) {
+            let result = reason.and_then(|why| {
+                let why = why.unwrap_or_default();
+                Err(Error::script(format!("write: {why}")))
+            });
+            *current().result.get() = Some(result);
+            crate::vm::error::raise_result(state);
+        }
+        let chunk = text_at(state, 1);
+        if chunk.is_empty() {
+            return 0;
+        }
+        let _ = guard(|| {
+            *current().wait.borrow_mut() = Some(Wait::Chunk(chunk.to_vec()));
+            Ok(())
+        });
+        crate::vm::bind::yield_to_host(state)
+    }
+}
+
+/// A body that a coroutine produces.
+pub(crate) struct LuaStream {
+    inner: Rc<Inner>,
+    /// The request stays known to the script until the stream has ended.
+    slot: Option<Slot>,
+    name: u32,
+    thread: Option<Thread>,
+    operation: Option<LocalFuture<Result<Value, Error>>>,
+}
+
+impl LuaStream {
+    pub(crate) fn new(inner: Rc<Inner>, thread: Thread, slot: Slot, name: u32) -> Self {
+        Self {
+            inner,
+            slot: Some(slot),
+            name,
+            thread: Some(thread),
+            operation: None,
+        }
+    }
+}
+
+impl BodyStream for LuaStream {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
+        loop {
+            let mut has_result = false;
+            if let Some(operation) = &mut self.operation {
+                let Poll::Ready(result) = operation.as_mut().poll(cx) else {
+                    return Poll::Pending;
+                };
+                self.operation = None;
+                has_result = true;
+                // SAFETY: nothing of Lua runs now, so nobody else uses the cell.
+                unsafe { *self.inner.result.get() = Some(result) };
+            }
+            let Some(thread) = self.thread.take() else {
+                return Poll::Ready(None);
+            };
+            let mut entry = Entry {
+                inner: &self.inner,
+                sink: None,
+                outcome: Outcome::Nothing,
+                thread: Some(thread),
+                has_result,
+            };
+            let result = self
+                .inner
+                .protected(self.name, run_on, &mut entry)
+                .map_err(|fault| fault.0);
+            let outcome = entry.outcome;
+            self.inner.after_run();
+            if let Err(error) = result {
+                if let Outcome::Waiting(thread, _) = outcome {
+                    self.inner.drop_thread(thread);
+                }
+                self.slot = None;
+                return Poll::Ready(Some(Err(error)));
+            }
+            match outcome {
+                Outcome::Waiting(thread, Wait::Operation(operation)) => {
+                    self.thread = Some(thread);
+                    self.operation = Some(operation);
+                }
+                Outcome::Waiting(thread, Wait::Chunk(chunk)) => {
+                    self.thread = Some(thread);
+                    return Poll::Ready(Some(Ok(chunk)));
+                }
+                Outcome::Failed(error) => {
+                    self.slot = None;
+                    return Poll::Ready(Some(Err(error)));
+                }
+                Outcome::Done(_) | Outcome::Nothing => {
+                    self.slot = None;
+                    return Poll::Ready(None);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for LuaStream {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.inner.drop_thread(thread);
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! JSON from and to Lua values, without a tree in between.
+
+use crate::values::layout::{Seen, Slot, Table};
+use crate::values::rows::{self, Shapes};
+use crate::values::value::{int64_at, is_null, push_i64};
+use crate::vm::state::{Fixed, Inner, State, current, push_text, text_at};
+use mlua_sys::lua51::*;
+use sampan_host::json::{Tape, Token, write_f64, write_i64, write_string};
+use std::cell::Cell;
+use std::ffi::{CStr, c_int};
+
+/// Why a value has no JSON.
+pub(crate) type Why = std::borrow::Cow<'static, str>;
+
+/// Appends the JSON of the value at `index`, which must be absolute. Reads only: never raises, runs no script.
+pub(crate) unsafe fn write(
+    state: State,
+    index: c_int,
+    out: &mut Vec<u8>,
+    depth: usize,
+) -> Result<(), Why> {
+    // SAFETY: the value stays on the stack while it is written, and Lua runs nothing meanwhile.
+    unsafe {
+        let inner = current();
+        let mut writer = Writer {
+            inner,
+            shapes: &*inner.shapes.get(),
+            fixed: inner.fixed.get(),
+            out,
+        };
+        let seen = match lua_type(state, index) {
+            LUA_TNONE | LUA_TNIL => Seen::Nil,
+            LUA_TBOOLEAN => Seen::Bool(lua_toboolean(state, index) != 0),
+            LUA_TNUMBER => Seen::Number(lua_tonumber(state, index)),
+            LUA_TSTRING => Seen::Text(text_at(state, index)),
+            LUA_TTABLE => Seen::Table(Table::at(state, index)),
+            _ if is_null(state, index) => Seen::Nil,
+            LUA_TCDATA => int64_at(state, index).map_or(Seen::Other("cdata"), Seen::Int64),
+            kind => Seen::Other(
+                CStr::from_ptr(lua_typename(state, kind))
+                    .to_str()
+                    .unwrap_or("value"),
+            ),
+        };
+        let written = writer.seen(seen, depth);
+        written.map_err(|why| named(writer.out, why))
+    }
+}
+
+/// The reason with the name in front under which the value was to stand, which is the last thing that was written.
+#[cold]
+fn named(out: &[u8], why: Why) -> Why {
+    let name = out.strip_suffix(b"\":").and_then(|out| {
+        let is_start = |at: &usize| out[*at] == b'"' && (*at == 0 || out[*at - 1] != b'\\');
+        let start = (0..out.len()).rev().take(NAME_BYTES_MAX).find(is_start)?;
+        std::str::from_utf8(&out[start + 1..]).ok()
+    });
+    match name {
+        Some(name) => format!("'{name}': {why}").into(),
+        None => why,
+    }
+}
+
+/// Longer names are not shown.
+const NAME_BYTES_MAX: usize = 100;
+
+/// Below this much output a string is not worth asking whether to go on.
+const PROGRESS_BYTES: usize = 64 * 1024;
+
+/// How a list begins that goes on in the hash part of its table: the keys and values.
+type Entries = Vec<(u64, Slot)>;
+
+struct Writer<'a> {
+    inner: &'a Inner,
+    shapes: &'a Shapes,
+    fixed: Fixed,
+    out: &'a mut Vec<u8>,
+}
+
+impl Writer<'_> {
+    #[inline(always)]
+    fn slot(&mut self, slot: Slot, depth: usize) -> Result<(), Why> {
+        if slot == self.fixed.null {
+            self.out.extend_from_slice(b"null");
+            return Ok(());
+        }
+        // SAFETY: the slot belongs to a table that the root keeps alive.
+        self.seen(unsafe { slot.see() }, depth)
+    }
+
+    /// A part of every place that writes a value: most are numbers and short strings.
+    #[inline(always)]
+    fn seen(&mut self, seen: Seen<'_>, depth: usize) -> Result<(), Why> {
+        match seen {
+            Seen::Nil => self.out.extend_from_slice(b"null"),
+            Seen::Bool(true) => self.out.extend_from_slice(b"true"),
+            Seen::Bool(false) => self.out.extend_from_slice(b"false"),
+            Seen::Number(number) => return self.number(number),
+            Seen::Text(text) => {
+                if !write_string(self.out, text) {
+                    return Err("a string that is not UTF-8 has no place in JSON".into());
+                }
+                if self.out.len() > PROGRESS_BYTES {
+                    self.check_progress()?;
+                }
+            }
+            Seen::Table(table) => return self.table(table, depth),
+            Seen::Int64(number) => write_i64(self.out, number),
+            Seen::Light => return Err("a userdata has no place in JSON".into()),
+            Seen::Other(name) => return Err(no_place(format_args!("a {name}"))),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn number(&mut self, number: f64) -> Result<(), Why> {
+        let whole = number as i32;
+        if f64::from(whole).to_bits() == number.to_bits() {
+            write_i64(self.out, i64::from(whole));
+            return Ok(());
+        }
+        if write_f64(self.out, number) {
+            return Ok(());
+        }
+        Err(no_place(format_args!("{number}")))
+    }
+
+    /// Whether to go on: tables may share others, so that a small value has a huge text.
+    #[inline]
+    fn check_progress(&self) -> Result<(), Why> {
+        if self.out.len() > self.inner.limits.memory_bytes_max {
+            return Err(
+                "a value whose JSON is longer than memory_bytes_max has no place in an answer"
+                    .into(),
+            );
+        }
+        if self.inner.watch.must_stop() {
+            return Err("stopped".into());
+        }
+        Ok(())
+    }
+
+    /// A table whose keys are 1 to n is an array, any other an object; an empty one is an object unless it was marked.
+    #[inline(never)]
+    fn table(&mut self, table: &Table, depth: usize) -> Result<(), Why> {
+        let depth = depth
+            .checked_sub(1)
+            .ok_or("a table that contains itself or nests too deeply has no place in JSON")?;
+        self.check_progress()?;
+        let meta = table.metatable();
+        if let Some(meta) = meta
+            && rows::lists_columns(meta, self.fixed)
+        {
+            return self.row(table, meta, depth);
+        }
+        let array = table.array();
+        if array.iter().any(|slot| !slot.is_nil()) {
+            return self.list(table, depth);
+        }
+        let start = self.out.len();
+        for node in table.nodes().iter().filter(|node| !node.value.is_nil()) {
+            // SAFETY: the key of an entry is as alive as its value.
+            match unsafe { node.key.see() } {
+                Seen::Text(name) => self.member(name, node.value, depth)?,
+                Seen::Number(_) if self.out.len() == start => return self.list(table, depth),
+                Seen::Number(_) => {
+                    return Err(
+                        "a table with both a list and named keys has no place in JSON".into(),
+                    );
+                }
+                _ => {
+                    return Err(
+                        "a key that is neither a string nor part of a list has no place in JSON"
+                            .into(),
+                    );
+                }
+            }
+        }
+        if self.out.len() == start {
+            let is_list = meta.is_some_and(|meta| std::ptr::eq(meta, self.fixed.array_meta));
+            let empty = if is_list { b"[]" } else { b"{}" };
+            self.out.extend_from_slice(empty);
+        } else {
+            self.out[start] = b'{';
+            self.out.push(b'}');
+        }
+        Ok(())
+    }
+
+    /// A member with the comma in front, which the first one's object replaces.
+    #[inline]
+    fn member(&mut self, name: &[u8], value: Slot, depth: usize) -> Result<(), Why> {
+        self.out.push(b',');
+        if !write_string(self.out, name) {
+            return Err("a key that is not UTF-8 has no place in JSON".into());
+        }
+        self.out.push(b':');
+        self.slot(value, depth)
+    }
+
+    fn list(&mut self, table: &Table, depth: usize) -> Result<(), Why> {
+        let array = table.array();
+        let all_in_array = array.first().is_none_or(|slot| slot.is_nil())
+            && table.nodes().iter().all(|node| node.value.is_nil());
+        let items = array.get(1..).unwrap_or_default();
+        let length = items.iter().position(|slot| slot.is_nil());
+        let (items, rest) = items.split_at(length.unwrap_or(items.len()));
+        if !all_in_array || rest.iter().any(|slot| !slot.is_nil()) {
+            let entries = entries(table)?;
+            return self.items(entries.iter().map(|(_, slot)| *slot), depth);
+        }
+        self.items(items.iter().copied(), depth)
+    }
+
+    #[inline]
+    fn items(&mut self, items: impl Iterator<Item = Slot>, depth: usize) -> Result<(), Why> {
+        let start = self.out.len();
+        for item in items {
+            self.out.push(b',');
+            self.slot(item, depth)?;
+        }
+        self.out[start] = b'[';
+        self.out.push(b']');
+        Ok(())
+    }
+
+    /// A row: its columns in order, `null` where it has nothing, then what the script has added.
+    fn row(&mut self, row: &Table, meta: &Table, depth: usize) -> Result<(), Why> {
+        let columns = rows::columns(meta);
+        let known = self.shapes.of_meta(meta);
+        let unknown = Cell::new(0);
+        let mut present = 0;
+        for (at, column) in columns.iter().enumerate() {
+            let hint = match known {
+                Some(shape) => {
+                    self.out.extend_from_slice(&shape.names[at].text);
+                    &shape.names[at].place
+                }
+                None => {
+                    self.out.push(if at == 0 { b'{' } else { b',' });
+                    // SAFETY: the metatable is alive.
+                    if let Seen::Text(name) = unsafe { column.see() } {
+                        write_string(self.out, name);
+                    }
+                    self.out.push(b':');
+                    &unknown
+                }
+            };
+            let value = row.get(*column, hint);
+            present += usize::from(!value.is_nil());
+            self.slot(value, depth)?;
+        }
+        let nodes = row.nodes().iter().filter(|node| !node.value.is_nil());
+        if nodes.clone().count() > present {
+            for node in nodes.filter(|node| !columns.contains(&node.key)) {
+                // SAFETY: the key of an entry is as alive as its value.
+                let Seen::Text(name) = (unsafe { node.key.see() }) else {
+                    return Err(NO_COLUMN.into());
+                };
+                self.member(name, node.value, depth)?;
+            }
+        }
+        if row.array().iter().any(|slot| !slot.is_nil()) {
+            return Err(NO_COLUMN.into());
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+}
+
+#[cold]
+fn no_place(what: std::fmt::Arguments<'_>) -> Why {
+    format!("{what} has no place in JSON").into()
+}
+
+const NO_COLUMN: &str = "a row with a key that is no string has no place in JSON";
+
+/// The items of a list that does not lie in the array part of its table alone.
+#[cold]
+fn entries(table: &Table) -> Result<Entries, Why> {
+    const HOLES: &str = "a list with holes, or with named keys beside it, has no place in JSON";
+    let in_array = table.array().iter().copied();
+    let mut entries: Entries = (0..)
+        .zip(in_array)
+        .filter(|(_, slot)| !slot.is_nil())
+        .collect();
+    for node in table.nodes().iter().filter(|node| !node.value.is_nil()) {
+        // SAFETY: the key of an entry is as alive as its value.
+        match unsafe { node.key.see() } {
+            Seen::Number(key) if key >= 1.0 && key.fract() == 0.0 => {
+                entries.push((key as u64, node.value));
+            }
+            _ => return Err(HOLES.into()),
+        }
+    }
+    entries.sort_unstable_by_key(|(key, _)| *key);
+    if (1..).zip(&entries).any(|(at, (key, _))| at != *key) {
+        return Err(HOLES.into());
+    }
+    Ok(entries)
+}
+
+/// Pushes the value that `tape` holds. May raise for lack of memory; the tape belongs to the isolate, not to a frame.
+pub(crate) unsafe fn push(state: State, tape: &Tape, source: &[u8]) {
+    let tokens = tape.tokens();
+    let mut at = 0;
+    // SAFETY: under protection; `checkstack` before each container.
+    unsafe { push_token(state, tape, tokens, source, &mut at) };
+}
+
+unsafe fn push_token(state: State, tape: &Tape, tokens: &[Token], source: &[u8], at: &mut usize) {
+    // SAFETY: nesting is limited by the reader, and room is made on each level.
+    unsafe {
+        let token = &tokens[*at];
+        *at += 1;
+        match token {
+            Token::Null => lua_pushlightuserdata(state, std::ptr::null_mut()),
+            Token::Bool(value) => lua_pushboolean(state, c_int::from(*value)),
+            Token::Int(value) => push_i64(state, *value),
+            Token::Float(value) => lua_pushnumber(state, *value),
+            Token::Text(_) | Token::Unescaped(_) => push_text(state, tape.text(token, source)),
+            Token::Array(count) => {
+                room(state);
+                lua_createtable(state, *count as c_int, 0);
+                for index in 1..=i64::from(*count) {
+                    push_token(state, tape, tokens, source, at);
+                    lua_rawseti(state, -2, index);
+                }
+                if *count == 0 {
+                    crate::vm::state::push_ref(state, current().refs.get().array_meta);
+                    lua_setmetatable(state, -2);
+                }
+                *at += 1;
+            }
+            Token::Object(count) => {
+                room(state);
+                lua_createtable(state, 0, *count as c_int);
+                for _ in 0..*count {
+                    push_token(state, tape, tokens, source, at);
+                    push_token(state, tape, tokens, source, at);
+                    lua_rawset(state, -3);
+                }
+                *at += 1;
+            }
+            Token::End => lua_pushnil(state),
+        }
+    }
+}
+
+unsafe fn room(state: State) {
+    // SAFETY: under protection.
+    unsafe {
+        if lua_checkstack(state, 8) == 0 {
+            luaL_error(state, c"stack overflow".as_ptr());
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Looks at Lua values where they lie in memory, without Lua's API: a cell of a row costs a few instructions that way instead of
+//! some calls. Only reads, and only while nothing of Lua runs.
+//!
+//! The layout is LuaJIT's own (`lj_obj.h`, 64-bit references), whose sources are a part of the build; [`check`] makes sure of it
+//! at start. Nothing here keeps a value alive: whoever looks holds its root on the stack.
+
+use crate::values::value::push_i64;
+use crate::vm::state::{State, push_text};
+use mlua_sys::lua51::*;
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+
+/// A value as it lies in memory: a number, or a tag in the upper 17 bits over an address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Slot(u64);
+
+/// `GCtab`.
+#[repr(C)]
+#[allow(dead_code, reason = "the fields that are not read make the layout")]
+pub(crate) struct Table {
+    next: *const c_void,
+    marked: u8,
+    kind: u8,
+    flags: [u8; 2],
+    array: *const Slot,
+    gclist: *const c_void,
+    metatable: *const Table,
+    node: *const Node,
+    array_size: u32,
+    node_mask: u32,
+}
+
+/// An entry of a table's hash part.
+#[repr(C)]
+#[allow(dead_code, reason = "the fields that are not read make the layout")]
+pub(crate) struct Node {
+    pub(crate) value: Slot,
+    pub(crate) key: Slot,
+    next: *const Node,
+}
+
+/// `GCstr`; the bytes follow it.
+#[repr(C)]
+#[allow(dead_code, reason = "the fields that are not read make the layout")]
+struct Text {
+    next: *const c_void,
+    marked: u8,
+    kind: u8,
+    flags: [u8; 2],
+    id: u32,
+    hash: u32,
+    length: u32,
+}
+
+/// `GCcdata`; the payload follows it.
+#[repr(C)]
+#[allow(dead_code, reason = "the fields that are not read make the layout")]
+struct Cdata {
+    next: *const c_void,
+    marked: u8,
+    kind: u8,
+    ctype: u16,
+}
+
+/// What a slot holds.
+pub(crate) enum Seen<'a> {
+    Nil,
+    Bool(bool),
+    Number(f64),
+    Text(&'a [u8]),
+    Table(&'a Table),
+    Int64(i64),
+    /// A light pointer; which one is told by comparing slots.
+    Light,
+    /// Anything else, by its name.
+    Other(&'static str),
+}
+
+/// `LJ_TNIL` and so on: what the upper bits say, complemented.
+mod tag {
+    pub(crate) const NIL: u32 = 0;
+    pub(crate) const FALSE: u32 = 1;
+    pub(crate) const TRUE: u32 = 2;
+    pub(crate) const LIGHT: u32 = 3;
+    pub(crate) const TEXT: u32 = 4;
+    pub(crate) const THREAD: u32 = 6;
+    pub(crate) const FUNCTION: u32 = 8;
+    pub(crate) const CDATA: u32 = 10;
+    pub(crate) const TABLE: u32 = 11;
+    pub(crate) const NUMBER: u32 = 13;
+}
+
+/// Where the tag begins.
+const TAG_SHIFT: u32 = 47;
+
+/// `LuaJIT`'s numbers of the two 64-bit integer types, in `lj_ctype.h`.
+const CTYPE_INT64: u16 = 11;
+const CTYPE_UINT64: u16 = 12;
+
+impl Slot {
+    pub(crate) const NIL: Self = Self(u64::MAX);
+
+    #[inline]
+    pub(crate) fn is_nil(self) -> bool {
+        self == Self::NIL
+    }
+
+    #[inline]
+    fn tag(self) -> u32 {
+        !(((self.0 as i64) >> TAG_SHIFT) as u32)
+    }
+
+    #[inline]
+    fn address<T>(self) -> *const T {
+        (self.0 & ((1 << TAG_SHIFT) - 1)) as usize as *const T
+    }
+
+    /// What the slot holds.
+    ///
+    /// # Safety
+    /// What it refers to must be alive for `'a`.
+    #[inline]
+    pub(crate) unsafe fn see<'a>(self) -> Seen<'a> {
+        // SAFETY: the tag says what lies at the address; the caller keeps it alive.
+        unsafe {
+            match self.tag() {
+                tag::NIL => Seen::Nil,
+                tag::FALSE => Seen::Bool(false),
+                tag::TRUE => Seen::Bool(true),
+                tag::LIGHT => Seen::Light,
+                tag::TEXT => {
+                    let text = self.address::<Text>();
+                    let length = (*text).length as usize;
+                    Seen::Text(std::slice::from_raw_parts(text.add(1).cast(), length))
+                }
+                tag::TABLE => Seen::Table(&*self.address()),
+                tag::CDATA => see_cdata(&*self.address()),
+                tag::FUNCTION => Seen::Other("function"),
+                tag::THREAD => Seen::Other("thread"),
+                // Builds for processors without quick floating point keep small integers apart.
+                tag::NUMBER => Seen::Number(f64::from(self.0 as u32 as i32)),
+                tag if tag > tag::NUMBER => Seen::Number(f64::from_bits(self.0)),
+                _ => Seen::Other("userdata"),
+            }
+        }
+    }
+}
+
+#[inline]
+unsafe fn see_cdata<'a>(cdata: &Cdata) -> Seen<'a> {
+    // SAFETY: the payload of these two types has eight bytes, aligned as they are.
+    unsafe {
+        let payload = (&raw const *cdata).add(1);
+        match cdata.ctype {
+            CTYPE_INT64 => Seen::Int64(*payload.cast::<i64>()),
+            CTYPE_UINT64 => match i64::try_from(*payload.cast::<u64>()) {
+                Ok(value) => Seen::Int64(value),
+                Err(_) => Seen::Other("cdata"),
+            },
+            _ => Seen::Other("cdata"),
+        }
+    }
+}
+
+impl Table {
+    /// The table at `index` of a stack.
+    ///
+    /// # Safety
+    /// There must be a table, which must stay there for `'a`.
+    #[inline]
+    pub(crate) unsafe fn at<'a>(state: State, index: c_int) -> &'a Self {
+        // SAFETY: as promised by the caller; for a table this gives the address of its `GCtab`.
+        unsafe { &*lua_topointer(state, index).cast() }
+    }
+
+    /// The slots of the array part, from key 0.
+    #[inline]
+    pub(crate) fn array(&self) -> &[Slot] {
+        if self.array_size == 0 {
+            return &[];
+        }
+        // SAFETY: a table's own array has so many slots.
+        unsafe { std::slice::from_raw_parts(self.array, self.array_size as usize) }
+    }
+
+    /// The entries of the hash part. Those whose value is nil are none.
+    #[inline]
+    pub(crate) fn nodes(&self) -> &[Node] {
+        // SAFETY: there is at least one node, be it the one that all empty tables share.
+        unsafe { std::slice::from_raw_parts(self.node, self.node_mask as usize + 1) }
+    }
+
+    /// The metatable.
+    #[inline]
+    pub(crate) fn metatable(&self) -> Option<&Self> {
+        // SAFETY: null, or the table's own metatable.
+        unsafe { self.metatable.as_ref() }
+    }
+
+    /// The value under a key that is a string. `hint` is where such a key was last time.
+    #[inline]
+    pub(crate) fn get(&self, key: Slot, hint: &Cell<u32>) -> Slot {
+        let nodes = self.nodes();
+        match nodes.get(hint.get() as usize) {
+            Some(node) if node.key == key => node.value,
+            _ => match nodes.iter().position(|node| node.key == key) {
+                Some(at) => {
+                    hint.set(at as u32);
+                    nodes[at].value
+                }
+                None => Slot::NIL,
+            },
+        }
+    }
+}
+
+/// Whether values lie in memory as this module expects. Under protection; leaves nothing on the stack.
+pub(crate) unsafe fn check(state: State) -> bool {
+    const ODD: i64 = 0x1234_5678_9abc_def1;
+    // SAFETY: under protection. The table is looked at only while it is on the stack.
+    unsafe {
+        let top = lua_gettop(state);
+        lua_createtable(state, 4, 4);
+        lua_createtable(state, 0, 0);
+        let meta = lua_topointer(state, -1);
+        lua_setmetatable(state, -2);
+        lua_pushnumber(state, 0.5);
+        lua_rawseti(state, -2, 1);
+        lua_pushboolean(state, 1);
+        lua_rawseti(state, -2, 2);
+        push_i64(state, ODD);
+        lua_rawseti(state, -2, 3);
+        push_text(state, b"key");
+        push_text(state, b"some text");
+        lua_rawset(state, -3);
+        let table = Table::at(state, -1);
+        let array = table.array();
+        let key = table.nodes().iter().find(|node| !node.value.is_nil());
+        let known = array.len() == 5
+            && array[0].is_nil()
+            && matches!(array[1].see(), Seen::Number(0.5))
+            && matches!(array[2].see(), Seen::Bool(true))
+            && matches!(array[3].see(), Seen::Int64(ODD))
+            && array[4].is_nil()
+            && table.nodes().len() == 4
+            && key.is_some_and(|node| {
+                matches!(node.key.see(), Seen::Text(b"key"))
+                    && matches!(node.value.see(), Seen::Text(b"some text"))
+            })
+            && std::ptr::eq(table.metatable, meta.cast());
+        lua_settop(state, top);
+        known
+    }
+}

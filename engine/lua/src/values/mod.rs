@@ -1,0 +1,6 @@
+//! Values across the border: conversion, JSON, rows of the database, and how tables lie in memory.
+
+pub(crate) mod json;
+pub(crate) mod layout;
+pub(crate) mod rows;
+pub(crate) mod value;

@@ -1,0 +1,299 @@
+//! Rows of a query as Lua tables: plain tables that know their columns.
+//!
+//! All rows of one set of columns share a metatable. It has no metamethods and scripts do not see it (`getmetatable` gives nil for
+//! a row, `setmetatable` may replace it); it lists the names of the columns behind a mark, so that JSON can have them in order and
+//! with `null` where the table has nothing. What is derived from a set of columns is kept with its batch's `Arc`,
+//! which all results of one prepared statement share.
+
+use crate::values::layout::{Slot, Table};
+use crate::values::value::push_i64;
+use crate::vm::bind;
+use crate::vm::state::{Fixed, State, current, push_ref, push_text, text_at};
+use mlua_sys::lua51::*;
+use sampan_host::Rows;
+use sampan_host::json::write_string;
+use sampan_host::rows::Raw;
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::sync::Arc;
+
+/// How many sets of columns are remembered; a power of two.
+const SHAPES_MAX: usize = 128;
+
+/// Rows with more columns than this are made one cell after the other: a Lua function has at most 200 variables.
+const MADE_COLUMNS_MAX: usize = 100;
+
+/// What is kept for one set of columns.
+pub(crate) struct Shape {
+    /// Holds the address that it is found by.
+    columns: Arc<[String]>,
+    /// The address of the metatable.
+    meta: *const Table,
+    /// The registry's references of the metatable, and of the function that makes a row of its cells.
+    meta_ref: c_int,
+    maker_ref: c_int,
+    /// The names that the metatable lists.
+    pub(crate) names: Vec<Name>,
+}
+
+/// A column of a row.
+pub(crate) struct Name {
+    /// As it is written in JSON, with what stands around it: `{"id":`, `,"name":`.
+    pub(crate) text: Box<[u8]>,
+    /// Where it was found in the row before.
+    pub(crate) place: Cell<u32>,
+}
+
+/// The sets of columns that an isolate remembers: a set with the same slot replaces the one that is there.
+pub(crate) struct Shapes {
+    by_columns: [Option<Box<Shape>>; SHAPES_MAX],
+    /// Where the shape of a metatable is, by a hash of its address.
+    by_meta: [(*const Table, usize); SHAPES_MAX],
+}
+
+impl Default for Shapes {
+    fn default() -> Self {
+        Self {
+            by_columns: [const { None }; SHAPES_MAX],
+            by_meta: [(std::ptr::null(), 0); SHAPES_MAX],
+        }
+    }
+}
+
+/// A slot for an address: blocks are aligned to 16 bytes.
+fn slot<T: ?Sized>(address: *const T) -> usize {
+    let address = address.cast::<u8>() as usize;
+    ((address >> 4) ^ (address >> 11)) & (SHAPES_MAX - 1)
+}
+
+impl Shapes {
+    fn of_columns(&self, columns: &Arc<[String]>) -> Option<&Shape> {
+        self.by_columns[slot(Arc::as_ptr(columns))]
+            .as_deref()
+            .filter(|shape| Arc::ptr_eq(&shape.columns, columns))
+    }
+
+    /// What is kept for rows with this metatable.
+    #[inline]
+    pub(crate) fn of_meta(&self, meta: *const Table) -> Option<&Shape> {
+        let (known, at) = self.by_meta[slot(meta)];
+        if known != meta {
+            return None;
+        }
+        self.by_columns[at]
+            .as_deref()
+            .filter(|shape| shape.meta == meta)
+    }
+
+    /// Keeps a shape; gives back the references of the one that it replaces.
+    fn keep(&mut self, shape: Shape) -> Option<(c_int, c_int)> {
+        let at = slot(Arc::as_ptr(&shape.columns));
+        self.by_meta[slot(shape.meta)] = (shape.meta, at);
+        let old = self.by_columns[at].replace(Box::new(shape));
+        old.map(|old| (old.meta_ref, old.maker_ref))
+    }
+}
+
+/// Pushes a list of rows. May raise for lack of memory; the batch must not be owned by a frame below.
+pub(crate) unsafe fn push_rows(state: State, rows: &Rows) {
+    // SAFETY: the caller is under protection.
+    unsafe {
+        lua_createtable(state, rows.len() as c_int, 0);
+        // An empty result is `[]`.
+        push_ref(state, current().refs.get().array_meta);
+        lua_setmetatable(state, -2);
+        if rows.is_empty() {
+            return;
+        }
+        let list = lua_gettop(state);
+        let makes = prepare(state, rows);
+        for row in 0..rows.len() {
+            push_row(state, rows, row, list + 1, makes);
+            lua_rawseti(state, list, row as i64 + 1);
+        }
+        lua_settop(state, list);
+    }
+}
+
+/// Pushes the first row of a batch that has one. May raise for lack of memory.
+pub(crate) unsafe fn push_first(state: State, rows: &Rows) {
+    // SAFETY: the caller is under protection.
+    unsafe {
+        let makes = prepare(state, rows);
+        let tool = lua_gettop(state);
+        push_row(state, rows, 0, tool, makes);
+        lua_replace(state, tool);
+    }
+}
+
+/// Pushes what rows are made with: the function that makes them (then this is true) or their metatable. Makes room for a row.
+unsafe fn prepare(state: State, rows: &Rows) -> bool {
+    // SAFETY: under protection.
+    unsafe {
+        let columns = rows.columns();
+        if lua_checkstack(state, columns.len() as c_int + 16) == 0 {
+            luaL_error(state, c"stack overflow".as_ptr());
+        }
+        let shapes = current().shapes.get();
+        if (*shapes).of_columns(columns).is_none() {
+            learn(state, columns);
+        }
+        let makes = columns.len() <= MADE_COLUMNS_MAX;
+        let (meta, maker) = match (*shapes).of_columns(columns) {
+            Some(shape) => (shape.meta_ref, shape.maker_ref),
+            None => (LUA_REFNIL, LUA_REFNIL),
+        };
+        push_ref(state, if makes { maker } else { meta });
+        makes
+    }
+}
+
+/// Makes the metatable and the function of a set of columns, and remembers them.
+#[cold]
+unsafe fn learn(state: State, columns: &Arc<[String]>) {
+    // SAFETY: under protection; what owns memory is made after the last call that may raise.
+    unsafe {
+        let bottom = lua_gettop(state);
+        lua_createtable(state, columns.len() as c_int, 0);
+        bind::push_mark(state);
+        lua_rawseti(state, -2, 0);
+        let mut count = 0;
+        for (at, name) in columns.iter().enumerate() {
+            if !columns[..at].contains(name) {
+                count += 1;
+                push_text(state, name.as_bytes());
+                lua_rawseti(state, -2, count);
+            }
+        }
+        push_maker(state, columns);
+        let maker_ref = luaL_ref(state, LUA_REGISTRYINDEX);
+        let meta: *const Table = Table::at(state, -1);
+        let meta_ref = luaL_ref(state, LUA_REGISTRYINDEX);
+        let shape = Shape {
+            columns: columns.clone(),
+            meta,
+            meta_ref,
+            maker_ref,
+            names: names(columns),
+        };
+        if let Some((meta, maker)) = (*current().shapes.get()).keep(shape) {
+            luaL_unref(state, LUA_REGISTRYINDEX, meta);
+            luaL_unref(state, LUA_REGISTRYINDEX, maker);
+        }
+        lua_settop(state, bottom);
+    }
+}
+
+/// Pushes the function that makes rows with the metatable on top, or nil if the columns are too many.
+unsafe fn push_maker(state: State, columns: &[String]) {
+    // SAFETY: under protection; no destructors.
+    unsafe {
+        if columns.len() > MADE_COLUMNS_MAX {
+            lua_pushnil(state);
+            return;
+        }
+        let meta = lua_gettop(state);
+        push_ref(state, current().refs.get().row_maker);
+        lua_createtable(state, columns.len() as c_int, 0);
+        for (at, name) in (1..).zip(columns) {
+            push_text(state, name.as_bytes());
+            lua_rawseti(state, -2, at);
+        }
+        lua_pushvalue(state, meta);
+        lua_call(state, 2, 1);
+    }
+}
+
+fn names(columns: &[String]) -> Vec<Name> {
+    let mut names = Vec::with_capacity(columns.len());
+    for (at, name) in columns.iter().enumerate() {
+        if columns[..at].contains(name) {
+            continue;
+        }
+        let mut text = vec![if at == 0 { b'{' } else { b',' }];
+        write_string(&mut text, name.as_bytes());
+        text.push(b':');
+        names.push(Name {
+            text: text.into_boxed_slice(),
+            place: Cell::new(0),
+        });
+    }
+    names
+}
+
+/// Pushes one row, made with what [`prepare`] left at `tool`.
+#[inline]
+unsafe fn push_row(state: State, rows: &Rows, row: usize, tool: c_int, makes: bool) {
+    // SAFETY: the caller is under protection and `prepare` has made room.
+    unsafe {
+        let columns = rows.columns().len();
+        if makes {
+            lua_pushvalue(state, tool);
+            for column in 0..columns {
+                push_cell(state, rows, row, column);
+            }
+            lua_call(state, columns as c_int, 1);
+            return;
+        }
+        lua_createtable(state, 0, columns as c_int);
+        for (column, name) in rows.columns().iter().enumerate() {
+            push_text(state, name.as_bytes());
+            push_cell(state, rows, row, column);
+            lua_rawset(state, -3);
+        }
+        lua_pushvalue(state, tool);
+        lua_setmetatable(state, -2);
+    }
+}
+
+#[inline]
+unsafe fn push_cell(state: State, rows: &Rows, row: usize, column: usize) {
+    // SAFETY: as above.
+    unsafe {
+        match rows.raw(row, column) {
+            Raw::Text(bytes) | Raw::Bytes(bytes) => push_text(state, bytes),
+            Raw::Int(value) => push_i64(state, value),
+            Raw::Float(value) => lua_pushnumber(state, value),
+            Raw::Null => lua_pushnil(state),
+        }
+    }
+}
+
+/// Whether a metatable is that of rows.
+#[inline]
+pub(crate) fn lists_columns(meta: &Table, fixed: Fixed) -> bool {
+    meta.array().first() == Some(&fixed.mark)
+}
+
+/// The names that the metatable of rows lists, each once.
+#[inline]
+pub(crate) fn columns(meta: &Table) -> &[Slot] {
+    let names = meta.array().get(1..).unwrap_or_default();
+    // The array may have been made larger than the list.
+    let end = names.iter().rposition(|name| !name.is_nil());
+    &names[..end.map_or(0, |end| end + 1)]
+}
+
+/// Pushes the metatable of the table at `index` if that is a row; false, with nothing pushed, if it is not.
+pub(crate) unsafe fn push_columns(state: State, index: c_int) -> bool {
+    // SAFETY: there is a table at the index.
+    unsafe {
+        let meta = Table::at(state, index).metatable();
+        meta.is_some_and(|meta| lists_columns(meta, current().fixed.get()))
+            && lua_getmetatable(state, index) != 0
+    }
+}
+
+/// Whether `name` is among the columns of the metatable at `columns`.
+pub(crate) unsafe fn has_column(state: State, columns: c_int, name: &[u8]) -> bool {
+    // SAFETY: raw reads.
+    unsafe {
+        (1..=lua_objlen(state, columns)).any(|at| {
+            lua_rawgeti(state, columns, at as i64);
+            // Equal strings are the same string.
+            let same = std::ptr::eq(text_at(state, -1).as_ptr(), name.as_ptr());
+            lua_pop(state, 1);
+            same
+        })
+    }
+}

@@ -1,0 +1,345 @@
+//! The binder: makes Lua functions of the rows of any module.
+
+use crate::values::layout::{Seen, Table};
+use crate::values::value;
+use crate::vm::error::raise_result;
+use crate::vm::state::{State, Wait, current, guard, push_text};
+use mlua_sys::lua51::*;
+use sampan_host::{Args, Error, ErrorKind, Function, Kind, LocalFuture, Module, Value};
+use std::ffi::{CStr, c_int, c_void};
+
+unsafe extern "C-unwind" {
+    /// LuaJIT's: whether the running coroutine can yield here.
+    pub(crate) fn lua_isyieldable(state: State) -> c_int;
+}
+
+/// What waiting in the wrong place is answered with.
+pub(crate) const CANNOT_WAIT: &CStr =
+    c"cannot wait here: not while a file loads, and not inside a callback of table.sort or string.gsub";
+
+/// Its address marks a yield that is meant for the host.
+static MARK: u8 = 0;
+
+/// Pushes the mark of the host's yields.
+pub(crate) unsafe fn push_mark(state: State) {
+    // SAFETY: a light pointer that nobody follows.
+    unsafe { lua_pushlightuserdata(state, (&raw const MARK).cast_mut().cast::<c_void>()) };
+}
+
+/// A bracket that is open.
+#[derive(Clone, Copy)]
+pub(crate) struct Open {
+    module: &'static str,
+    function: &'static str,
+    /// The coroutine that it was opened in.
+    state: State,
+}
+
+/// Why the running coroutine cannot wait, if it cannot.
+pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {
+    let inner = current();
+    if let Some(open) = inner.brackets.borrow().last() {
+        return Some(format!(
+            "cannot wait inside {}.{}",
+            open.module, open.function
+        ));
+    }
+    // SAFETY: asks about a running coroutine.
+    let can = unsafe { lua_isyieldable(state) } != 0 && inner.is_loaded.get();
+    (!can).then(|| CANNOT_WAIT.to_string_lossy().into_owned())
+}
+
+/// `host.check_yield()`: raises if the running coroutine is a handler's, or would leave a bracket that is open in it.
+pub(crate) unsafe extern "C-unwind" fn check_yield(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        let inner = current();
+        let checked = guard(|| {
+            if inner.running.get() == state {
+                let text = "coroutine.yield: not inside a coroutine of your own";
+                return Err(Error::script(text));
+            }
+            let brackets = inner.brackets.borrow();
+            match brackets.iter().rev().find(|open| open.state == state) {
+                None => Ok(Value::Null),
+                Some(open) => Err(Error::script(format!(
+                    "coroutine.yield: cannot yield out of {}.{}",
+                    open.module, open.function
+                ))),
+            }
+        });
+        match checked {
+            Ok(_) => 0,
+            failed => give_result(state, failed),
+        }
+    }
+}
+
+/// Suspends the running coroutine, and every one around it, up to the host. To be returned from a C function.
+pub(crate) unsafe fn yield_to_host(state: State) -> c_int {
+    // SAFETY: the caller has asked `lua_isyieldable` and returns this at once.
+    unsafe {
+        push_mark(state);
+        lua_yield(state, 1)
+    }
+}
+
+/// Pushes a list of all rows, for the prelude: `{ module, name, kind, call, leave, count }`. Under protection.
+pub(crate) unsafe fn push_rows(state: State, modules: &'static [&'static Module]) {
+    // SAFETY: under protection; no destructors.
+    unsafe {
+        lua_createtable(state, 0, 0);
+        let mut count = 0;
+        for (at, module) in modules.iter().enumerate() {
+            for (row, function) in module.functions.iter().enumerate() {
+                lua_createtable(state, 0, 6);
+                push_text(state, module.name.as_bytes());
+                lua_setfield(state, -2, c"module".as_ptr());
+                push_text(state, function.name.as_bytes());
+                lua_setfield(state, -2, c"name".as_ptr());
+                lua_pushnumber(state, function.params.len() as f64);
+                lua_setfield(state, -2, c"count".as_ptr());
+                let (kind, call): (&[u8], lua_CFunction) = match function.kind {
+                    Kind::Sync(_) => (b"sync", call_sync),
+                    Kind::Prompt { .. } => (b"prompt", call_prompt),
+                    Kind::Tag(_) => {
+                        lua_pop(state, 1);
+                        continue;
+                    }
+                    Kind::Async(_) => (b"async", call_async),
+                    Kind::Bracket { .. } => (b"bracket", call_sync),
+                };
+                push_text(state, kind);
+                lua_setfield(state, -2, c"kind".as_ptr());
+                push_row(state, at, row, call);
+                lua_setfield(state, -2, c"call".as_ptr());
+                push_row(state, at, row, call_leave);
+                lua_setfield(state, -2, c"leave".as_ptr());
+                count += 1;
+                lua_rawseti(state, -2, count);
+            }
+        }
+    }
+}
+
+unsafe fn push_row(state: State, module: usize, row: usize, call: lua_CFunction) {
+    // SAFETY: under protection.
+    unsafe {
+        lua_pushnumber(state, module as f64);
+        lua_pushnumber(state, row as f64);
+        lua_pushcclosure(state, call, 2);
+    }
+}
+
+/// The row that the running C function stands for.
+unsafe fn row(state: State) -> (&'static Module, &'static Function) {
+    // SAFETY: the upvalues were set by `push_row`.
+    let (module, row) = unsafe {
+        (
+            lua_tonumber(state, lua_upvalueindex(1)) as usize,
+            lua_tonumber(state, lua_upvalueindex(2)) as usize,
+        )
+    };
+    let module = current().modules[module];
+    (module, &module.functions[row])
+}
+
+/// The arguments of the running C function, checked.
+unsafe fn arguments(state: State, module: &Module, function: &Function) -> Result<Args, Error> {
+    // SAFETY: as for what is called.
+    unsafe { read_arguments(state, module, function) }.map_err(|error| {
+        // SAFETY: looks at the stack and at a table on it, and calls nothing.
+        if unsafe { has_colon(state, function) } {
+            let (module, function) = (module.name, function.name);
+            return Error::script(format!(
+                "{module}.{function}: write {module}.{function}(...) with a dot, not with a colon"
+            ));
+        }
+        error
+    })
+}
+
+/// Whether the first argument is the module itself, as a colon passes it.
+#[cold]
+unsafe fn has_colon(state: State, function: &Function) -> bool {
+    // SAFETY: the table stays on the stack, and nothing of Lua runs meanwhile.
+    unsafe {
+        lua_type(state, 1) == LUA_TTABLE && Table::at(state, 1).nodes().iter().any(|node| {
+            !node.value.is_nil()
+                && matches!(node.key.see(), Seen::Text(name) if name == function.name.as_bytes())
+                && matches!(node.value.see(), Seen::Other("function"))
+        })
+    }
+}
+
+unsafe fn read_arguments(
+    state: State,
+    module: &Module,
+    function: &Function,
+) -> Result<Args, Error> {
+    // SAFETY: reads the height of the stack.
+    let given = unsafe { lua_gettop(state) } as usize;
+    let mut values = Vec::with_capacity(function.params.len());
+    for (index, param) in function.params.iter().enumerate().take(given) {
+        // SAFETY: room was made by the caller.
+        let value = unsafe { value::read(state, index as c_int + 1) };
+        values.push(value.map_err(|error| {
+            let (module, function, param) = (module.name, function.name, param.name);
+            Error::script(format!(
+                "{module}.{function}: argument {} ({param}): {}",
+                index + 1,
+                error.message()
+            ))
+        })?);
+    }
+    Args::check(module.name, function, values)
+}
+
+/// Makes the room that reading arguments needs. May raise.
+unsafe fn make_room(state: State) {
+    // SAFETY: under protection, before anything is alive that would have to be dropped.
+    unsafe {
+        if lua_checkstack(state, value::STACK_SLOTS) == 0 {
+            luaL_error(state, c"stack overflow".as_ptr());
+        }
+    }
+}
+
+/// Second stage: pushes or raises what the first left in the isolate.
+unsafe fn give_result(state: State, result: Result<Value, Error>) -> c_int {
+    // SAFETY: the value is moved into the isolate before anything can raise, and dropped when it has been pushed.
+    unsafe {
+        let cell = current().result.get();
+        let is_error = result.is_err();
+        *cell = Some(result);
+        if is_error {
+            raise_result(state);
+        }
+        if let Some(Ok(value)) = &*cell {
+            value::push(state, value);
+        }
+        *cell = None;
+        1
+    }
+}
+
+/// A synchronous row, or the `enter` of a bracket.
+unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        make_room(state);
+        let result = guard(|| {
+            let (module, function) = row(state);
+            let args = arguments(state, module, function)?;
+            match function.kind {
+                Kind::Sync(body) => body(&current().context, args),
+                Kind::Bracket { enter, .. } => {
+                    let token = enter(&current().context, args)?;
+                    current().brackets.borrow_mut().push(Open {
+                        module: module.name,
+                        function: function.name,
+                        state,
+                    });
+                    Ok(token)
+                }
+                Kind::Prompt { .. } | Kind::Async(_) | Kind::Tag(_) => Ok(Value::Null),
+            }
+        });
+        give_result(state, result)
+    }
+}
+
+/// The `leave` of a bracket: called with what `enter` returned and whether the function succeeded.
+unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        make_room(state);
+        let result = guard(|| {
+            let (_, function) = row(state);
+            current().brackets.borrow_mut().pop();
+            let token = value::read(state, 1)?;
+            let succeeded = lua_toboolean(state, 2) != 0;
+            let Kind::Bracket { leave, .. } = function.kind else {
+                return Ok(Value::Null);
+            };
+            match leave(&current().context, token, succeeded) {
+                // What the function raised is more telling than what `leave` says on top of it.
+                Err(error) if !succeeded => (current().report)(error),
+                left => left?,
+            }
+            Ok(Value::Null)
+        });
+        give_result(state, result)
+    }
+}
+
+/// An asynchronous row: starts the operation and suspends the coroutine. The prelude unpacks what comes back.
+unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
+    // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
+    unsafe {
+        make_room(state);
+        let inner = current();
+        let begun = guard(|| {
+            let (module, function) = row(state);
+            if let Some(why) = cannot_wait(state) {
+                return Err(Error::script(format!(
+                    "{}.{}: {why}",
+                    module.name, function.name
+                )));
+            }
+            let args = arguments(state, module, function)?;
+            let operation: LocalFuture<Result<Value, Error>> = match function.kind {
+                Kind::Async(body) => body(&inner.context, args),
+                _ => return Err(Error::script("not an asynchronous function")),
+            };
+            *inner.wait.borrow_mut() = Some(Wait::Operation(operation));
+            Ok(())
+        });
+        if let Err(error) = begun {
+            return give_result(state, Err(error));
+        }
+        yield_to_host(state)
+    }
+}
+
+/// A row that returns at once where it can: pushes nothing and the value. Where that would take too long and the coroutine can
+/// wait, it is suspended like one of an asynchronous row, and what comes back is whether that succeeded, then the value or the error.
+unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
+    // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
+    unsafe {
+        make_room(state);
+        let inner = current();
+        let mut waits = false;
+        let result = guard(|| {
+            let (module, function) = row(state);
+            let Kind::Prompt { body, later } = function.kind else {
+                return Ok(Value::Null);
+            };
+            let error = match body(&inner.context, arguments(state, module, function)?) {
+                Err(error) if error.kind() == ErrorKind::TooLong => error,
+                done => return done,
+            };
+            if let Some(why) = cannot_wait(state) {
+                return Err(Error::new(
+                    error.kind(),
+                    format!(
+                        "{} ({}.{}: {why})",
+                        error.message(),
+                        module.name,
+                        function.name
+                    ),
+                ));
+            }
+            // The arguments are still on the stack.
+            let operation = later(&inner.context, arguments(state, module, function)?);
+            *inner.wait.borrow_mut() = Some(Wait::Operation(operation));
+            waits = true;
+            Ok(Value::Null)
+        });
+        if waits {
+            return yield_to_host(state);
+        }
+        lua_pushnil(state);
+        1 + give_result(state, result)
+    }
+}

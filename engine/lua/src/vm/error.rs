@@ -1,0 +1,356 @@
+//! From Lua errors to the errors of the contract, and back.
+
+use crate::vm::state::{self, State, current, guard, key, push_ref, push_text, text_at};
+use mlua_sys::lua51::*;
+use sampan_host::{Error, ErrorKind, Place, ScriptLimits};
+use std::ffi::{CStr, c_int};
+
+/// An error that left a protected call.
+pub(crate) struct Fault(pub(crate) Error);
+
+impl Fault {
+    pub(crate) fn stopped(limits: &ScriptLimits) -> Self {
+        let text = format!(
+            "the script ran longer than script_millis_max ({} ms) and was stopped",
+            limits.script_millis_max
+        );
+        Self(Error::new(ErrorKind::Stopped, text))
+    }
+}
+
+/// The kinds that a status does not tell. Tables of such errors have a metatable of their kind, so that it survives when a script
+/// catches and raises them again.
+const KINDS: [ErrorKind; METAS - 1] = [
+    ErrorKind::BadRequest,
+    ErrorKind::Stopped,
+    ErrorKind::Memory,
+    ErrorKind::TooLong,
+    ErrorKind::Unavailable,
+    ErrorKind::Timeout,
+    ErrorKind::Internal,
+];
+
+/// How many metatables of errors there are: one for each of [`KINDS`], and the first for all others.
+pub(crate) const METAS: usize = 8;
+
+/// Which metatable the table of such an error has.
+pub(crate) fn meta_of(kind: ErrorKind) -> usize {
+    let known = KINDS.iter().position(|known| *known == kind);
+    known.map_or(0, |at| at + 1)
+}
+
+/// Where an error was raised that a bracket passes on.
+pub(crate) struct Raised {
+    place: Option<Place>,
+    stack: String,
+}
+
+/// The message handler of brackets: notes where its argument, the error, was raised. It is the registry's `raised` then.
+pub(crate) unsafe extern "C-unwind" fn note_raised(state: State) -> c_int {
+    // SAFETY: reads debug information of this thread; writes to an existing slot of the registry. Nothing here raises.
+    unsafe {
+        let inner = current();
+        lua_settop(state, 1);
+        if !is_raised(state) {
+            let noted = guard(|| {
+                let (place, stack) = (place_of(state), stack_of(state));
+                *inner.raised.borrow_mut() = Some(Raised { place, stack });
+                Ok(())
+            });
+            if noted.is_ok() {
+                lua_pushvalue(state, 1);
+                lua_rawseti(state, LUA_REGISTRYINDEX, i64::from(inner.refs.get().raised));
+            }
+        }
+        1
+    }
+}
+
+/// Whether the value on top of the stack is the error that was noted last.
+unsafe fn is_raised(state: State) -> bool {
+    // SAFETY: reads only; the caller has room for one.
+    unsafe {
+        if current().raised.borrow().is_none() {
+            return false;
+        }
+        push_ref(state, current().refs.get().raised);
+        let same = lua_rawequal(state, -1, -2) != 0;
+        lua_pop(state, 1);
+        same
+    }
+}
+
+/// How many calls of a stack are kept for the log.
+const STACK_CALLS_MAX: usize = 20;
+
+/// Makes an error of the value on top of `from`, the thread that failed; its stack is still as it was. `main` is the thread
+/// under whose protection this runs, or whose protected call just ended.
+pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Fault {
+    // SAFETY: only reads of values on the stack; nothing here allocates in Lua, so nothing raises.
+    unsafe {
+        // Caught and raised again, as a bracket does it, it is a text like any other.
+        if status == LUA_ERRMEM || text_at(from, -1) == b"not enough memory" {
+            let text = "the script needs more memory than its isolate may use (memory_bytes_max)";
+            return Fault(Error::new(ErrorKind::Memory, text));
+        }
+        if lua_checkstack(from, 4) == 0 {
+            return Fault(Error::new(ErrorKind::Script, "stack overflow"));
+        }
+        let error = match lua_type(from, -1) {
+            LUA_TSTRING => from_text(&String::from_utf8_lossy(text_at(from, -1))),
+            LUA_TTABLE => from_table(from),
+            LUA_TNUMBER => Error::script(lua_tonumber(from, -1).to_string()),
+            kind => {
+                let name = CStr::from_ptr(lua_typename(from, kind)).to_string_lossy();
+                Error::script(format!("the script raised an error with a {name} value"))
+            }
+        };
+        let raised = if is_raised(from) {
+            current().raised.take()
+        } else {
+            None
+        };
+        let (place, stack) = match raised {
+            Some(raised) => (raised.place, raised.stack),
+            None if main == from => (place_of(from), String::new()),
+            None => (place_of(from), stack_of(from)),
+        };
+        let error = match error.place() {
+            Some(_) => error,
+            None => error.at(place),
+        };
+        Fault(if stack.is_empty() {
+            error
+        } else {
+            error.with_stack(stack)
+        })
+    }
+}
+
+/// Our own chunks, whose lines tell a reader of the log nothing.
+const OWN_CHUNKS: [&str; 5] = ["[sampan]", "[chain]", "[rows]", "[pattern]", "[sandbox]"];
+
+/// Splits `file:line: message` as Lua writes it.
+pub(crate) fn from_text(text: &str) -> Error {
+    let mut parts = text.splitn(3, ':');
+    if let (Some(file), Some(line), Some(message)) = (parts.next(), parts.next(), parts.next())
+        && let (Ok(line), true) = (line.parse(), !file.is_empty())
+    {
+        let message = message.strip_prefix(' ').unwrap_or(message);
+        if OWN_CHUNKS.contains(&file) {
+            return Error::script(message);
+        }
+        return Error::script(message).at(Some(Place {
+            file: file.to_owned(),
+            line,
+        }));
+    }
+    Error::script(text)
+}
+
+/// An error table: `message` and `status` count; ours carry a place in their message as well.
+unsafe fn from_table(from: State) -> Error {
+    // SAFETY: reads of the table on top with raw access; strings are not made, because the keys are in the registry.
+    unsafe {
+        let field = |name: usize| {
+            push_ref(from, current_refs().keys[name]);
+            lua_rawget(from, -2);
+        };
+        field(key::MESSAGE);
+        let message = match lua_type(from, -1) {
+            LUA_TSTRING => String::from_utf8_lossy(text_at(from, -1)).into_owned(),
+            _ => "the script raised an error with a table that has no message".to_owned(),
+        };
+        lua_pop(from, 1);
+        field(key::STATUS);
+        let status = lua_tonumber(from, -1);
+        lua_pop(from, 1);
+        let kind = if status.fract() == 0.0 && (400.0..600.0).contains(&status) {
+            // A script may give an error of ours another status.
+            kind_of_meta(from)
+                .filter(|kind| f64::from(kind.status()) == status)
+                .unwrap_or(ErrorKind::Status(status as u16))
+        } else {
+            ErrorKind::Script
+        };
+        let error = from_text(&message);
+        Error::new(kind, error.message()).at(error.place().cloned())
+    }
+}
+
+/// The kind that the metatable of the table on top tells.
+unsafe fn kind_of_meta(state: State) -> Option<ErrorKind> {
+    // SAFETY: reads only; the caller has room for two.
+    unsafe {
+        if lua_getmetatable(state, -1) == 0 {
+            return None;
+        }
+        let metas = &current_refs().error_metas[1..];
+        let found = metas.iter().position(|meta| {
+            push_ref(state, *meta);
+            let same = lua_rawequal(state, -1, -2) != 0;
+            lua_pop(state, 1);
+            same
+        });
+        lua_pop(state, 1);
+        found.map(|at| KINDS[at])
+    }
+}
+
+fn current_refs() -> state::Refs {
+    current().refs.get()
+}
+
+/// The name of the chunk that calls handlers (`chain.lua`). Where no line of the project stands in front of it, the handler has
+/// ended with a call that took its place, and whoever stands behind it is not at fault.
+pub(crate) const CHAIN: &CStr = c"=[chain]";
+
+/// The innermost line of a project file on the stack of `thread`; none if that is not the handler's.
+unsafe fn place_of(thread: State) -> Option<Place> {
+    // SAFETY: reading debug information of a thread that does not run.
+    unsafe {
+        let mut place = None;
+        each_level(thread, |source, line, _| {
+            if line > 0 && source.starts_with('@') && place.is_none() {
+                place = Some(Place {
+                    file: source[1..].to_owned(),
+                    line: line as u32,
+                });
+            }
+            place.is_none() && source.as_bytes() != CHAIN.to_bytes()
+        });
+        place
+    }
+}
+
+/// The calls on the stack of `thread`, innermost first, one a line.
+unsafe fn stack_of(thread: State) -> String {
+    let mut out = String::new();
+    let mut calls = 0;
+    // SAFETY: as above.
+    unsafe {
+        each_level(thread, |source, line, name| {
+            if line > 0 && source.starts_with('@') {
+                let name = name.map(|n| format!(" in {n}")).unwrap_or_default();
+                out.push_str(&format!("  {}:{line}{name}\n", &source[1..]));
+            }
+            calls += 1;
+            calls < STACK_CALLS_MAX
+        });
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// Shows source, line and name of each call to `each`, until it returns false.
+unsafe fn each_level(thread: State, mut each: impl FnMut(&str, c_int, Option<String>) -> bool) {
+    // SAFETY: `lua_getinfo` fills what "Snl" asks for; the strings belong to prototypes on the stack.
+    unsafe {
+        let mut record: lua_Debug = std::mem::zeroed();
+        for level in 0.. {
+            if lua_getstack(thread, level, &raw mut record) == 0
+                || lua_getinfo(thread, c"Snl".as_ptr(), &raw mut record) == 0
+            {
+                return;
+            }
+            let source = CStr::from_ptr(record.source).to_string_lossy();
+            let name = (!record.name.is_null())
+                .then(|| CStr::from_ptr(record.name).to_string_lossy().into_owned());
+            if !each(&source, record.currentline, name) {
+                return;
+            }
+        }
+    }
+}
+
+/// Second stage of a C function that failed: raises the error in `current().result`. Errors of the script itself become plain
+/// strings with the caller's place in front, others tables with `message` and `status`.
+pub(crate) unsafe fn raise_result(state: State) -> ! {
+    // SAFETY: the error stays in `result`, which is no local of this frame, until its parts are pushed; then it is dropped before
+    // `lua_error` unwinds.
+    unsafe {
+        push_error(state, true);
+        *current().result.get() = None;
+        lua_error(state)
+    }
+}
+
+/// Pushes the text `file:line: ` of the innermost line of a project file that runs in `state`, or an empty one.
+unsafe fn push_where(state: State) {
+    // SAFETY: reads debug information; the text is made of what belongs to a prototype on the stack.
+    unsafe {
+        let mut record: lua_Debug = std::mem::zeroed();
+        for level in 0.. {
+            if lua_getstack(state, level, &raw mut record) == 0
+                || lua_getinfo(state, c"Sl".as_ptr(), &raw mut record) == 0
+            {
+                break;
+            }
+            if CStr::from_ptr(record.source) == CHAIN {
+                break;
+            }
+            if record.currentline > 0 && *record.source == b'@' as std::ffi::c_char {
+                let line = record.currentline;
+                lua_pushfstring(state, c"%s:%d: ".as_ptr(), record.source.add(1), line);
+                return;
+            }
+        }
+        push_text(state, b"");
+    }
+}
+
+/// Pushes the error in `current().result` as scripts see it, with the place that the script is at if it is the script that runs in
+/// `state`. May raise for lack of memory.
+pub(crate) unsafe fn push_error(state: State, with_place: bool) {
+    // SAFETY: reads through the cell; nothing else touches it while this C function runs.
+    unsafe {
+        let Some(Err(error)) = &*current().result.get() else {
+            push_text(state, b"unknown error");
+            return;
+        };
+        if with_place {
+            push_where(state);
+        } else {
+            push_text(state, b"");
+        }
+        push_text(state, error.message().as_bytes());
+        lua_concat(state, 2);
+        let status = error.kind().status();
+        if matches!(error.kind(), ErrorKind::Script | ErrorKind::Load) {
+            return;
+        }
+        lua_createtable(state, 0, 2);
+        lua_pushnumber(state, f64::from(status));
+        lua_setfield(state, -2, c"status".as_ptr());
+        // Messages of other errors may be meant for clients, whom places in the script do not concern.
+        if status == 500 {
+            lua_pushvalue(state, -2);
+        } else {
+            push_text(state, error.message().as_bytes());
+        }
+        lua_setfield(state, -2, c"message".as_ptr());
+        push_ref(
+            state,
+            current().refs.get().error_metas[meta_of(error.kind())],
+        );
+        lua_setmetatable(state, -2);
+        lua_remove(state, -2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_is_split_from_the_message() {
+        let error = from_text("lib/users.lua:12: no such user: 7");
+        assert_eq!(error.to_string(), "lib/users.lua:12: no such user: 7");
+        assert_eq!(
+            (error.message(), error.place().map(|p| p.line)),
+            ("no such user: 7", Some(12))
+        );
+        assert_eq!(from_text("a: b: c").message(), "a: b: c");
+        assert_eq!(from_text("plain").place(), None);
+    }
+}

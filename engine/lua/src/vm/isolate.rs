@@ -1,0 +1,476 @@
+//! Loading a project: the state, its globals, the `sampan` module, the project's file, and what it declared.
+
+use crate::request::call::{self, Begin, Entry, Outcome};
+use crate::request::object::{self, Slot};
+use crate::values::layout::{self, Table};
+use crate::vm::bind;
+use crate::vm::error;
+use crate::vm::error::from_top;
+use crate::vm::limits;
+use crate::vm::state::{
+    Fixed, Inner, Refs, State, anchor_entry, current, data, guard, key, push_text, text_at,
+};
+use mlua_sys::lua51::*;
+use sampan_host::{
+    Call, Error, ErrorKind, HandlerId, Isolate, MiddlewareDef, Place, Program, ResponseSink,
+    RouteDef, Setup, Step,
+};
+use std::ffi::{CStr, c_int};
+use std::rc::Rc;
+
+/// How much memory must be in use, in percent of what was after the last collection, before the next one begins. LuaJIT's own
+/// 200 walks what lives twice as often, for the sake of a heap that is small here anyway.
+const GC_PAUSE_PERCENT: c_int = 300;
+
+/// How many coroutines may be inside of one another.
+const NESTED_MAX: f64 = 190.0;
+
+const PATTERN: &str = include_str!("pattern.lua");
+const SANDBOX: &str = include_str!("sandbox.lua");
+const CHAIN: &str = include_str!("chain.lua");
+const PRELUDE: &str = include_str!("prelude.lua");
+
+/// A loaded project in LuaJIT.
+pub struct Lua {
+    inner: Rc<Inner>,
+    program: Program,
+    /// Registry references of the handlers, by their number.
+    handlers: Vec<c_int>,
+}
+
+impl Lua {
+    /// Makes an isolate on the calling thread and runs the project's file in it.
+    ///
+    /// # Errors
+    /// `Load` with file and line if the file does not compile or raises; `Internal` if LuaJIT cannot be stopped as
+    /// it was built.
+    pub fn load(setup: Setup) -> Result<Self, Error> {
+        limits::install(&setup.watch)?;
+        limits::probe()?;
+        let inner = Inner::new(&setup)?;
+        inner
+            .protected(u32::MAX, boot, &mut ())
+            .map_err(|fault| fault.0)?;
+        let bytes = setup.sources.read(&setup.entry);
+        let source = bytes.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Load,
+                format!("there is no file '{}'", setup.entry),
+            )
+        })?;
+        let mut run = Run {
+            source,
+            name: format!("@{}\0", setup.entry),
+            error: None,
+        };
+        inner
+            .protected(u32::MAX, run_file, &mut run)
+            .map_err(|fault| fault.0)?;
+        if let Some(error) = run.error {
+            let kind = if error.kind() == ErrorKind::Script {
+                ErrorKind::Load
+            } else {
+                error.kind()
+            };
+            let stack = error.stack().unwrap_or_default();
+            return Err(Error::new(kind, error.message())
+                .at(error.place().cloned())
+                .with_stack(stack));
+        }
+        let mut declared = Declared::default();
+        inner
+            .protected(u32::MAX, read_program, &mut declared)
+            .map_err(|fault| fault.0)?;
+        inner.is_loaded.set(true);
+        Ok(Self {
+            inner,
+            program: declared.program,
+            handlers: declared.handlers,
+        })
+    }
+}
+
+impl Isolate for Lua {
+    fn program(&self) -> &Program {
+        &self.program
+    }
+
+    fn start(&self, call: Call<'_>, sink: &mut dyn ResponseSink) -> Step {
+        let name = call
+            .handler
+            .or(call.middleware.first().copied())
+            .unwrap_or(u32::MAX);
+        let slot = Slot::new(&self.inner, call.request);
+        let begin = Begin {
+            entry: Entry {
+                inner: &self.inner,
+                sink: Some(sink),
+                outcome: Outcome::Nothing,
+                thread: None,
+                has_result: false,
+            },
+            request: slot.number(),
+            handler: call.handler.map(|handler| self.handlers[handler as usize]),
+            middleware: call.middleware,
+            handlers: &self.handlers,
+            fallback: call.fallback,
+            error: call.error,
+        };
+        call::start(&self.inner, name, slot, begin)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.inner.memory_bytes()
+    }
+
+    fn is_worn_out(&self) -> bool {
+        self.inner.worn_out.get()
+    }
+
+    fn collect_garbage(&self) {
+        self.inner.collect();
+    }
+}
+
+/// Under protection: libraries, globals and the `sampan` module.
+unsafe extern "C-unwind" fn boot(state: State) -> c_int {
+    // SAFETY: under protection; no destructors on this frame.
+    unsafe {
+        let inner = current();
+        lua_settop(state, 0);
+        let mut refs = Refs {
+            run: anchor_entry(state),
+            ..Refs::default()
+        };
+        luaL_openlibs(state);
+        lua_createtable(state, 0, 0);
+        push_host(state, inner, &mut refs);
+        inner.refs.set(refs);
+        // 1: host; 2: LuaJIT's globals; then the chunks.
+        lua_pushvalue(state, LUA_GLOBALSINDEX);
+        seed_random(state);
+        load(state, PATTERN, c"=[pattern]");
+        lua_call(state, 0, 1);
+        load(state, SANDBOX, c"=[sandbox]");
+        lua_pushvalue(state, 2);
+        lua_pushvalue(state, 1);
+        lua_pushvalue(state, 3);
+        lua_call(state, 3, 1);
+        load(state, PRELUDE, c"=[sampan]");
+        lua_pushvalue(state, 2);
+        lua_pushvalue(state, 1);
+        lua_pushvalue(state, 4);
+        load(state, CHAIN, error::CHAIN);
+        lua_call(state, 4, 1);
+        for (name, slot) in [
+            (c"chain", &mut refs.chain),
+            (c"stream", &mut refs.stream),
+            (c"make_int64", &mut refs.make_int64),
+            (c"row_maker", &mut refs.row_maker),
+            (c"program", &mut refs.program),
+        ] {
+            lua_getfield(state, -1, name.as_ptr());
+            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
+        }
+        inner.refs.set(refs);
+        // From here on every new coroutine, and the main thread, sees only the allowed globals.
+        lua_pushvalue(state, 4);
+        lua_replace(state, LUA_GLOBALSINDEX);
+        check_layout(state, inner);
+        lua_gc(state, LUA_GCSETPAUSE, GC_PAUSE_PERCENT);
+        0
+    }
+}
+
+/// Fills the host's table, which is on top of the stack: what the Lua parts get from here.
+unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
+    // SAFETY: under protection.
+    unsafe {
+        let host = lua_gettop(state);
+        let set = |name: &CStr| lua_setfield(state, host, name.as_ptr());
+        bind::push_mark(state);
+        set(c"mark");
+        lua_pushlightuserdata(state, std::ptr::null_mut());
+        set(c"null");
+        push_text(state, env!("CARGO_PKG_VERSION").as_bytes());
+        set(c"version");
+        lua_pushnumber(state, inner.limits.memory_bytes_max as f64);
+        set(c"memory_bytes_max");
+        lua_pushstring(state, bind::CANNOT_WAIT.as_ptr());
+        set(c"cannot_wait");
+        lua_pushcfunction(state, bind::check_yield);
+        set(c"check_yield");
+        lua_pushcfunction(state, error::note_raised);
+        set(c"note_raised");
+        lua_pushcfunction(state, is_loaded);
+        set(c"is_loaded");
+        lua_pushcfunction(state, nest);
+        set(c"nest");
+        lua_pushnumber(state, NESTED_MAX);
+        set(c"nested_max");
+        lua_pushcfunction(state, must_stop);
+        set(c"must_stop");
+        lua_pushcfunction(state, read_source);
+        set(c"read");
+        bind::push_rows(state, inner.modules);
+        set(c"rows");
+        for (name, slot) in [
+            (c"request_meta", &mut refs.request_meta),
+            (c"response_meta", &mut refs.response_meta),
+            (c"array_meta", &mut refs.array_meta),
+            (c"object_meta", &mut refs.object_meta),
+        ] {
+            lua_createtable(state, 0, 2);
+            lua_pushvalue(state, -1);
+            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
+            set(name);
+        }
+        lua_createtable(state, refs.error_metas.len() as c_int, 0);
+        for (at, slot) in (1..).zip(&mut refs.error_metas) {
+            lua_createtable(state, 0, 2);
+            lua_pushvalue(state, -1);
+            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
+            lua_rawseti(state, -2, at);
+        }
+        set(c"error_metas");
+        lua_createtable(state, 0, 16);
+        object::fill_names(state);
+        lua_pushvalue(state, -1);
+        set(c"fields");
+        lua_pushcclosure(state, object::index, 1);
+        set(c"index");
+        for (slot, name) in refs.keys.iter_mut().zip(key::NAMES) {
+            push_text(state, name.as_bytes());
+            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
+        }
+        lua_pushboolean(state, 0);
+        refs.last_error = luaL_ref(state, LUA_REGISTRYINDEX);
+        lua_pushboolean(state, 0);
+        refs.raised = luaL_ref(state, LUA_REGISTRYINDEX);
+    }
+}
+
+/// LuaJIT seeds its random numbers alike in every state; scripts should not all draw the same.
+unsafe fn seed_random(state: State) {
+    let mut seed = [0_u8; 4];
+    // SAFETY: fills the four bytes; on failure they stay zero, which is only less random. Then two calls under protection.
+    unsafe {
+        libc::getrandom(seed.as_mut_ptr().cast(), seed.len(), 0);
+        lua_getfield(state, 2, c"math".as_ptr());
+        lua_getfield(state, -1, c"randomseed".as_ptr());
+        lua_pushnumber(state, f64::from(u32::from_ne_bytes(seed)));
+        lua_call(state, 1, 0);
+        lua_pop(state, 1);
+    }
+}
+
+/// Makes sure that values lie in memory as `peek` and `value::int64_at` expect, and notes those that are looked for there.
+unsafe fn check_layout(state: State, inner: &Inner) {
+    // SAFETY: under protection; no destructors.
+    unsafe {
+        if !layout::check(state) {
+            luaL_error(
+                state,
+                c"this LuaJIT keeps its values in another way than expected".as_ptr(),
+            );
+        }
+        let top = lua_gettop(state);
+        lua_createtable(state, 2, 0);
+        lua_pushlightuserdata(state, std::ptr::null_mut());
+        lua_rawseti(state, -2, 1);
+        bind::push_mark(state);
+        lua_rawseti(state, -2, 2);
+        let slots = Table::at(state, -1).array();
+        crate::vm::state::push_ref(state, inner.refs.get().array_meta);
+        inner.fixed.set(Fixed {
+            null: slots[1],
+            mark: slots[2],
+            array_meta: Table::at(state, -1),
+        });
+        lua_settop(state, top);
+    }
+}
+
+/// Pushes a chunk of ours as a function. Raises if it does not compile.
+unsafe fn load(state: State, source: &str, name: &CStr) {
+    // SAFETY: under protection.
+    unsafe {
+        if luaL_loadbuffer(state, source.as_ptr().cast(), source.len(), name.as_ptr()) != LUA_OK {
+            lua_error(state);
+        }
+    }
+}
+
+/// `host.is_loaded()`
+unsafe extern "C-unwind" fn is_loaded(state: State) -> c_int {
+    // SAFETY: pushes a boolean.
+    unsafe { lua_pushboolean(state, c_int::from(current().is_loaded.get())) };
+    1
+}
+
+/// `host.nest(by)`: how many coroutines are inside of one another now, after one more or less.
+unsafe extern "C-unwind" fn nest(state: State) -> c_int {
+    // SAFETY: reads a number and pushes one.
+    unsafe {
+        let depth = &current().nested;
+        depth.set(depth.get() + lua_tonumber(state, 1));
+        lua_pushnumber(state, depth.get());
+    }
+    1
+}
+
+/// `host.must_stop()`: whether this run has been told to stop.
+unsafe extern "C-unwind" fn must_stop(state: State) -> c_int {
+    // SAFETY: pushes a boolean.
+    unsafe { lua_pushboolean(state, c_int::from(current().watch.must_stop())) };
+    1
+}
+
+/// `host.read(path)`: the text of a project file, or nil.
+unsafe extern "C-unwind" fn read_source(state: State) -> c_int {
+    // SAFETY: the bytes are moved into the isolate's scratch before they are pushed.
+    unsafe {
+        let scratch = &mut *current().scratch.get();
+        scratch.clear();
+        let found = guard(|| {
+            let path = String::from_utf8_lossy(text_at(state, 1)).into_owned();
+            Ok(current()
+                .sources
+                .read(&path)
+                .map(|bytes| scratch.add(&bytes))
+                .is_some())
+        });
+        match found {
+            Ok(true) => push_text(state, scratch.get(0)),
+            _ => lua_pushnil(state),
+        }
+        1
+    }
+}
+
+/// The project's file on its way through a protected call.
+struct Run {
+    source: Vec<u8>,
+    name: String,
+    error: Option<Error>,
+}
+
+/// Under protection: compiles and runs the project's file, in a coroutine so that its stack is still there if it fails.
+unsafe extern "C-unwind" fn run_file(state: State) -> c_int {
+    // SAFETY: the source belongs to the caller of the protected call.
+    unsafe {
+        let run = data::<Run>(state);
+        let thread = current().take_thread();
+        let (source, name) = (run.source.as_ptr().cast(), run.name.as_ptr().cast());
+        let mut status = luaL_loadbufferx(state, source, run.source.len(), name, c"t".as_ptr());
+        lua_xmove(state, thread.state, 1);
+        if status == LUA_OK {
+            status = lua_resume_(thread.state, 0);
+        }
+        match status {
+            LUA_OK => current().give_thread(thread),
+            LUA_YIELD => run.error = Some(Error::script("the file yielded outside of a coroutine")),
+            status => run.error = Some(from_top(state, thread.state, status).0),
+        }
+        0
+    }
+}
+
+/// What the project declared, on its way out of a protected call.
+#[derive(Default)]
+struct Declared {
+    program: Program,
+    handlers: Vec<c_int>,
+}
+
+impl Declared {
+    /// Anchors the function on top of the stack and takes it off.
+    unsafe fn handler(&mut self, state: State) -> Option<HandlerId> {
+        // SAFETY: under protection; a reference is a number.
+        let reference = unsafe {
+            if lua_type(state, -1) != LUA_TFUNCTION {
+                lua_pop(state, 1);
+                return None;
+            }
+            luaL_ref(state, LUA_REGISTRYINDEX)
+        };
+        self.handlers.push(reference);
+        Some(self.handlers.len() as HandlerId - 1)
+    }
+}
+
+/// Under protection: reads the declarations of the prelude.
+unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
+    // SAFETY: `Declared` belongs to the caller; the fields are those that the prelude writes.
+    unsafe {
+        let declared = data::<Declared>(state);
+        crate::vm::state::push_ref(state, current().refs.get().program);
+        let program = lua_gettop(state);
+        lua_getfield(state, program, c"routes".as_ptr());
+        for at in 1..=lua_objlen(state, -1) {
+            lua_rawgeti(state, -1, at as i64);
+            let route = lua_gettop(state);
+            lua_getfield(state, route, c"handler".as_ptr());
+            let handler = declared.handler(state).unwrap_or_default();
+            lua_getfield(state, route, c"fixed".as_ptr());
+            let fixed = lua_toboolean(state, -1) != 0;
+            lua_getfield(state, route, c"body_bytes_max".as_ptr());
+            let has_max = lua_type(state, -1) == LUA_TNUMBER;
+            let body_bytes_max = has_max.then(|| lua_tonumber(state, -1) as usize);
+            let method = text_field(state, route, c"method");
+            let pattern = text_field(state, route, c"pattern").unwrap_or_default();
+            let place = place_field(state, route);
+            declared.program.routes.push(RouteDef {
+                method,
+                pattern,
+                handler,
+                fixed,
+                body_bytes_max,
+                place,
+            });
+            lua_settop(state, route - 1);
+        }
+        lua_getfield(state, program, c"middleware".as_ptr());
+        for at in 1..=lua_objlen(state, -1) {
+            lua_rawgeti(state, -1, at as i64);
+            let item = lua_gettop(state);
+            lua_getfield(state, item, c"handler".as_ptr());
+            let handler = declared.handler(state).unwrap_or_default();
+            let pattern = text_field(state, item, c"pattern").unwrap_or_default();
+            let place = place_field(state, item);
+            declared.program.middleware.push(MiddlewareDef {
+                pattern,
+                handler,
+                place,
+            });
+            lua_settop(state, item - 1);
+        }
+        lua_getfield(state, program, c"not_found".as_ptr());
+        declared.program.not_found = declared.handler(state);
+        lua_getfield(state, program, c"on_error".as_ptr());
+        declared.program.on_error = declared.handler(state);
+        0
+    }
+}
+
+unsafe fn text_field(state: State, table: c_int, name: &CStr) -> Option<String> {
+    // SAFETY: a plain table of the prelude's own; at load time the little that could be leaked by an error does not matter.
+    unsafe {
+        lua_getfield(state, table, name.as_ptr());
+        let is_text = lua_type(state, -1) == LUA_TSTRING;
+        let text = is_text.then(|| String::from_utf8_lossy(text_at(state, -1)).into_owned());
+        lua_pop(state, 1);
+        text
+    }
+}
+
+unsafe fn place_field(state: State, table: c_int) -> Option<Place> {
+    // SAFETY: as above.
+    unsafe {
+        let file = text_field(state, table, c"file")?;
+        lua_getfield(state, table, c"line".as_ptr());
+        let line = lua_tonumber(state, -1) as u32;
+        lua_pop(state, 1);
+        Some(Place { file, line })
+    }
+}

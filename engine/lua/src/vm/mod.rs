@@ -1,0 +1,9 @@
+//! The Lua state: how an isolate is made, entered, limited and ended, and how native functions get into it.
+
+pub(crate) mod bind;
+pub(crate) mod error;
+pub(crate) mod isolate;
+pub(crate) mod limits;
+#[cfg(test)]
+mod pattern_test;
+pub(crate) mod state;

@@ -1,0 +1,471 @@
+//! The Lua state: its memory, its fixed registry entries, the way in and the coroutines that handlers run in.
+
+use crate::values::layout::{Slot, Table};
+use crate::values::rows::Shapes;
+use crate::vm::bind::Open;
+use crate::vm::error::{self, Fault, Raised};
+use crate::vm::limits;
+use mlua_sys::lua51::*;
+use sampan_host::{
+    Context, Error, ErrorKind, LocalFuture, Module, RequestView, ScriptLimits, Sources, Value,
+    Watch, json::Tape,
+};
+use slab::Slab;
+use std::alloc::{self, Layout};
+use std::cell::{Cell, RefCell, UnsafeCell};
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A Lua thread, as the C API passes it.
+pub(crate) type State = *mut lua_State;
+
+thread_local! {
+    /// The isolate whose script runs on this thread now. Constant-initialised and without a destructor, so that the
+    /// signal handler may read it.
+    static CURRENT: Cell<*const Inner> = const { Cell::new(ptr::null()) };
+}
+
+/// The isolate that runs now. C functions are only ever called while one does.
+pub(crate) fn current<'a>() -> &'a Inner {
+    // SAFETY: `protected` sets the pointer for the time of the call, and `Inner` lives in an `Rc` that its caller holds.
+    unsafe { &*CURRENT.get() }
+}
+
+/// The isolate that runs now, if one does: for the signal handler.
+pub(crate) fn current_or_null() -> *const Inner {
+    CURRENT.get()
+}
+
+/// What the allocator of a state counts.
+pub(crate) struct Memory {
+    used: Cell<usize>,
+    max: usize,
+}
+
+impl Memory {
+    pub(crate) fn used(&self) -> usize {
+        self.used.get()
+    }
+}
+
+/// LuaJIT's allocator interface over Rust's global allocator, refusing what would pass the limit.
+unsafe extern "C" fn allocate(
+    ud: *mut c_void,
+    block: *mut c_void,
+    old: usize,
+    new: usize,
+) -> *mut c_void {
+    const ALIGN: usize = 16;
+    // SAFETY: `ud` is the `Memory` of this state, which outlives it; `block` and `old` describe a block that this function
+    // returned; sizes of live blocks are valid layouts because they were when they were allocated.
+    unsafe {
+        let memory = &*ud.cast::<Memory>();
+        let old = if block.is_null() { 0 } else { old };
+        if new == 0 {
+            if old > 0 {
+                memory.used.set(memory.used.get() - old);
+                alloc::dealloc(block.cast(), Layout::from_size_align_unchecked(old, ALIGN));
+            }
+            return ptr::null_mut();
+        }
+        let used = memory.used.get() - old + new;
+        if new > old && used > memory.max {
+            return ptr::null_mut();
+        }
+        let fresh = if old == 0 {
+            alloc::alloc(Layout::from_size_align_unchecked(new, ALIGN))
+        } else {
+            alloc::realloc(
+                block.cast(),
+                Layout::from_size_align_unchecked(old, ALIGN),
+                new,
+            )
+        };
+        if !fresh.is_null() {
+            memory.used.set(used);
+        }
+        fresh.cast()
+    }
+}
+
+/// A coroutine that a handler runs in, kept alive by an entry in the registry.
+pub(crate) struct Thread {
+    pub(crate) state: State,
+    anchor: c_int,
+}
+
+/// What a handler that yielded to the host waits for.
+pub(crate) enum Wait {
+    /// An asynchronous function.
+    Operation(LocalFuture<Result<Value, Error>>),
+    /// The next read of the stream that the handler produces; the chunk it wrote.
+    Chunk(Vec<u8>),
+}
+
+/// Registry references of values that the engine needs again and again.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Refs {
+    pub(crate) run: c_int,
+    pub(crate) request_meta: c_int,
+    pub(crate) response_meta: c_int,
+    pub(crate) array_meta: c_int,
+    pub(crate) object_meta: c_int,
+    /// Of error tables, by what [`error::meta_of`] says of their kind.
+    pub(crate) error_metas: [c_int; error::METAS],
+    pub(crate) chain: c_int,
+    pub(crate) stream: c_int,
+    pub(crate) make_int64: c_int,
+    pub(crate) row_maker: c_int,
+    pub(crate) last_error: c_int,
+    pub(crate) raised: c_int,
+    pub(crate) program: c_int,
+    pub(crate) keys: [c_int; 5],
+}
+
+/// Indices into `Refs::keys`: names that are looked up in tables without making a string.
+pub(crate) mod key {
+    pub(crate) const STATUS: usize = 0;
+    pub(crate) const HEADERS: usize = 1;
+    pub(crate) const BODY: usize = 2;
+    pub(crate) const KIND: usize = 3;
+    pub(crate) const MESSAGE: usize = 4;
+    pub(crate) const NAMES: [&str; 5] = ["status", "headers", "body", "kind", "message"];
+}
+
+/// Values that are told from others by where they lie, or by what lies there.
+#[derive(Clone, Copy)]
+pub(crate) struct Fixed {
+    /// `app.null`.
+    pub(crate) null: Slot,
+    /// What the host's yields are marked with, and the metatables of rows.
+    pub(crate) mark: Slot,
+    pub(crate) array_meta: *const Table,
+}
+
+/// A request that scripts may ask about.
+pub(crate) struct Live {
+    pub(crate) view: Rc<dyn RequestView>,
+    pub(crate) serial: u64,
+}
+
+/// Pieces of text between the two stages of a C function: strings as spans of one buffer.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    pub(crate) text: Vec<u8>,
+    pub(crate) spans: Vec<(u32, u32)>,
+}
+
+impl Scratch {
+    pub(crate) fn clear(&mut self) {
+        self.text.clear();
+        self.spans.clear();
+    }
+
+    pub(crate) fn add(&mut self, text: &[u8]) {
+        let start = self.text.len() as u32;
+        self.text.extend_from_slice(text);
+        self.spans.push((start, self.text.len() as u32));
+    }
+
+    pub(crate) fn get(&self, index: usize) -> &[u8] {
+        let (start, end) = self.spans[index];
+        &self.text[start as usize..end as usize]
+    }
+}
+
+/// Everything that belongs to one Lua state.
+pub(crate) struct Inner {
+    pub(crate) state: State,
+    memory: Box<Memory>,
+    pub(crate) modules: &'static [&'static Module],
+    pub(crate) context: Rc<Context>,
+    pub(crate) limits: ScriptLimits,
+    pub(crate) watch: Arc<Watch>,
+    pub(crate) sources: Arc<dyn Sources>,
+    pub(crate) refs: Cell<Refs>,
+    pub(crate) fixed: Cell<Fixed>,
+    pub(crate) requests: RefCell<Slab<Live>>,
+    pub(crate) serial: Cell<u64>,
+    idle: RefCell<Vec<Thread>>,
+    pub(crate) wait: RefCell<Option<Wait>>,
+    /// The brackets that are open, innermost last. No script waits inside one, so they belong to the run at hand.
+    pub(crate) brackets: RefCell<Vec<Open>>,
+    /// What was raised inside of a bracket last, until it has become the error of the run.
+    pub(crate) raised: RefCell<Option<Raised>>,
+    /// For what cannot be told to any script.
+    pub(crate) report: Rc<dyn Fn(Error)>,
+    /// The coroutine of the handler that runs; null while none does.
+    pub(crate) running: Cell<State>,
+    /// Whether the project's files have been run: routes cannot be declared any more, and waiting is possible.
+    pub(crate) is_loaded: Cell<bool>,
+    /// Between the stages of a C function: what is to be pushed.
+    pub(crate) result: UnsafeCell<Option<Result<Value, Error>>>,
+    pub(crate) scratch: UnsafeCell<Scratch>,
+    pub(crate) tape: UnsafeCell<Tape>,
+    /// What is known of the columns of rows.
+    pub(crate) shapes: UnsafeCell<Shapes>,
+    pub(crate) worn_out: Cell<bool>,
+    /// How many coroutines of the script are inside of one another.
+    pub(crate) nested: Cell<f64>,
+    /// Whether the registry's `last_error` is what the request at hand raised.
+    pub(crate) has_raised: Cell<bool>,
+    collect_at: Cell<usize>,
+}
+
+/// Coroutines that wait for their next request; more are given back to the collector.
+const IDLE_THREADS_MAX: usize = 256;
+
+impl Inner {
+    /// A state with nothing in it but the standard libraries.
+    pub(crate) fn new(setup: &sampan_host::Setup) -> Result<Rc<Self>, Error> {
+        let memory = Box::new(Memory {
+            used: Cell::new(0),
+            max: setup.limits.memory_bytes_max,
+        });
+        // SAFETY: the allocator's data outlives the state: both belong to `Inner`, which closes the state in `drop`.
+        let state = unsafe { lua_newstate(allocate, (&raw const *memory).cast_mut().cast()) };
+        if state.is_null() {
+            return Err(Error::new(ErrorKind::Memory, "no memory for a Lua state"));
+        }
+        let collect_at = Cell::new(setup.limits.memory_bytes_max / 2);
+        Ok(Rc::new(Self {
+            state,
+            memory,
+            modules: setup.modules,
+            context: setup.context.clone(),
+            limits: setup.limits.clone(),
+            watch: setup.watch.clone(),
+            sources: setup.sources.clone(),
+            refs: Cell::default(),
+            fixed: Cell::new(Fixed {
+                null: Slot::NIL,
+                mark: Slot::NIL,
+                array_meta: ptr::null(),
+            }),
+            requests: RefCell::default(),
+            serial: Cell::new(1),
+            idle: RefCell::default(),
+            wait: RefCell::default(),
+            brackets: RefCell::default(),
+            raised: RefCell::default(),
+            report: setup.report.clone(),
+            running: Cell::new(ptr::null_mut()),
+            is_loaded: Cell::new(false),
+            result: UnsafeCell::default(),
+            scratch: UnsafeCell::default(),
+            tape: UnsafeCell::default(),
+            shapes: UnsafeCell::default(),
+            worn_out: Cell::new(false),
+            nested: Cell::new(0.0),
+            has_raised: Cell::new(false),
+            collect_at,
+        }))
+    }
+
+    /// Calls `function` with a pointer to `data` under protection: the only way from Rust into Lua. `handler` names what runs,
+    /// for the log of a runaway.
+    pub(crate) fn protected<T>(
+        &self,
+        handler: u32,
+        function: lua_CFunction,
+        data: &mut T,
+    ) -> Result<(), Fault> {
+        let outer = CURRENT.replace(self);
+        self.watch.enter(handler);
+        let state = self.state;
+        let top;
+        // SAFETY: pushing a function and a light pointer onto the main thread's stack, which has room for them: it is empty
+        // between calls and `LUA_MINSTACK` deep. `lua_pcall` catches whatever is raised. Before the prelude has run there is
+        // no registry entry for `call_data` and the closure is made on the spot; that can raise only on lack of memory at start.
+        let status = unsafe {
+            top = lua_gettop(state);
+            if self.refs.get().run == 0 {
+                lua_pushcfunction(state, call_data);
+            } else {
+                lua_rawgeti(state, LUA_REGISTRYINDEX, i64::from(self.refs.get().run));
+            }
+            let mut packed = Packed {
+                function,
+                data: (&raw mut *data).cast(),
+            };
+            lua_pushlightuserdata(state, (&raw mut packed).cast());
+            lua_pcall(state, 1, 0, 0)
+        };
+        let stopped = self.watch.leave();
+        if stopped {
+            limits::clear(state);
+        }
+        let result = if stopped {
+            Err(Fault::stopped(&self.limits))
+        } else if status == LUA_OK {
+            Ok(())
+        } else {
+            // SAFETY: after a failed `lua_pcall` the error value is on top.
+            Err(unsafe { error::from_top(state, state, status) })
+        };
+        // SAFETY: shrinking the stack back to where it was.
+        unsafe { lua_settop(state, top) };
+        CURRENT.set(outer);
+        result
+    }
+
+    /// Forgets what a run before left open: it was stopped, or ran out of memory.
+    #[inline]
+    pub(crate) fn begin(&self) {
+        self.brackets.borrow_mut().clear();
+        if self.raised.borrow().is_some() {
+            self.raised.take();
+        }
+    }
+
+    /// Called after each request: collects everything once half of the memory is in use, because LuaJIT would not when it runs
+    /// out of it.
+    #[inline]
+    pub(crate) fn after_run(&self) {
+        if self.memory.used() >= self.collect_at.get() {
+            self.collect();
+        }
+    }
+
+    /// Collects all garbage, and says how much must be in use before that is worth doing again.
+    pub(crate) fn collect(&self) {
+        unsafe extern "C-unwind" fn run(state: State) -> c_int {
+            // SAFETY: called under protection with a valid state.
+            unsafe { lua_gc(state, LUA_GCCOLLECT, 0) };
+            0
+        }
+        if self.protected(u32::MAX, run, &mut ()).is_err() {
+            self.worn_out.set(true);
+        }
+        let used = self.memory.used();
+        let max = self.limits.memory_bytes_max;
+        self.collect_at.set((used + used / 2).max(max / 2));
+    }
+
+    /// Called after an error for lack of memory.
+    pub(crate) fn after_memory_error(&self) {
+        self.idle.borrow_mut().clear();
+        self.collect();
+        if self.memory.used() > self.limits.memory_bytes_max / 4 * 3 {
+            self.worn_out.set(true);
+        }
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory.used()
+    }
+
+    /// A coroutine with an empty stack. May raise; called under protection.
+    pub(crate) unsafe fn take_thread(&self) -> Thread {
+        if let Some(thread) = self.idle.borrow_mut().pop() {
+            return thread;
+        }
+        // SAFETY: the caller is under protection; the new thread is anchored before anything else can collect it.
+        unsafe {
+            let state = lua_newthread(self.state);
+            let anchor = luaL_ref(self.state, LUA_REGISTRYINDEX);
+            Thread { state, anchor }
+        }
+    }
+
+    /// Takes back a coroutine that has ended normally.
+    pub(crate) fn give_thread(&self, thread: Thread) {
+        // SAFETY: the thread is alive (anchored) and does not run.
+        unsafe { lua_settop(thread.state, 0) };
+        let mut idle = self.idle.borrow_mut();
+        if idle.len() < IDLE_THREADS_MAX {
+            idle.push(thread);
+        } else {
+            drop(idle);
+            self.drop_thread(thread);
+        }
+    }
+
+    /// Leaves a coroutine that failed, or that nobody will resume, to the collector.
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "the thread must not be used after this"
+    )]
+    pub(crate) fn drop_thread(&self, thread: Thread) {
+        // SAFETY: `luaL_unref` writes to two existing integer slots of the registry; it neither allocates nor raises.
+        unsafe { luaL_unref(self.state, LUA_REGISTRYINDEX, thread.anchor) };
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: the state was made by `lua_newstate` and nothing uses it any more: what waits holds an `Rc` of this.
+        unsafe { lua_close(self.state) };
+    }
+}
+
+struct Packed {
+    function: lua_CFunction,
+    data: *mut c_void,
+}
+
+/// The function behind [`Inner::protected`]: unpacks the light pointer and calls what it names, with the data as its only
+/// argument.
+unsafe extern "C-unwind" fn call_data(state: State) -> c_int {
+    // SAFETY: the argument is the pointer that `protected` pushed, alive until it returns.
+    unsafe {
+        let packed = lua_touserdata(state, 1).cast::<Packed>();
+        lua_settop(state, 0);
+        lua_pushlightuserdata(state, (*packed).data);
+        ((*packed).function)(state)
+    }
+}
+
+/// Makes the registry entry that `protected` uses. Called once, under protection.
+pub(crate) unsafe fn anchor_entry(state: State) -> c_int {
+    // SAFETY: under protection.
+    unsafe {
+        lua_pushcfunction(state, call_data);
+        luaL_ref(state, LUA_REGISTRYINDEX)
+    }
+}
+
+/// The data that `protected` passed to the C function that runs.
+pub(crate) unsafe fn data<'a, T>(state: State) -> &'a mut T {
+    // SAFETY: the caller names the type that it passed to `protected`; argument 1 is that pointer.
+    unsafe { &mut *lua_touserdata(state, 1).cast::<T>() }
+}
+
+/// First stage of a C function: plain Rust. A panic becomes an error of kind `Internal`.
+pub(crate) fn guard<T>(body: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+        let text = text
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_default();
+        Err(Error::new(ErrorKind::Internal, format!("panic: {text}")))
+    })
+}
+
+/// Pushes the value of one of the fixed registry entries.
+pub(crate) unsafe fn push_ref(state: State, reference: c_int) {
+    // SAFETY: reading the registry does not raise; the caller has made room.
+    unsafe { lua_rawgeti(state, LUA_REGISTRYINDEX, i64::from(reference)) };
+}
+
+/// Pushes a string. May raise for lack of memory.
+pub(crate) unsafe fn push_text(state: State, text: &[u8]) {
+    // SAFETY: Lua copies the bytes.
+    unsafe { lua_pushlstring(state, text.as_ptr().cast(), text.len()) };
+}
+
+/// The bytes of the string at `index`; empty if it is no string. They live as long as the string stays on the stack.
+pub(crate) unsafe fn text_at<'a>(state: State, index: c_int) -> &'a [u8] {
+    // SAFETY: for a value of type string `lua_tolstring` converts nothing, allocates nothing and does not raise.
+    unsafe {
+        if lua_type(state, index) != LUA_TSTRING {
+            return &[];
+        }
+        let mut length = 0;
+        let start = lua_tolstring(state, index, &raw mut length);
+        std::slice::from_raw_parts(start.cast(), length)
+    }
+}
