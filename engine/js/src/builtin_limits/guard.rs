@@ -15,7 +15,7 @@ use crate::vm::limits::{
     SEARCH_STEPS_MAX, SORT_LENGTH_MAX,
 };
 use crate::vm::sys::{
-    Cx, Fault, Raw, Thrown, Val, arguments, class_id, is_nothing, is_object, is_string,
+    Cx, Failure, Raw, Thrown, Val, arguments, class_id, is_nothing, is_object, is_string,
     is_undefined, native, tag,
 };
 use rquickjs::qjs;
@@ -243,7 +243,7 @@ impl Guard<'_> {
     }
 
     #[inline]
-    fn allow(&self, size: i64) -> Result<(), Fault> {
+    fn allow(&self, size: i64) -> Result<(), Failure> {
         let (what, max) = self.rule().limit();
         if size > max {
             return Err(self.refuse(&format!("{what} above {max}")));
@@ -253,7 +253,7 @@ impl Guard<'_> {
 
     /// The size of the work on arrays, numbers and digits.
     #[inline]
-    fn measure(&self, rule: Rule, this: Raw, args: &[Raw]) -> Result<i64, Fault> {
+    fn measure(&self, rule: Rule, this: Raw, args: &[Raw]) -> Result<i64, Failure> {
         let cx = self.cx;
         let Some(&first) = args.first() else {
             return match rule {
@@ -292,7 +292,7 @@ impl Guard<'_> {
 
     /// How many elements a built-in sees.
     #[inline]
-    fn length(&self, value: Raw) -> Result<i64, Fault> {
+    fn length(&self, value: Raw) -> Result<i64, Failure> {
         if self.is_array(value) {
             let length = self.cx.length(value)?;
             // A hole is looked for in the prototypes.
@@ -307,7 +307,7 @@ impl Guard<'_> {
     }
 
     #[cold]
-    fn unusual_length(&self, value: Raw) -> Result<i64, Fault> {
+    fn unusual_length(&self, value: Raw) -> Result<i64, Failure> {
         let length = if is_string(value) {
             self.cx.length(value)?
         } else if !is_object(value) {
@@ -340,7 +340,7 @@ impl Guard<'_> {
     }
 
     /// What an iterable yields comes from calls, which ask whether they must stop.
-    fn iterable(&self, value: Raw) -> Result<i64, Fault> {
+    fn iterable(&self, value: Raw) -> Result<i64, Failure> {
         if !is_object(value) {
             return Ok(0);
         }
@@ -354,7 +354,7 @@ impl Guard<'_> {
     }
 
     /// How many elements an argument of `concat` adds.
-    fn spread(&self, value: Raw) -> Result<i64, Fault> {
+    fn spread(&self, value: Raw) -> Result<i64, Failure> {
         if !is_object(value) {
             return Ok(1);
         }
@@ -372,12 +372,12 @@ impl Guard<'_> {
     }
 
     /// A property that no script computes.
-    fn steady(&self, value: Raw, name: &CStr) -> Result<Option<Val>, Fault> {
+    fn steady(&self, value: Raw, name: &CStr) -> Result<Option<Val>, Failure> {
         let found = inspect::named(self.cx, value, name, self.typed_length)?;
         self.value(found)
     }
 
-    fn value(&self, found: Own) -> Result<Option<Val>, Fault> {
+    fn value(&self, found: Own) -> Result<Option<Val>, Failure> {
         match found {
             Own::Value(value) => Ok(Some(value)),
             Own::Nothing => Ok(None),
@@ -386,7 +386,7 @@ impl Guard<'_> {
     }
 
     /// Runs a built-in on texts, which are converted here, so that they are the ones that were measured.
-    fn on_text(&self, original: Raw, this: Raw, args: &[Raw]) -> Result<Val, Fault> {
+    fn on_text(&self, original: Raw, this: Raw, args: &[Raw]) -> Result<Val, Failure> {
         let cx = self.cx;
         if is_nothing(this) {
             return Ok(cx.call(original, this, args)?);
@@ -416,7 +416,7 @@ impl Guard<'_> {
 
     /// Whether what is to be found says itself how, as regular expressions do.
     #[cold]
-    fn has_own_way(&self, wanted: Raw) -> Result<bool, Fault> {
+    fn has_own_way(&self, wanted: Raw) -> Result<bool, Failure> {
         let Rule::Search(name) = self.rule() else {
             return Ok(false);
         };
@@ -434,7 +434,7 @@ impl Guard<'_> {
     }
 
     #[cold]
-    fn refuse(&self, why: &str) -> Fault {
+    fn refuse(&self, why: &str) -> Failure {
         let (owner, name, _) = WRAPPED[self.index];
         let text = format!(
             "{}.{}: {why}",

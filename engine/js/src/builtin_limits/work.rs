@@ -1,7 +1,7 @@
 //! How much work built-ins have with texts, counted before they do it and in time that grows with the length only.
 
 use crate::vm::limits::SEARCH_STEPS_MAX;
-use crate::vm::sys::{Cx, Fault, Raw};
+use crate::vm::sys::{Cx, Failure, Raw};
 use sampan_host::{Error, ErrorKind};
 
 /// After how many bytes a count looks whether it must stop.
@@ -9,7 +9,7 @@ const BYTES_PER_CHECK: usize = 64 * 1024;
 
 /// How many characters a search for `wanted` compares, at least nearly. Bytes of UTF-8 are counted, of which a character may have
 /// three.
-pub(crate) fn search(cx: Cx<'_>, text: Raw, wanted: Raw) -> Result<i64, Fault> {
+pub(crate) fn search(cx: Cx<'_>, text: Raw, wanted: Raw) -> Result<i64, Failure> {
     let (length, wanted_length) = (cx.length(text)?, cx.length(wanted)?);
     let most = (length - wanted_length + 1)
         .max(0)
@@ -25,7 +25,7 @@ pub(crate) fn search(cx: Cx<'_>, text: Raw, wanted: Raw) -> Result<i64, Fault> {
 
 /// How much work it is to normalize a text: what is not known to start a new character may be reordered, at a cost that
 /// grows with the square of the length of such a run.
-pub(crate) fn normalization(cx: Cx<'_>, text: Raw) -> Result<i64, Fault> {
+pub(crate) fn normalization(cx: Cx<'_>, text: Raw) -> Result<i64, Failure> {
     cx.with_bytes(text, |bytes| {
         let (mut sum, mut run) = (0_i64, 0_i64);
         for chunk in bytes.chunks(BYTES_PER_CHECK) {
@@ -55,7 +55,7 @@ fn starts(character: char) -> bool {
         | '\u{f900}'..='\u{faff}')
 }
 
-fn check(cx: Cx<'_>) -> Result<(), Fault> {
+fn check(cx: Cx<'_>) -> Result<(), Failure> {
     if cx.core().must_stop() {
         return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
     }
@@ -67,8 +67,8 @@ fn check(cx: Cx<'_>) -> Result<(), Fault> {
 fn comparisons(
     text: &[u8],
     wanted: &[u8],
-    stop: &dyn Fn() -> Result<(), Fault>,
-) -> Result<i64, Fault> {
+    stop: &dyn Fn() -> Result<(), Failure>,
+) -> Result<i64, Failure> {
     let mut equal = vec![0_u32; wanted.len()];
     let (mut left, mut right) = (0, 0);
     for at in 1..wanted.len() {

@@ -7,7 +7,7 @@ use crate::values::value;
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::{PENDING_MAX, ROUNDS_MAX};
-use crate::vm::sys::{Cx, Fault, UNDEFINED, Val};
+use crate::vm::sys::{Cx, Failure, UNDEFINED, Val};
 use sampan_host::{Error, HandlerId, LocalFuture, Value};
 use slab::Slab;
 use std::cell::{Cell, RefCell};
@@ -55,7 +55,7 @@ impl Tasks {
         future: LocalFuture<Result<Value, Error>>,
         timer: Option<i64>,
         failure: Option<Val>,
-    ) -> Result<Val, Fault> {
+    ) -> Result<Val, Failure> {
         if self.pending.borrow().len() >= PENDING_MAX {
             return Err(Error::script(format!(
                 "too much to wait for: a request may wait for {PENDING_MAX} things at a time"

@@ -5,7 +5,7 @@
 use crate::request::object::{data, pairs_object};
 use crate::values::json_read;
 use crate::vm::error;
-use crate::vm::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, native};
+use crate::vm::sys::{Cx, Failure, Raw, Thrown, UNDEFINED, Val, native};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, request::form_pairs};
 use std::ffi::{CStr, c_int};
@@ -126,7 +126,7 @@ pub(crate) unsafe extern "C" fn take(
 }
 
 /// `body`: the Web surface's stream, which keeps the content from now on.
-pub(crate) fn stream(cx: Cx<'_>, this: Raw) -> Result<Val, Fault> {
+pub(crate) fn stream(cx: Cx<'_>, this: Raw) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     if data.view()?.body().is_empty() {
         return Ok(cx.own(qjs::JS_NULL));
@@ -168,14 +168,14 @@ unsafe fn own_or_inherited(
     descriptor: &mut qjs::JSPropertyDescriptor,
     object: Raw,
     atom: qjs::JSAtom,
-) -> Result<(), Fault> {
+) -> Result<(), Failure> {
     let mut at = cx.dup(object);
     while crate::vm::sys::is_object(at.raw()) {
         // SAFETY: as promised by the caller; `at` keeps each prototype alive.
         match unsafe { qjs::JS_GetOwnProperty(cx.raw(), descriptor, at.raw(), atom) } {
             0 => {}
             found if found > 0 => return Ok(()),
-            _ => return Err(Fault::Thrown),
+            _ => return Err(Failure::Thrown),
         }
         // SAFETY: `at` is alive.
         at = cx.check(unsafe { qjs::JS_GetPrototype(cx.raw(), at.raw()) })?;
@@ -183,12 +183,12 @@ unsafe fn own_or_inherited(
     Err(Error::script("Request.prototype has lost its body").into())
 }
 
-fn already_read() -> Fault {
+fn already_read() -> Failure {
     Error::script("the body has already been read").into()
 }
 
 /// Calls the method of that name on the Web surface's prototype.
-fn inherited(cx: Cx<'_>, this: Raw, name: &CStr) -> Result<Val, Fault> {
+fn inherited(cx: Cx<'_>, this: Raw, name: &CStr) -> Result<Val, Failure> {
     let method = cx.get(cx.core().tables()?.request_prototype.raw(), name)?;
     Ok(cx.call(method.raw(), this, &[])?)
 }
@@ -199,8 +199,8 @@ fn consume(
     cx: Cx<'_>,
     this: Raw,
     name: &CStr,
-    read: impl FnOnce(Cx<'_>, &[u8]) -> Result<Val, Fault>,
-) -> Result<Val, Fault> {
+    read: impl FnOnce(Cx<'_>, &[u8]) -> Result<Val, Failure>,
+) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     if data.is_streamed.get() {
         return inherited(cx, this, name);
@@ -217,11 +217,11 @@ fn consume(
 
 /// A promise that is settled already.
 #[inline]
-fn settled(cx: Cx<'_>, result: Result<Val, Fault>) -> Result<Val, Fault> {
+fn settled(cx: Cx<'_>, result: Result<Val, Failure>) -> Result<Val, Failure> {
     let (value, is_reject) = match result {
         Ok(value) => (value, false),
-        Err(Fault::Thrown) => (cx.exception(), true),
-        Err(Fault::Error(failure)) => (error::to_exception(cx, &failure)?, true),
+        Err(Failure::Thrown) => (cx.exception(), true),
+        Err(Failure::Error(failure)) => (error::to_exception(cx, &failure)?, true),
     };
     // SAFETY: the value is alive.
     Ok(cx.check(unsafe { qjs::JS_NewSettledPromise(cx.raw(), is_reject, value.raw()) })?)

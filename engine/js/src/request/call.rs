@@ -5,7 +5,7 @@ use crate::request::object;
 use crate::request::response::Answerer;
 use crate::vm::error;
 use crate::vm::isolate::{Core, Ran};
-use crate::vm::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, is_promise, number};
+use crate::vm::sys::{Cx, Failure, Raw, Thrown, UNDEFINED, Val, is_promise, number};
 use rquickjs::qjs;
 use sampan_host::{Call, Error, ErrorKind, HandlerId, ResponseSink, Step};
 use std::cell::OnceCell;
@@ -66,11 +66,11 @@ fn run(
     let core = answerer.core;
     let returned = match invoke(cx, answerer, call) {
         Ok(returned) => returned,
-        Err(Fault::Thrown) => {
+        Err(Failure::Thrown) => {
             let exception = cx.exception();
             return raised(cx, answerer, exception, sink);
         }
-        Err(Fault::Error(error)) => return Outcome::Failed(error),
+        Err(Failure::Error(error)) => return Outcome::Failed(error),
     };
     if !is_promise(returned.raw()) {
         core.drain(cx);
@@ -144,7 +144,7 @@ pub(crate) fn rejected(cx: Cx<'_>, reason: Val) -> Error {
 }
 
 #[inline]
-fn invoke(cx: Cx<'_>, answerer: &Answerer<'_>, call: &Call<'_>) -> Result<Val, Fault> {
+fn invoke(cx: Cx<'_>, answerer: &Answerer<'_>, call: &Call<'_>) -> Result<Val, Failure> {
     let core = answerer.core;
     if call.error.is_none() && core.failure.borrow().is_some() {
         // Nobody asked for what an earlier request threw.
@@ -171,7 +171,7 @@ fn invoke_chain(
     call: &Call<'_>,
     request: &Val,
     handler: &Val,
-) -> Result<Val, Fault> {
+) -> Result<Val, Failure> {
     let tables = core.tables()?;
     let mut chain = Vec::with_capacity(call.middleware.len());
     for id in call.middleware {
@@ -221,7 +221,7 @@ fn original(cx: Cx<'_>, core: &Core, error: &Error) -> Result<Val, Thrown> {
 impl Core {
     /// The function or value behind an id.
     #[inline]
-    fn handler<'a>(&'a self, cx: Cx<'a>, id: HandlerId) -> Result<Val, Fault> {
+    fn handler<'a>(&'a self, cx: Cx<'a>, id: HandlerId) -> Result<Val, Failure> {
         let handlers = self.handlers.borrow();
         let handler = handlers.get(id as usize);
         handler.map(|handler| cx.dup(handler.raw())).ok_or_else(|| {

@@ -6,7 +6,7 @@
 use crate::request::body;
 use crate::values::shapes::Hash;
 use crate::vm::sys::{
-    Cx, Fault, Native, Raw, Thrown, UNDEFINED, Val, boolean, class_id, is_undefined, native,
+    Cx, Failure, Native, Raw, Thrown, UNDEFINED, Val, boolean, class_id, is_undefined, native,
 };
 use rquickjs::qjs;
 use sampan_host::{Error, RequestView, cookies, request::form_pairs};
@@ -120,7 +120,7 @@ pub(crate) fn new(cx: Cx<'_>, view: Rc<dyn RequestView>) -> Result<Val, Thrown> 
 
 /// The data of an object that should be a request.
 #[inline]
-pub(crate) fn data<'a>(cx: Cx<'a>, object: Raw) -> Result<&'a Data, Fault> {
+pub(crate) fn data<'a>(cx: Cx<'a>, object: Raw) -> Result<&'a Data, Failure> {
     let id = cx.core().classes.request;
     // SAFETY: asks for the opaque pointer of that very class, which is a `Data` for as long as the object lives; callers
     // hold the object.
@@ -131,7 +131,7 @@ pub(crate) fn data<'a>(cx: Cx<'a>, object: Raw) -> Result<&'a Data, Fault> {
 impl Data {
     /// The request.
     #[inline]
-    pub(crate) fn view(&self) -> Result<&dyn RequestView, Fault> {
+    pub(crate) fn view(&self) -> Result<&dyn RequestView, Failure> {
         self.view
             .as_deref()
             .ok_or_else(|| Error::script("the request is over").into())
@@ -193,7 +193,7 @@ unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: Raw, mark: qjs::
 type Getter = unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int) -> Raw;
 
 /// Reads a property of a request object.
-type Read = fn(Cx<'_>, Raw) -> Result<Val, Fault>;
+type Read = fn(Cx<'_>, Raw) -> Result<Val, Failure>;
 
 const GETTERS: &[(&CStr, Read)] = &[
     (c"params", |cx, this| kept(cx, this, PARAMS, params)),
@@ -367,7 +367,7 @@ fn kept(
     this: Raw,
     which: usize,
     make: fn(Cx<'_>, &dyn RequestView) -> Result<Val, Thrown>,
-) -> Result<Val, Fault> {
+) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     let cell = &data.made[which];
     if is_undefined(cell.get()) {

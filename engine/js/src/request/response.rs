@@ -10,7 +10,7 @@ use crate::values::value::with_bytes_of;
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::sys;
-use crate::vm::sys::{Cx, Fault, Raw, Val, address, class_id, is_object, is_string, tag};
+use crate::vm::sys::{Cx, Failure, Raw, Val, address, class_id, is_object, is_string, tag};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink};
 use std::cell::OnceCell;
@@ -30,7 +30,7 @@ pub(crate) struct Answerer<'a> {
 }
 
 impl Answerer<'_> {
-    /// Writes the answer that `value` means. A fault is described as an error; what is in the sink counts for nothing then.
+    /// Writes the answer that `value` means. A failure is described as an error; what is in the sink counts for nothing then.
     #[inline]
     pub(crate) fn write(
         &self,
@@ -39,14 +39,19 @@ impl Answerer<'_> {
         sink: &mut dyn ResponseSink,
     ) -> Result<(), Error> {
         self.try_write(cx, value, sink)
-            .map_err(|fault| match fault {
-                Fault::Thrown => error::take(cx),
-                Fault::Error(error) => error,
+            .map_err(|failure| match failure {
+                Failure::Thrown => error::take(cx),
+                Failure::Error(error) => error,
             })
     }
 
     #[inline]
-    fn try_write(&self, cx: Cx<'_>, value: Raw, sink: &mut dyn ResponseSink) -> Result<(), Fault> {
+    fn try_write(
+        &self,
+        cx: Cx<'_>,
+        value: Raw,
+        sink: &mut dyn ResponseSink,
+    ) -> Result<(), Failure> {
         match tag(value) {
             qjs::JS_TAG_UNDEFINED | qjs::JS_TAG_NULL => {
                 sink.status(if self.status == 200 { 204 } else { self.status })?;
@@ -113,7 +118,7 @@ impl Answerer<'_> {
         cx: Cx<'_>,
         response: Raw,
         sink: &mut dyn ResponseSink,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Failure> {
         let atoms = &cx.core().atoms;
         let status = cx.get_atom(response, atoms.web_status)?;
         let status =
@@ -134,7 +139,7 @@ impl Answerer<'_> {
         self.body(cx, body.raw(), sink)
     }
 
-    fn body(&self, cx: Cx<'_>, body: Raw, sink: &mut dyn ResponseSink) -> Result<(), Fault> {
+    fn body(&self, cx: Cx<'_>, body: Raw, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
         if write_at_once(cx, body, sink)? {
             return Ok(());
         }
@@ -156,7 +161,7 @@ impl Answerer<'_> {
 
 impl Answerer<'_> {
     /// The request's `AbortSignal`, if the script has asked for it: it is aborted when the client goes away.
-    fn signal(&self, cx: Cx<'_>) -> Result<Option<Val>, Fault> {
+    fn signal(&self, cx: Cx<'_>) -> Result<Option<Val>, Failure> {
         let Some(request) = self.request.get() else {
             return Ok(None);
         };
@@ -192,7 +197,7 @@ fn write_string(cx: Cx<'_>, value: Raw, out: &mut Vec<u8>) -> Result<(), sys::Th
 }
 
 /// Writes a body that is there as a whole: text, bytes or none. False for any other object.
-fn write_at_once(cx: Cx<'_>, body: Raw, sink: &mut dyn ResponseSink) -> Result<bool, Fault> {
+fn write_at_once(cx: Cx<'_>, body: Raw, sink: &mut dyn ResponseSink) -> Result<bool, Failure> {
     if is_string(body) {
         write_string(cx, body, sink.body())?;
         return Ok(true);
@@ -215,7 +220,7 @@ const FRAMING: [&[u8]; 4] = [
 const HEADER_PARTS_MAX: u32 = 8192;
 
 /// Writes the flat list `[name, value, ...]` of a `Headers`. The sink checks each; scripts can reach the list.
-fn write_headers(cx: Cx<'_>, list: Raw, sink: &mut dyn ResponseSink) -> Result<(), Fault> {
+fn write_headers(cx: Cx<'_>, list: Raw, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
     let length = u32::try_from(cx.length(list)?).unwrap_or(u32::MAX);
     if length > HEADER_PARTS_MAX {
         let max = HEADER_PARTS_MAX / 2;

@@ -3,7 +3,7 @@
 //! The shared reader of `sampan-host` decides what is JSON and where it is not, so that both engines accept the same texts
 //! and say the same about the others; script values are made from its tape.
 
-use crate::vm::sys::{Cx, Fault, NULL, Raw, Thrown, Val, boolean, number};
+use crate::vm::sys::{Cx, Failure, NULL, Raw, Thrown, Val, boolean, number};
 use rquickjs::qjs;
 use sampan_host::json::{Tape, Token};
 use sampan_host::{Error, ErrorKind};
@@ -12,7 +12,7 @@ use sampan_host::{Error, ErrorKind};
 const TAPE_SOURCE_BYTES_MAX: usize = 64 * 1024;
 
 /// The value of a JSON text. Where it is none, the error is the client's.
-pub(crate) fn json(cx: Cx<'_>, source: &[u8]) -> Result<Val, Fault> {
+pub(crate) fn json(cx: Cx<'_>, source: &[u8]) -> Result<Val, Failure> {
     let core = cx.core();
     let mut tape = core.tape.take();
     let result = match tape.read(source, core.limits.json_depth_max) {
@@ -23,7 +23,7 @@ pub(crate) fn json(cx: Cx<'_>, source: &[u8]) -> Result<Val, Fault> {
             at: 0,
         }
         .value()
-        .map_err(Fault::from),
+        .map_err(Failure::from),
         Err(error) => Err(Error::new(ErrorKind::BadRequest, error.to_string()).into()),
     };
     if source.len() <= TAPE_SOURCE_BYTES_MAX {

@@ -8,7 +8,7 @@ use crate::values::shapes::{Hash, Plan};
 use crate::values::value::{Names, is_ordinary};
 use crate::vm::limits::VALUES_PER_CHECK;
 use crate::vm::sys::{
-    Cx, Fault, Raw, Thrown, UNDEFINED, Val, class_id, float_of, int_of, is_promise, is_string,
+    Cx, Failure, Raw, Thrown, UNDEFINED, Val, class_id, float_of, int_of, is_promise, is_string,
     is_true, tag,
 };
 use rquickjs::qjs;
@@ -16,7 +16,7 @@ use sampan_host::{Error, ErrorKind, json as host_json};
 use std::cell::RefCell;
 
 /// Writes a value. False, with nothing written, for what has no JSON: `undefined`, functions and symbols.
-pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: Raw) -> Result<bool, Fault> {
+pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: Raw) -> Result<bool, Failure> {
     let depth = cx.core().limits.json_depth_max;
     Writer {
         cx,
@@ -31,7 +31,7 @@ pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: Raw) -> Result<bool, F
 
 /// The text that `JSON.stringify(value)` returns, or `undefined`. `None` where that is an error by the standard but not
 /// to us, or the other way round: then the engine's own function must decide.
-pub(crate) fn standard(cx: Cx<'_>, value: Raw) -> Result<Option<Val>, Fault> {
+pub(crate) fn standard(cx: Cx<'_>, value: Raw) -> Result<Option<Val>, Failure> {
     let mut out = Vec::new();
     let mut writer = Writer {
         cx,
@@ -44,8 +44,8 @@ pub(crate) fn standard(cx: Cx<'_>, value: Raw) -> Result<Option<Val>, Fault> {
     match writer.value(value, Key::None) {
         Ok(true) => Ok(Some(cx.string_from(&out)?)),
         Ok(false) => Ok(Some(cx.undefined())),
-        Err(Fault::Error(error)) if error.kind() == ErrorKind::Script => Ok(None),
-        Err(fault) => Err(fault),
+        Err(Failure::Error(error)) if error.kind() == ErrorKind::Script => Ok(None),
+        Err(failure) => Err(failure),
     }
 }
 
@@ -73,7 +73,7 @@ struct Writer<'a, 'out> {
 }
 
 impl Writer<'_, '_> {
-    fn value(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
+    fn value(&mut self, value: Raw, key: Key) -> Result<bool, Failure> {
         self.until_check -= 1;
         if self.until_check == 0 || self.out.len() >= self.check_at {
             self.check()?;
@@ -96,7 +96,7 @@ impl Writer<'_, '_> {
 
     /// A value may be written many times over, if it is shared, so time and size are looked at now and then.
     #[cold]
-    fn check(&mut self) -> Result<(), Fault> {
+    fn check(&mut self) -> Result<(), Failure> {
         self.until_check = VALUES_PER_CHECK;
         if self.cx.core().must_stop() {
             return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
@@ -106,7 +106,7 @@ impl Writer<'_, '_> {
     }
 
     /// JavaScript writes some numbers in its own way (`1e+21`): those are left to it.
-    fn float(&mut self, number: f64, value: Raw) -> Result<(), Fault> {
+    fn float(&mut self, number: f64, value: Raw) -> Result<(), Failure> {
         if !number.is_finite() {
             self.out.extend_from_slice(b"null");
         } else if number == 0.0 {
@@ -121,7 +121,7 @@ impl Writer<'_, '_> {
 
     /// A BigInt may have a `toJSON`, which scripts put there because the standard has no JSON for it.
     #[cold]
-    fn big_int(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
+    fn big_int(&mut self, value: Raw, key: Key) -> Result<bool, Failure> {
         if self.is_standard {
             return Err(Error::script("JSON: a BigInt").into());
         }
@@ -133,7 +133,7 @@ impl Writer<'_, '_> {
         Ok(true)
     }
 
-    fn text_of(&mut self, value: Raw) -> Result<(), Fault> {
+    fn text_of(&mut self, value: Raw) -> Result<(), Failure> {
         let (cx, out) = (self.cx, &mut *self.out);
         cx.with_bytes(value, |bytes| {
             fits(cx, out.len() + bytes.len())?;
@@ -143,7 +143,7 @@ impl Writer<'_, '_> {
     }
 
     #[inline]
-    fn string(&mut self, value: Raw) -> Result<(), Fault> {
+    fn string(&mut self, value: Raw) -> Result<(), Failure> {
         let (cx, out) = (self.cx, &mut *self.out);
         cx.with_bytes(value, |bytes| {
             if bytes.len() > BYTES_PER_CHECK {
@@ -154,7 +154,7 @@ impl Writer<'_, '_> {
         })?
     }
 
-    fn object(&mut self, value: Raw, key: Key) -> Result<bool, Fault> {
+    fn object(&mut self, value: Raw, key: Key) -> Result<bool, Failure> {
         let cx = self.cx;
         let classes = &cx.core().classes;
         if let Some(layout) = cx.core().layout.get()
@@ -184,7 +184,10 @@ impl Writer<'_, '_> {
         Ok(true)
     }
 
-    fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+    fn nested(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let Some(left) = self.depth_left.checked_sub(1) else {
             let depth = self.cx.core().limits.json_depth_max;
             return Err(
@@ -197,7 +200,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn converted(&mut self, value: Raw, to_json: &Val, key: Key) -> Result<bool, Fault> {
+    fn converted(&mut self, value: Raw, to_json: &Val, key: Key) -> Result<bool, Failure> {
         let cx = self.cx;
         let name = match key {
             Key::None => cx.string("")?,
@@ -212,7 +215,7 @@ impl Writer<'_, '_> {
         self.plain_object(plain.raw())
     }
 
-    fn plain_object(&mut self, value: Raw) -> Result<bool, Fault> {
+    fn plain_object(&mut self, value: Raw) -> Result<bool, Failure> {
         let class = class_id(value);
         if class == self.cx.core().classes.array {
             self.nested(|writer| writer.array(value))?;
@@ -226,7 +229,7 @@ impl Writer<'_, '_> {
         Ok(true)
     }
 
-    fn array(&mut self, value: Raw) -> Result<(), Fault> {
+    fn array(&mut self, value: Raw) -> Result<(), Failure> {
         let length = self.cx.length(value)?;
         self.out.push(b'[');
         for index in 0..u32::try_from(length).unwrap_or(u32::MAX) {
@@ -242,7 +245,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn members(&mut self, value: Raw) -> Result<(), Fault> {
+    fn members(&mut self, value: Raw) -> Result<(), Failure> {
         let cx = self.cx;
         let names = Names::of(cx, value)?;
         self.out.push(b'{');
@@ -270,7 +273,7 @@ impl Writer<'_, '_> {
     }
 
     /// The same as `members` for an object whose shape has a plan: its values are read where they lie.
-    fn planned(&mut self, value: Raw, layout: Layout, plan: &Plan) -> Result<(), Fault> {
+    fn planned(&mut self, value: Raw, layout: Layout, plan: &Plan) -> Result<(), Failure> {
         let cx = self.cx;
         let start = self.out.len();
         for (index, member) in plan.members.iter().enumerate() {
@@ -304,7 +307,7 @@ impl Writer<'_, '_> {
     }
 
     /// Everything else (wrapped numbers, maps, proxies, typed arrays, ...): the engine's own writer.
-    fn unusual(&mut self, value: Raw) -> Result<bool, Fault> {
+    fn unusual(&mut self, value: Raw) -> Result<bool, Failure> {
         let cx = self.cx;
         // SAFETY: the value is alive.
         let text =
@@ -319,7 +322,7 @@ impl Writer<'_, '_> {
 
 /// A promise in an answer would be `{}`, which nobody means.
 #[cold]
-fn forgotten(cx: Cx<'_>, key: Key) -> Fault {
+fn forgotten(cx: Cx<'_>, key: Key) -> Failure {
     let place = match key {
         Key::None => Ok(String::new()),
         Key::Name(atom) => cx.name(atom).and_then(|name| cx.text(name.raw())),
@@ -344,7 +347,7 @@ fn prototype_converts(cx: Cx<'_>) -> bool {
 }
 
 /// Refuses a text of more than `memory_bytes_max` bytes.
-fn fits(cx: Cx<'_>, length: usize) -> Result<(), Fault> {
+fn fits(cx: Cx<'_>, length: usize) -> Result<(), Failure> {
     let bytes = cx.core().limits.memory_bytes_max;
     if length > bytes {
         let text = format!("JSON: the text is longer than memory_bytes_max ({bytes})");
@@ -355,7 +358,7 @@ fn fits(cx: Cx<'_>, length: usize) -> Result<(), Fault> {
 
 /// The same as [`write_text`] in pieces, with a look at the limits before each: a control character takes six bytes.
 #[cold]
-fn write_long_text(cx: Cx<'_>, out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Fault> {
+fn write_long_text(cx: Cx<'_>, out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Failure> {
     let mut rest = bytes;
     out.push(b'"');
     while !rest.is_empty() {

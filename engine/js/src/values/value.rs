@@ -4,8 +4,8 @@ use crate::values::rows;
 use crate::vm::error::whole_number;
 use crate::vm::limits::{VALUE_DEPTH_MAX, VALUES_PER_CHECK};
 use crate::vm::sys::{
-    Cx, Fault, NULL, Raw, Thrown, Val, address, boolean, class_id, float_of, is_promise, is_string,
-    is_true, number, tag, whole,
+    Cx, Failure, NULL, Raw, Thrown, Val, address, boolean, class_id, float_of, is_promise,
+    is_string, is_true, number, tag, whole,
 };
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, Value};
@@ -80,12 +80,12 @@ pub(crate) fn integer(cx: Cx<'_>, value: i64) -> Result<Val, Thrown> {
 
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an object with
 /// `toJSON`, such as a date, is what that returns.
-pub(crate) fn from_js(cx: Cx<'_>, value: Raw) -> Result<Value, Fault> {
+pub(crate) fn from_js(cx: Cx<'_>, value: Raw) -> Result<Value, Failure> {
     Reader::new(cx, false).read(value)
 }
 
 /// A script's value for people to read: an error is `Error: why`, and what holds no plain data is named.
-pub(crate) fn shown(cx: Cx<'_>, value: Raw) -> Result<Value, Fault> {
+pub(crate) fn shown(cx: Cx<'_>, value: Raw) -> Result<Value, Failure> {
     Reader::new(cx, true).read(value)
 }
 
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What `what` is read as: an error that says so, or its name in brackets.
-    fn refuse(&self, what: &str, hint: &str) -> Result<Value, Fault> {
+    fn refuse(&self, what: &str, hint: &str) -> Result<Value, Failure> {
         if self.for_people {
             let name = what.split_once(' ').map_or(what, |(_article, name)| name);
             return Ok(Value::Text(format!("[{name}]")));
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
         Err(Error::script(format!("{what} cannot be passed on{hint}")).into())
     }
 
-    fn read(&mut self, value: Raw) -> Result<Value, Fault> {
+    fn read(&mut self, value: Raw) -> Result<Value, Failure> {
         self.until_check -= 1;
         if self.until_check == 0 {
             self.check()?;
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
 
     /// A value may be read many times over, if it is shared, so time and number are looked at now and then.
     #[cold]
-    fn check(&mut self) -> Result<(), Fault> {
+    fn check(&mut self) -> Result<(), Failure> {
         self.until_check = VALUES_PER_CHECK;
         self.read += VALUES_PER_CHECK as usize;
         let core = self.cx.core();
@@ -159,14 +159,14 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn read_big_int(&self, value: Raw) -> Result<Value, Fault> {
+    fn read_big_int(&self, value: Raw) -> Result<Value, Failure> {
         match self.cx.text(value)?.parse() {
             Ok(whole) => Ok(Value::Int(whole)),
             Err(_) => self.refuse("a BigInt that takes more than 64 bits", ""),
         }
     }
 
-    fn read_object(&mut self, value: Raw) -> Result<Value, Fault> {
+    fn read_object(&mut self, value: Raw) -> Result<Value, Failure> {
         if class_id(value) == self.cx.core().classes.array {
             return self.read_inside(value, Self::read_list);
         }
@@ -191,8 +191,8 @@ impl<'a> Reader<'a> {
     fn read_inside(
         &mut self,
         value: Raw,
-        read: fn(&mut Self, Raw) -> Result<Value, Fault>,
-    ) -> Result<Value, Fault> {
+        read: fn(&mut Self, Raw) -> Result<Value, Failure>,
+    ) -> Result<Value, Failure> {
         if self.inside.contains(&address(value)) {
             return self.refuse("an object that contains itself", "");
         }
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
         read
     }
 
-    fn read_list(&mut self, value: Raw) -> Result<Value, Fault> {
+    fn read_list(&mut self, value: Raw) -> Result<Value, Failure> {
         let cx = self.cx;
         let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
         if cx.is_function(to_json.raw()) {
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
         Ok(Value::List(items))
     }
 
-    fn read_members(&mut self, value: Raw) -> Result<Value, Fault> {
+    fn read_members(&mut self, value: Raw) -> Result<Value, Failure> {
         let cx = self.cx;
         let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
         if cx.is_function(to_json.raw()) {

@@ -6,7 +6,7 @@
 use crate::values::value;
 use crate::vm::bracket::bracket;
 use crate::vm::error::here;
-use crate::vm::sys::{Cx, Fault, Raw, Thrown, Val, arguments, native};
+use crate::vm::sys::{Cx, Failure, Raw, Thrown, Val, arguments, native};
 use rquickjs::qjs;
 use sampan_host::names::camel_case;
 use sampan_host::{Args, Error, Function, Kind, Module, Type, Value};
@@ -147,7 +147,7 @@ unsafe extern "C" fn call(
 }
 
 /// The arguments of a template tag: the strings around the values, and the values.
-fn tagged(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Fault> {
+fn tagged(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Failure> {
     let name = row.name();
     let wrong = || {
         Error::script(format!(
@@ -170,8 +170,8 @@ fn tagged(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Fault> {
     let strings = value::from_js(cx, *strings)?;
     let mut read = Vec::with_capacity(values.len());
     for (index, raw) in values.iter().enumerate() {
-        read.push(value::from_js(cx, *raw).map_err(|fault| match fault {
-            Fault::Error(error) => {
+        read.push(value::from_js(cx, *raw).map_err(|failure| match failure {
+            Failure::Error(error) => {
                 let text = format!("{name}: value {}: {}", index + 1, error.message());
                 Error::new(error.kind(), text).into()
             }
@@ -183,7 +183,7 @@ fn tagged(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Fault> {
 }
 
 /// The arguments as the row wants them.
-pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Fault> {
+pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Failure> {
     let mut values = Vec::with_capacity(row.function.params.len());
     // A line of the log is for people: what cannot be passed on is named in it rather than failing the request.
     let read = if row.module.name == "log" {
@@ -194,7 +194,7 @@ pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Fault
     for (index, raw) in args.iter().take(row.function.params.len()).enumerate() {
         match read(cx, *raw) {
             Ok(value) => values.push(value),
-            Err(Fault::Error(error)) => {
+            Err(Failure::Error(error)) => {
                 let text = format!(
                     "{}: argument {}: {}",
                     row.name(),
@@ -210,7 +210,7 @@ pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Fault
 }
 
 /// What a function returns, for the script.
-fn returned(cx: Cx<'_>, row: &Row, value: Value) -> Result<Val, Fault> {
+fn returned(cx: Cx<'_>, row: &Row, value: Value) -> Result<Val, Failure> {
     if row.function.returns == Type::Nothing {
         return Ok(cx.undefined());
     }

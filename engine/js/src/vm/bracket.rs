@@ -7,7 +7,7 @@
 use crate::request::call::promise_result;
 use crate::values::value;
 use crate::vm::bind::{Row, checked};
-use crate::vm::sys::{Cx, Fault, Raw, Thrown, UNDEFINED, Val, is_object, is_promise};
+use crate::vm::sys::{Cx, Failure, Raw, Thrown, UNDEFINED, Val, is_object, is_promise};
 use rquickjs::qjs;
 use sampan_host::module::LeaveBody;
 use sampan_host::{Error, ErrorKind, Kind, Value};
@@ -53,7 +53,7 @@ fn end(cx: Cx<'_>, has_failed: bool) {
 }
 
 /// Calls the script's function, which is the last argument.
-pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault> {
+pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Failure> {
     let Kind::Bracket { enter, leave } = row.function.kind else {
         return Err(Error::script("not a bracket").into());
     };
@@ -91,13 +91,13 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Fault>
 }
 
 /// Leaves the bracket as failed with the exception that is pending.
-fn thrown(open: Open<'_>) -> Fault {
+fn thrown(open: Open<'_>) -> Failure {
     let cx = open.cx;
     let exception = cx.exception();
     open.fail();
     // SAFETY: the function takes the exception's reference.
     unsafe { qjs::JS_Throw(cx.raw(), exception.into_raw()) };
-    Fault::Thrown
+    Failure::Thrown
 }
 
 /// What is wrong with a result that only promises to do the work later.
@@ -124,7 +124,7 @@ fn unfit(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>, Thrown> {
 
 /// The function is async: runs its jobs until its promise is settled, and if that is fulfilled, those that it left too. That promise is what
 /// the bracket gives, so whoever waits for it gets its value or its reason.
-fn settle(open: Open<'_>, promise: Val) -> Result<Val, Fault> {
+fn settle(open: Open<'_>, promise: Val) -> Result<Val, Failure> {
     let (cx, name) = (open.cx, open.row.name());
     let core = cx.core();
     let result = || promise_result(cx, promise.raw());
@@ -156,7 +156,7 @@ fn settle(open: Open<'_>, promise: Val) -> Result<Val, Fault> {
 }
 
 /// Leaves the bracket as failed.
-fn undone(open: Open<'_>, promise: Val, why: &str) -> Fault {
+fn undone(open: Open<'_>, promise: Val, why: &str) -> Failure {
     let (cx, name) = (open.cx, open.row.name());
     open.fail();
     cx.core().handled(cx, promise.raw());

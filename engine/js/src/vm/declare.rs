@@ -4,7 +4,7 @@
 
 use crate::values::json_write;
 use crate::vm::error::{place_of, whole_number};
-use crate::vm::sys::{Cx, Fault, Native, Raw, Val, arguments, is_nothing, native};
+use crate::vm::sys::{Cx, Failure, Native, Raw, Val, arguments, is_nothing, native};
 use rquickjs::qjs;
 use sampan_host::{Error, HandlerId, MiddlewareDef, Place, Program, RouteDef};
 use std::ffi::{CStr, c_int};
@@ -25,7 +25,7 @@ fn argument(args: &[Raw], index: usize) -> Raw {
 }
 
 /// Fails once the project is loaded.
-fn check_loading(cx: Cx<'_>) -> Result<(), Fault> {
+fn check_loading(cx: Cx<'_>) -> Result<(), Failure> {
     if cx.core().is_loading() {
         return Ok(());
     }
@@ -41,14 +41,14 @@ fn declare(cx: Cx<'_>, change: impl FnOnce(&mut Program)) -> Val {
     cx.undefined()
 }
 
-fn keep(cx: Cx<'_>, handler: Raw) -> Result<HandlerId, Fault> {
+fn keep(cx: Cx<'_>, handler: Raw) -> Result<HandlerId, Failure> {
     check_loading(cx)?;
     let mut handlers = cx.core().handlers.borrow_mut();
     handlers.push(cx.dup(handler));
     Ok((handlers.len() - 1) as HandlerId)
 }
 
-fn place(cx: Cx<'_>, stack: Raw) -> Result<Option<Place>, Fault> {
+fn place(cx: Cx<'_>, stack: Raw) -> Result<Option<Place>, Failure> {
     Ok(cx.text(stack)?.lines().find_map(place_of))
 }
 

@@ -1,7 +1,7 @@
 //! Exceptions become [`sampan_host::Error`]s with file, line and stack, and those become exceptions.
 
 use crate::vm::sys::{
-    Cx, Fault, Raw, Thrown, Val, float_of, int_of, is_nothing, is_object, is_string, number, tag,
+    Cx, Failure, Raw, Thrown, Val, float_of, int_of, is_nothing, is_object, is_string, number, tag,
 };
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, Place};
@@ -49,12 +49,12 @@ pub(crate) fn throw(cx: Cx<'_>, error: &Error) {
 }
 
 /// Throws a `RangeError`.
-pub(crate) fn throw_range(cx: Cx<'_>, text: &str) -> Fault {
+pub(crate) fn throw_range(cx: Cx<'_>, text: &str) -> Failure {
     if let Ok(text) = std::ffi::CString::new(text) {
         // SAFETY: both texts are terminated, and the format takes one.
         unsafe { qjs::JS_ThrowRangeError(cx.raw(), c"%s".as_ptr(), text.as_ptr()) };
     }
-    Fault::Thrown
+    Failure::Thrown
 }
 
 /// Defines a property that is writable but not listed.

@@ -13,7 +13,7 @@ use crate::vm::error;
 use crate::vm::hooks;
 use crate::vm::isolate::{Core, Tables};
 use crate::vm::modules;
-use crate::vm::sys::{Cx, Fault, Thrown, UNDEFINED, Val, is_object};
+use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_object};
 use crate::web;
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, HandlerId, Program, Setup};
@@ -52,10 +52,10 @@ pub(crate) fn load(setup: &Setup) -> Result<(Rc<Core>, Program), Error> {
     Ok((core, program))
 }
 
-fn described(cx: Cx<'_>, fault: Fault) -> Error {
-    match fault {
-        Fault::Thrown => modules::load_error(cx),
-        Fault::Error(error) => modules::as_load_error(&error),
+fn described(cx: Cx<'_>, failure: Failure) -> Error {
+    match failure {
+        Failure::Thrown => modules::load_error(cx),
+        Failure::Error(error) => modules::as_load_error(&error),
     }
 }
 
@@ -67,7 +67,7 @@ fn furnish(core: &Rc<Core>) -> Result<(), Error> {
     hooks::install(cx).map_err(|Thrown| modules::load_error(cx))?;
     core.with_context(web::install)
         .map_err(|_| modules::load_error(cx))?;
-    let tables = tables(cx).map_err(|fault| described(cx, fault))?;
+    let tables = tables(cx).map_err(|failure| described(cx, failure))?;
     object::install(cx, &tables.request_prototype).map_err(|Thrown| modules::load_error(cx))?;
     keep_shapes(cx).map_err(|Thrown| modules::load_error(cx))?;
     let calls = ClassCalls::find(cx).map_err(|Thrown| modules::load_error(cx))?;
@@ -109,7 +109,7 @@ fn keep_shapes(cx: Cx<'_>) -> Result<(), Thrown> {
 }
 
 /// What the Web surface leaves for the engine, and the prelude makes of it.
-fn tables(cx: Cx<'_>) -> Result<Tables, Fault> {
+fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
     // SAFETY: the context is alive.
     let global = cx.own(unsafe { qjs::JS_GetGlobalObject(cx.raw()) });
     let atom = cx.symbol_atom(c"sampan.web");
@@ -136,7 +136,7 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Fault> {
     })
 }
 
-fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Fault> {
+fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
     const SOURCE: &CStr =
         match CStr::from_bytes_with_nul(concat!(include_str!("prelude.js"), "\0").as_bytes()) {
             Ok(source) => source,
@@ -174,7 +174,7 @@ struct Entry {
 }
 
 fn run_entry(cx: Cx<'_>, name: &str, source: Vec<u8>) -> Result<Entry, Error> {
-    let run = || -> Result<Entry, Fault> {
+    let run = || -> Result<Entry, Failure> {
         let (module, definition) = modules::compile(cx, name, source)?;
         // SAFETY: the function takes the module's reference.
         let promise = cx.check(unsafe { qjs::JS_EvalFunction(cx.raw(), module.into_raw()) })?;
@@ -184,14 +184,14 @@ fn run_entry(cx: Cx<'_>, name: &str, source: Vec<u8>) -> Result<Entry, Error> {
             definition,
         })
     };
-    run().map_err(|fault| described(cx, fault))
+    run().map_err(|failure| described(cx, failure))
 }
 
 /// Looks at the entry module after its jobs have run, and finds the `fetch` of its default export.
 fn finish_entry(core: &Rc<Core>, entry: &Entry, name: &str) -> Result<Option<HandlerId>, Error> {
     let ran = core.enter(HandlerId::MAX, None, |cx| {
         match call::promise_result(cx, entry.promise.raw()) {
-            Some(Ok(_)) => default_fetch(cx, entry).map_err(|fault| described(cx, fault)),
+            Some(Ok(_)) => default_fetch(cx, entry).map_err(|failure| described(cx, failure)),
             Some(Err(reason)) => Err(modules::as_load_error(&error::describe(cx, reason.raw()))),
             None => {
                 let text = format!(
@@ -204,7 +204,7 @@ fn finish_entry(core: &Rc<Core>, entry: &Entry, name: &str) -> Result<Option<Han
     ran.value.map_err(|error| modules::as_load_error(&error))?
 }
 
-fn default_fetch(cx: Cx<'_>, entry: &Entry) -> Result<Option<HandlerId>, Fault> {
+fn default_fetch(cx: Cx<'_>, entry: &Entry) -> Result<Option<HandlerId>, Failure> {
     // SAFETY: the module is kept by its context.
     let namespace = cx.check(unsafe { qjs::JS_GetModuleNamespace(cx.raw(), entry.definition) })?;
     let exported = cx.get(namespace.raw(), c"default")?;

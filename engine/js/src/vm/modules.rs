@@ -3,7 +3,7 @@
 use crate::values::json_read;
 use crate::vm::error;
 use crate::vm::isolate::Core;
-use crate::vm::sys::{Cx, Fault, Raw, Thrown, Val};
+use crate::vm::sys::{Cx, Failure, Raw, Thrown, Val};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, Place};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -24,19 +24,19 @@ pub(crate) fn install(cx: Cx<'_>) {
     }
 }
 
-/// Runs a callback that returns a pointer: a fault is thrown, a panic too.
+/// Runs a callback that returns a pointer: a failure is thrown, a panic too.
 fn guarded<T>(
     ctx: *mut qjs::JSContext,
-    body: impl FnOnce(Cx<'_>) -> Result<*mut T, Fault>,
+    body: impl FnOnce(Cx<'_>) -> Result<*mut T, Failure>,
 ) -> *mut T {
     // SAFETY: QuickJS passes a live context.
     let cx = unsafe { Cx::from_raw(ctx) };
-    let fault = match catch_unwind(AssertUnwindSafe(|| body(cx))) {
+    let failure = match catch_unwind(AssertUnwindSafe(|| body(cx))) {
         Ok(Ok(pointer)) => return pointer,
-        Ok(Err(fault)) => fault,
+        Ok(Err(failure)) => failure,
         Err(_) => Error::new(ErrorKind::Internal, "the module loader panicked").into(),
     };
-    cx.throw(fault);
+    cx.throw(failure);
     std::ptr::null_mut()
 }
 
@@ -101,7 +101,7 @@ fn resolve(base: &str, name: &str) -> Result<String, String> {
 }
 
 /// An error about an import, at the line of it.
-fn missing(core: &Core, base: &str, name: &str, why: &str) -> Fault {
+fn missing(core: &Core, base: &str, name: &str, why: &str) -> Failure {
     let place = import_place(core, base, name);
     let at = place.map_or_else(|| base.to_owned(), |place| place.to_string());
     Error::new(
@@ -132,7 +132,7 @@ unsafe extern "C" fn check_attributes(
 ) -> c_int {
     // SAFETY: QuickJS passes a live context.
     let cx = unsafe { Cx::from_raw(ctx) };
-    let checked = catch_unwind(AssertUnwindSafe(|| -> Result<(), Fault> {
+    let checked = catch_unwind(AssertUnwindSafe(|| -> Result<(), Failure> {
         for name in crate::values::value::Names::of(cx, attributes)?.iter() {
             let name = cx.text(cx.name(name)?.raw())?;
             if name != "type" {
@@ -143,8 +143,8 @@ unsafe extern "C" fn check_attributes(
     }));
     match checked {
         Ok(Ok(())) => 0,
-        Ok(Err(fault)) => {
-            cx.throw(fault);
+        Ok(Err(failure)) => {
+            cx.throw(failure);
             -1
         }
         Err(_) => -1,
@@ -197,7 +197,7 @@ pub(crate) fn compile(
     cx: Cx<'_>,
     name: &str,
     source: Vec<u8>,
-) -> Result<(Val, *mut qjs::JSModuleDef), Fault> {
+) -> Result<(Val, *mut qjs::JSModuleDef), Failure> {
     let nul = |_| Error::new(ErrorKind::Load, format!("{name}: the file has a NUL byte"));
     let source = CString::new(source).map_err(nul)?;
     let file = CString::new(name).map_err(nul)?;
@@ -218,9 +218,9 @@ pub(crate) fn compile(
 }
 
 /// A module whose default export is the value of a JSON file.
-fn json(cx: Cx<'_>, name: &str, source: &[u8]) -> Result<*mut qjs::JSModuleDef, Fault> {
-    let value = json_read::json(cx, source).map_err(|fault| match fault {
-        Fault::Error(error) => {
+fn json(cx: Cx<'_>, name: &str, source: &[u8]) -> Result<*mut qjs::JSModuleDef, Failure> {
+    let value = json_read::json(cx, source).map_err(|failure| match failure {
+        Failure::Error(error) => {
             Error::new(ErrorKind::Load, format!("{name}: {}", error.message())).into()
         }
         thrown => thrown,
@@ -231,7 +231,7 @@ fn json(cx: Cx<'_>, name: &str, source: &[u8]) -> Result<*mut qjs::JSModuleDef, 
         if qjs::JS_AddModuleExport(cx.raw(), module, c"default".as_ptr()) < 0
             || qjs::JS_SetModulePrivateValue(cx.raw(), module, value.into_raw()) < 0
         {
-            return Err(Fault::Thrown);
+            return Err(Failure::Thrown);
         }
     }
     Ok(module)
@@ -247,30 +247,30 @@ unsafe extern "C" fn export_json(ctx: *mut qjs::JSContext, module: *mut qjs::JSM
 
 type Fill = unsafe extern "C" fn(*mut qjs::JSContext, *mut qjs::JSModuleDef) -> c_int;
 
-fn c_module(cx: Cx<'_>, name: &str, fill: Fill) -> Result<*mut qjs::JSModuleDef, Fault> {
+fn c_module(cx: Cx<'_>, name: &str, fill: Fill) -> Result<*mut qjs::JSModuleDef, Failure> {
     let name = CString::new(name).map_err(|_| Error::script("a module's name has a NUL"))?;
     // SAFETY: the name is terminated.
     let module = unsafe { qjs::JS_NewCModule(cx.raw(), name.as_ptr(), Some(fill)) };
     if module.is_null() {
-        Err(Fault::Thrown)
+        Err(Failure::Thrown)
     } else {
         Ok(module)
     }
 }
 
 /// The module `sampan`, with what the prelude exports.
-fn sampan(cx: Cx<'_>) -> Result<*mut qjs::JSModuleDef, Fault> {
+fn sampan(cx: Cx<'_>) -> Result<*mut qjs::JSModuleDef, Failure> {
     let module = c_module(cx, "sampan", export_sampan)?;
     for name in export_names(cx)? {
         // SAFETY: the module has just been made, the name is terminated.
         if unsafe { qjs::JS_AddModuleExport(cx.raw(), module, name.as_ptr()) } < 0 {
-            return Err(Fault::Thrown);
+            return Err(Failure::Thrown);
         }
     }
     Ok(module)
 }
 
-fn export_names(cx: Cx<'_>) -> Result<Vec<CString>, Fault> {
+fn export_names(cx: Cx<'_>) -> Result<Vec<CString>, Failure> {
     let mut names = Vec::new();
     for atom in crate::values::value::Names::of(cx, cx.core().tables()?.exports.raw())?.iter() {
         let name = cx.name(atom)?;
@@ -288,21 +288,21 @@ unsafe extern "C" fn export_sampan(
 ) -> c_int {
     // SAFETY: QuickJS passes a live context and the module that is being made; each export takes its reference.
     let cx = unsafe { Cx::from_raw(ctx) };
-    let filled = catch_unwind(AssertUnwindSafe(|| -> Result<(), Fault> {
+    let filled = catch_unwind(AssertUnwindSafe(|| -> Result<(), Failure> {
         for name in export_names(cx)? {
             let value = cx.get(cx.core().tables()?.exports.raw(), &name)?;
             // SAFETY: see above.
             if unsafe { qjs::JS_SetModuleExport(ctx, module, name.as_ptr(), value.into_raw()) } < 0
             {
-                return Err(Fault::Thrown);
+                return Err(Failure::Thrown);
             }
         }
         Ok(())
     }));
     match filled {
         Ok(Ok(())) => 0,
-        Ok(Err(fault)) => {
-            cx.throw(fault);
+        Ok(Err(failure)) => {
+            cx.throw(failure);
             -1
         }
         Err(_) => -1,

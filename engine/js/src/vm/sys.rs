@@ -24,20 +24,20 @@ pub(crate) struct Thrown;
 
 /// Why a native function failed.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum Failure {
     /// An exception is pending already.
     Thrown,
     /// This error is to be thrown.
     Error(Error),
 }
 
-impl From<Thrown> for Fault {
+impl From<Thrown> for Failure {
     fn from(_: Thrown) -> Self {
         Self::Thrown
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Error(error)
     }
@@ -61,7 +61,7 @@ fn repaired(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
-        // Rust takes such a sequence for three faults, of which only the first byte is no continuation.
+        // Rust takes such a sequence for three errors, of which only the first byte is no continuation.
         if chunk.invalid().first().is_some_and(|byte| *byte >= 0xc0) {
             text.push('\u{fffd}');
         }
@@ -225,18 +225,18 @@ pub(crate) unsafe fn arguments<'a>(argc: c_int, argv: *mut Raw) -> &'a [Raw] {
     unsafe { std::slice::from_raw_parts(argv, argc as usize) }
 }
 
-/// Runs the body of a native function: a fault becomes an exception, a panic too, so that none crosses C.
+/// Runs the body of a native function: a failure becomes an exception, a panic too, so that none crosses C.
 #[inline]
 pub(crate) fn native<'a>(
     ctx: *mut qjs::JSContext,
-    body: impl FnOnce(Cx<'a>) -> Result<Val, Fault>,
+    body: impl FnOnce(Cx<'a>) -> Result<Val, Failure>,
 ) -> Raw {
     // SAFETY: QuickJS calls native functions with a live context.
     let cx = unsafe { Cx::from_raw(ctx) };
     match catch_unwind(AssertUnwindSafe(|| body(cx))) {
         Ok(Ok(value)) => value.into_raw(),
-        Ok(Err(fault)) => cx.throw(fault),
-        Err(_) => cx.throw(Fault::Error(Error::new(
+        Ok(Err(failure)) => cx.throw(failure),
+        Err(_) => cx.throw(Failure::Error(Error::new(
             sampan_host::ErrorKind::Internal,
             "a native function panicked",
         ))),
@@ -530,8 +530,8 @@ impl<'a> Cx<'a> {
     }
 
     /// Throws, and gives back what a native function then returns.
-    pub(crate) fn throw(self, fault: Fault) -> Raw {
-        if let Fault::Error(error) = fault {
+    pub(crate) fn throw(self, failure: Failure) -> Raw {
+        if let Failure::Error(error) = failure {
             crate::vm::error::throw(self, &error);
         }
         qjs::JS_EXCEPTION
