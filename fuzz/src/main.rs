@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sampan_fuzz::{TARGETS, differential, replay_and_mutate};
 
-const USAGE: &str = "usage: sampan-fuzz [differential] [--seconds N (for each target; default 10)] [--seed N (default 1)] [--target NAME]";
+const USAGE: &str = "usage: sampan-fuzz [differential] [--seconds N (for each target; default 10)] [--seed N (default 1)] [--target NAME, or the peer to compare with]";
 
 struct Options {
     differential: bool,
@@ -62,10 +62,14 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
             _ => return Err(format!("unknown argument {word}")),
         }
     }
+    let names: Vec<&str> = if options.differential {
+        differential::PEERS.to_vec()
+    } else {
+        TARGETS.iter().map(|target| target.name).collect()
+    };
     if let Some(name) = &options.target
-        && !TARGETS.iter().any(|target| target.name == name)
+        && !names.contains(&name.as_str())
     {
-        let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
         return Err(format!("no target {name}; there are {}", names.join(", ")));
     }
     Ok(options)
@@ -102,7 +106,8 @@ fn run_targets(options: &Options) -> std::io::Result<(usize, usize)> {
 /// How many peers agreed and did not.
 fn run_differential(options: &Options) -> std::io::Result<(usize, usize)> {
     let (mut passed, mut failed) = (0, 0);
-    for outcome in differential::run(options.seed, Duration::from_secs(options.seconds))? {
+    let budget = Duration::from_secs(options.seconds);
+    for outcome in differential::run(options.seed, budget, options.target.as_deref())? {
         println!("{outcome}");
         match outcome {
             differential::Outcome::Skipped { .. } => {}

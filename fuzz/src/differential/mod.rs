@@ -104,18 +104,29 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Compares with each peer for `budget`: the corpora `differential` and `http_codec`, then mutations of them.
+/// The servers to compare with.
+pub const PEERS: [&str; 3] = ["hyper", "go", "node"];
+
+/// Compares with each peer, or with `only` that one, for `budget`: the corpora `differential` and `http_codec`, then
+/// mutations of them.
 ///
 /// # Errors
 /// When a corpus cannot be read, or a peer fails in a way that is not about its input.
-pub fn run(seed: u64, budget: Duration) -> io::Result<Vec<Outcome>> {
+pub fn run(seed: u64, budget: Duration, only: Option<&str>) -> io::Result<Vec<Outcome>> {
+    let asks = |peer: &str| only.is_none_or(|name| name == peer);
     let mut seeds = Vec::new();
     for name in ["differential", "http_codec"] {
         seeds.extend(crate::corpus(name)?.into_iter().map(|(_, bytes)| bytes));
     }
     let mut outcomes = Vec::new();
-    outcomes.push(compare(&mut hyper_peer::HyperPeer, &seeds, seed, budget)?);
-    for start in [process_peer::start_go, process_peer::start_node] {
+    if asks("hyper") {
+        outcomes.push(compare(&mut hyper_peer::HyperPeer, &seeds, seed, budget)?);
+    }
+    let go: fn() -> _ = process_peer::start_go;
+    for (peer, start) in [("go", go), ("node", process_peer::start_node)] {
+        if !asks(peer) {
+            continue;
+        }
         match start()? {
             Ok(mut peer) => outcomes.push(compare(&mut peer, &seeds, seed, budget)?),
             Err((peer, reason)) => outcomes.push(Outcome::Skipped { peer, reason }),

@@ -16,6 +16,7 @@ mod framing;
 mod head;
 mod status;
 mod target;
+mod trailers;
 
 pub use chunked::{ChunkDecoder, ChunkProgress};
 pub use decoder::{Decoder, Event, Wait};
