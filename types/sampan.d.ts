@@ -2,14 +2,36 @@
 
 declare module "sampan" {
   type Awaitable<T> = T | Promise<T>;
-  type Result = Response | object | string | number | boolean | null | undefined | void;
+  /** An object that is no function: functions have all three members. */
+  type NotFunction = object & { apply?: never; bind?: never; call?: never };
+  /** What a handler may return; nothing answers 204. */
+  export type Result = Response | NotFunction | string | number | boolean | null | undefined | void;
+  /** `T`, if that answers without a handler. Functions and classes do not. */
+  type Fixed<T> = T extends ((...args: any) => any) | (abstract new (...args: any) => any) ? never : T;
+  /** What the function of a batch returns: it cannot wait, so it cannot be a promise. */
+  type AtOnce<T> = T & (T extends PromiseLike<any> ? never : unknown);
+
+  /** The parameters in a pattern: `{ id: string }` for `/users/:id`. A pattern that is not a literal has any. */
+  export type Params<Pattern extends string> = string extends Pattern
+    ? Record<string, string>
+    : { readonly [Name in ParamName<Pattern>]: string };
+  type ParamName<Pattern extends string> = Pattern extends `${infer Part}/${infer Rest}`
+    ? PartName<Part> | ParamName<Rest>
+    : PartName<Pattern>;
+  type PartName<Part extends string> = Part extends `:${infer Name}`
+    ? Name
+    : Part extends "*"
+      ? "*"
+      : Part extends `*${infer Name}`
+        ? Name
+        : never;
 
   /** A request: a Web `Request` with what a route adds. */
-  interface SampanRequest extends Request {
+  export interface SampanRequest<Pattern extends string = string> extends Request {
     /** The path as sent, without the query. */
     readonly path: string;
     /** The parameters of the route, decoded. */
-    readonly params: Record<string, string>;
+    readonly params: Params<Pattern>;
     /** The query, decoded; a key given twice is a list. */
     readonly query: Record<string, string | string[]>;
     /** The cookies. */
@@ -20,39 +42,50 @@ declare module "sampan" {
     readonly state: Record<string, any>;
     /** The body as `application/x-www-form-urlencoded`; a key given twice is a list. */
     form(): Promise<Record<string, string | string[]>>;
-    bytes(): Promise<Uint8Array>;
   }
 
-  type Handler = (req: SampanRequest) => Awaitable<Result>;
-  type Next = (req?: SampanRequest) => Awaitable<Response>;
-  type Middleware = (req: SampanRequest, next: Next) => Awaitable<Result>;
+  export type Handler<Pattern extends string = string> = (req: SampanRequest<Pattern>) => Awaitable<Result>;
+  export type Next = (req?: SampanRequest<any>) => Awaitable<Response>;
+  export type Middleware<Pattern extends string = string> = (
+    req: SampanRequest<Pattern>,
+    next: Next,
+  ) => Awaitable<Result>;
   /** A status, or a status with headers; a list of values is sent line by line. */
-  type ResponseOptions = number | { status?: number; headers?: Record<string, string | string[]> };
-  type RouteOptions = { bodyBytesMax?: number };
+  export type ResponseOptions = number | { status?: number; headers?: Record<string, string | string[]> };
+  export type RouteOptions = { bodyBytesMax?: number };
+  /** A row of a query: its columns by name. `db.query<User>(...)` says which. */
+  export type Row = Record<string, any>;
 
-  interface Verb {
-    /** Declares a route. A handler that is not a function is an answer, computed once at start. */
-    (pattern: string, handler: Handler | Exclude<Result, void>): void;
-    (pattern: string, options: RouteOptions, handler: Handler | Exclude<Result, void>): void;
+  interface Verb<Prefix extends string> {
+    /** Declares a route. */
+    <Pattern extends string>(pattern: Pattern, handler: Handler<`${Prefix}${Pattern}`>): void;
+    <Pattern extends string>(
+      pattern: Pattern,
+      options: RouteOptions,
+      handler: Handler<`${Prefix}${Pattern}`>,
+    ): void;
+    /** Declares a route with an answer instead of a handler: computed once, at start. */
+    <T extends object | string | number | boolean>(pattern: string, value: Fixed<T>): void;
+    <T extends object | string | number | boolean>(pattern: string, options: RouteOptions, value: Fixed<T>): void;
   }
 
-  interface Group {
-    get: Verb;
-    post: Verb;
-    put: Verb;
-    patch: Verb;
-    delete: Verb;
-    options: Verb;
+  export interface Group<Prefix extends string = ""> {
+    get: Verb<Prefix>;
+    post: Verb<Prefix>;
+    put: Verb<Prefix>;
+    patch: Verb<Prefix>;
+    delete: Verb<Prefix>;
+    options: Verb<Prefix>;
     /** A route for every method. */
-    all: Verb;
+    all: Verb<Prefix>;
     /** Wraps every path, or those of a pattern. */
     use(middleware: Middleware): void;
-    use(pattern: string, middleware: Middleware): void;
+    use<Pattern extends string>(pattern: Pattern, middleware: Middleware): void;
     /** Calls `declare` with a group whose patterns begin with `prefix`. */
-    group(prefix: string, declare: (group: Group) => void): void;
+    group<Inner extends string>(prefix: Inner, declare: (group: Group<`${Prefix}${Inner}`>) => void): void;
   }
 
-  interface App extends Group {
+  export interface App extends Group {
     /** "js". */
     readonly runtime: string;
     /** The version of Sampan. */
@@ -112,7 +145,7 @@ declare module "sampan" {
   /** Environment variables. */
   export namespace env {
     /** The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced. */
-    function get(name: string): string;
+    function get(name: string): string | null;
   }
 
   /** JSON text from values and values from JSON text. */
@@ -126,18 +159,18 @@ declare module "sampan" {
   /** SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit. */
   export namespace db {
     /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that Lua waits for a reader thread, and in JavaScript `queryAsync` does. */
-    function query(sql: string, params?: any): any[];
+    function query<T = Row>(sql: string, params?: any): T[];
     /** The first row of a statement, or nothing. */
-    function one(sql: string, params?: any): any;
+    function one<T = Row>(sql: string, params?: any): T | null;
     /** Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted. */
-    function exec(sql: string, params?: any): Record<string, any>;
+    function exec(sql: string, params?: any): { changes: number; lastId: number };
     /** Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. Nothing inside may wait. */
-    function batch<T>(fn: (value: any) => T): T;
+    function batch<T>(fn: (value: any) => AtOnce<T>): T;
     /** The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most `statement_millis_max`. */
-    function queryAsync(sql: string, params?: any): Promise<any[]>;
+    function queryAsync<T = Row>(sql: string, params?: any): Promise<T[]>;
     /** The first row of a long read, or nothing; see `query_async`. */
-    function oneAsync(sql: string, params?: any): Promise<any>;
+    function oneAsync<T = Row>(sql: string, params?: any): Promise<T | null>;
     /** A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted. */
-    function sql(strings: TemplateStringsArray, ...values: unknown[]): any[];
+    function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): T[];
   }
 }

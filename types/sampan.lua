@@ -54,6 +54,8 @@ function request:bytes() end
 ---@field null lightuserdata JSON's null
 local app = {}
 
+---@alias sampan.Row table<string, any> a row of a query: its columns by name
+
 --- Answers what no route answers.
 ---@param handler sampan.Handler
 function app.not_found(handler) end
@@ -122,7 +124,7 @@ app.env = {}
 
 --- The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced.
 ---@param name string The variable's name.
----@return string
+---@return string?
 function app.env.get(name) end
 
 --- JSON text from values and values from JSON text.
@@ -149,19 +151,19 @@ app.db = {}
 --- The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that Lua waits for a reader thread, and in JavaScript `queryAsync` does.
 ---@param sql string One statement, with `?` or `:name` where a parameter goes.
 ---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return table
+---@return sampan.Row[]
 function app.db.query(sql, params) end
 
 --- The first row of a statement, or nothing.
 ---@param sql string One statement, with `?` or `:name` where a parameter goes.
 ---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return any
+---@return sampan.Row?
 function app.db.one(sql, params) end
 
 --- Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.
 ---@param sql string One statement, with `?` or `:name` where a parameter goes.
 ---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return table
+---@return { changes: integer, last_id: integer }
 function app.db.exec(sql, params) end
 
 --- Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. Nothing inside may wait.
@@ -171,13 +173,13 @@ function app.db.batch(fn) end
 --- The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most `statement_millis_max`.
 ---@param sql string One statement, with `?` or `:name` where a parameter goes.
 ---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return table
+---@return sampan.Row[]
 function app.db.query_async(sql, params) end
 
 --- The first row of a long read, or nothing; see `query_async`.
 ---@param sql string One statement, with `?` or `:name` where a parameter goes.
 ---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
----@return any
+---@return sampan.Row?
 function app.db.one_async(sql, params) end
 
 return app

@@ -1,6 +1,7 @@
 //! What is made of the tables of functions: the reference page and the type declarations of both languages.
 
 use sampan_app::host::{Function, Kind, Module, Param, Type, names::camel_case};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 const TS_HEAD: &str = include_str!("declarations/head.d.ts");
@@ -89,7 +90,18 @@ fn reference(modules: &[&Module]) -> String {
                     param.doc
                 );
             }
-            if function.returns != Type::Nothing {
+            if let Type::Record(members) = function.returns {
+                let names: Vec<String> = members
+                    .iter()
+                    .map(|(name, _)| format!("`{name}`"))
+                    .collect();
+                let _ = write!(
+                    out,
+                    "\nReturns {} with {}.\n",
+                    type_word(function.returns),
+                    names.join(" and ")
+                );
+            } else if function.returns != Type::Nothing {
                 let _ = write!(out, "\nReturns {}.\n", type_word(function.returns));
             }
         }
@@ -122,6 +134,10 @@ fn type_word(ty: Type) -> &'static str {
         Type::List => "a list",
         Type::Map => "a table or object",
         Type::Any => "any value",
+        Type::Rows => "a list of rows",
+        Type::RowOrNothing => "a row, or nothing",
+        Type::TextOrNothing => "a string, or nothing",
+        Type::Record(_) => "a table or object",
     }
 }
 
@@ -153,14 +169,14 @@ fn typescript(modules: &[&Module]) -> String {
                 .collect();
             let result = ts_type(function.returns);
             let (params, result) = match function.kind {
-                Kind::Sync(_) | Kind::Prompt { .. } => (params.join(", "), result.to_owned()),
+                Kind::Sync(_) | Kind::Prompt { .. } => (params.join(", "), result.into_owned()),
                 Kind::Tag(_) => (
                     "strings: TemplateStringsArray, ...values: unknown[]".to_owned(),
-                    result.to_owned(),
+                    result.into_owned(),
                 ),
                 Kind::Async(_) => (params.join(", "), format!("Promise<{result}>")),
                 Kind::Bracket { .. } => {
-                    let call = "fn: (value: any) => T".to_owned();
+                    let call = "fn: (value: any) => AtOnce<T>".to_owned();
                     (
                         params
                             .into_iter()
@@ -171,10 +187,10 @@ fn typescript(modules: &[&Module]) -> String {
                     )
                 }
             };
-            let generic = if matches!(function.kind, Kind::Bracket { .. }) {
-                "<T>"
-            } else {
-                ""
+            let generic = match (function.kind, function.returns) {
+                (Kind::Bracket { .. }, _) => "<T>",
+                (_, Type::Rows | Type::RowOrNothing) => "<T = Row>",
+                _ => "",
             };
             let _ = writeln!(out, "    /** {} */", function.doc);
             let _ = writeln!(
@@ -190,8 +206,8 @@ fn typescript(modules: &[&Module]) -> String {
     out
 }
 
-fn ts_type(ty: Type) -> &'static str {
-    match ty {
+fn ts_type(ty: Type) -> Cow<'static, str> {
+    let name = match ty {
         Type::Nothing => "void",
         Type::Bool => "boolean",
         Type::Int | Type::Number => "number",
@@ -200,7 +216,18 @@ fn ts_type(ty: Type) -> &'static str {
         Type::List => "any[]",
         Type::Map => "Record<string, any>",
         Type::Any => "any",
-    }
+        Type::Rows => "T[]",
+        Type::RowOrNothing => "T | null",
+        Type::TextOrNothing => "string | null",
+        Type::Record(members) => {
+            let members: Vec<String> = members
+                .iter()
+                .map(|(name, ty)| format!("{}: {}", camel_case(name), ts_type(*ty)))
+                .collect();
+            return format!("{{ {} }}", members.join("; ")).into();
+        }
+    };
+    name.into()
 }
 
 fn lua(modules: &[&Module]) -> String {
@@ -241,8 +268,8 @@ fn lua(modules: &[&Module]) -> String {
     out
 }
 
-fn lua_type(ty: Type) -> &'static str {
-    match ty {
+fn lua_type(ty: Type) -> Cow<'static, str> {
+    let name = match ty {
         Type::Nothing => "nil",
         Type::Bool => "boolean",
         Type::Int => "integer",
@@ -250,7 +277,18 @@ fn lua_type(ty: Type) -> &'static str {
         Type::Text | Type::Bytes => "string",
         Type::List | Type::Map => "table",
         Type::Any => "any",
-    }
+        Type::Rows => "sampan.Row[]",
+        Type::RowOrNothing => "sampan.Row?",
+        Type::TextOrNothing => "string?",
+        Type::Record(members) => {
+            let members: Vec<String> = members
+                .iter()
+                .map(|(name, ty)| format!("{name}: {}", lua_type(*ty)))
+                .collect();
+            return format!("{{ {} }}", members.join(", ")).into();
+        }
+    };
+    name.into()
 }
 
 #[cfg(test)]
@@ -281,12 +319,13 @@ mod tests {
             functions: &[Function {
                 name: "sql",
                 params: &[PARAM, PARAM],
-                returns: Type::List,
+                returns: Type::Rows,
                 doc: "A tag.",
                 kind: Kind::Tag(|_, _| unreachable!()),
             }],
         };
-        let line = "function sql(strings: TemplateStringsArray, ...values: unknown[]): any[];";
+        let line =
+            "function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): T[];";
         assert!(typescript(&[&MODULE]).contains(line));
         assert!(reference(&[&MODULE]).contains("db.sql`"));
         assert!(!reference(&[&MODULE]).contains("- `strings`"));

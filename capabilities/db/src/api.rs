@@ -31,7 +31,7 @@ pub static MODULE: Module = Module {
         Function {
             name: "query",
             params: &[SQL, PARAMS],
-            returns: Type::List,
+            returns: Type::Rows,
             doc: "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the \
                   request wrote. Runs in place up to `query_inline_millis_max`; beyond that Lua waits for a reader thread, and in JavaScript \
                   `queryAsync` does.",
@@ -43,7 +43,7 @@ pub static MODULE: Module = Module {
         Function {
             name: "one",
             params: &[SQL, PARAMS],
-            returns: Type::Any,
+            returns: Type::RowOrNothing,
             doc: "The first row of a statement, or nothing.",
             kind: Kind::Prompt {
                 body: one,
@@ -53,7 +53,7 @@ pub static MODULE: Module = Module {
         Function {
             name: "exec",
             params: &[SQL, PARAMS],
-            returns: Type::Map,
+            returns: Type::Record(&[("changes", Type::Int), ("last_id", Type::Int)]),
             doc: "Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.",
             kind: Kind::Sync(exec),
         },
@@ -68,7 +68,7 @@ pub static MODULE: Module = Module {
         Function {
             name: "query_async",
             params: &[SQL, PARAMS],
-            returns: Type::List,
+            returns: Type::Rows,
             doc: "The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most \
                   `statement_millis_max`.",
             kind: Kind::Async(query_async),
@@ -76,7 +76,7 @@ pub static MODULE: Module = Module {
         Function {
             name: "one_async",
             params: &[SQL, PARAMS],
-            returns: Type::Any,
+            returns: Type::RowOrNothing,
             doc: "The first row of a long read, or nothing; see `query_async`.",
             kind: Kind::Async(one_async),
         },
@@ -96,7 +96,7 @@ pub static MODULE: Module = Module {
                     doc: "The values, each bound as a parameter.",
                 },
             ],
-            returns: Type::List,
+            returns: Type::Rows,
             doc: "A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted.",
             kind: Kind::Tag(tagged),
         },

@@ -14,7 +14,7 @@ pub static MODULE: Module = Module {
             optional: false,
             doc: "The variable's name.",
         }],
-        returns: Type::Text,
+        returns: Type::TextOrNothing,
         doc: "The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced.",
         kind: Kind::Sync(get),
     }],

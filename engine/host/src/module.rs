@@ -68,6 +68,14 @@ pub enum Type {
     Map,
     /// Anything.
     Any,
+    /// The rows of a query: only as a result.
+    Rows,
+    /// A row of a query, or nothing: only as a result.
+    RowOrNothing,
+    /// Text, or nothing: only as a result.
+    TextOrNothing,
+    /// A table or object with these members, named in snake_case: only as a result.
+    Record(&'static [(&'static str, Type)]),
 }
 
 /// The body of a synchronous function.
@@ -172,7 +180,11 @@ impl Type {
         }
         match self {
             Self::Any => true,
-            Self::Nothing => false,
+            Self::Nothing
+            | Self::Rows
+            | Self::RowOrNothing
+            | Self::TextOrNothing
+            | Self::Record(_) => false,
             Self::Bool => matches!(value, Value::Bool(_)),
             Self::Int => matches!(value, Value::Int(_)),
             Self::Number => matches!(value, Value::Int(_) | Value::Float(_)),
@@ -201,8 +213,11 @@ impl Type {
             Self::Text => "a string",
             Self::Bytes => "a string or bytes",
             Self::List => "a list",
-            Self::Map => "a table",
+            Self::Map | Self::Record(_) => "a table",
             Self::Any => "a value",
+            Self::Rows => "rows",
+            Self::RowOrNothing => "a row or nothing",
+            Self::TextOrNothing => "a string or nothing",
         }
     }
 }

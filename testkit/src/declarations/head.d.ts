@@ -2,14 +2,36 @@
 
 declare module "sampan" {
   type Awaitable<T> = T | Promise<T>;
-  type Result = Response | object | string | number | boolean | null | undefined | void;
+  /** An object that is no function: functions have all three members. */
+  type NotFunction = object & { apply?: never; bind?: never; call?: never };
+  /** What a handler may return; nothing answers 204. */
+  export type Result = Response | NotFunction | string | number | boolean | null | undefined | void;
+  /** `T`, if that answers without a handler. Functions and classes do not. */
+  type Fixed<T> = T extends ((...args: any) => any) | (abstract new (...args: any) => any) ? never : T;
+  /** What the function of a batch returns: it cannot wait, so it cannot be a promise. */
+  type AtOnce<T> = T & (T extends PromiseLike<any> ? never : unknown);
+
+  /** The parameters in a pattern: `{ id: string }` for `/users/:id`. A pattern that is not a literal has any. */
+  export type Params<Pattern extends string> = string extends Pattern
+    ? Record<string, string>
+    : { readonly [Name in ParamName<Pattern>]: string };
+  type ParamName<Pattern extends string> = Pattern extends `${infer Part}/${infer Rest}`
+    ? PartName<Part> | ParamName<Rest>
+    : PartName<Pattern>;
+  type PartName<Part extends string> = Part extends `:${infer Name}`
+    ? Name
+    : Part extends "*"
+      ? "*"
+      : Part extends `*${infer Name}`
+        ? Name
+        : never;
 
   /** A request: a Web `Request` with what a route adds. */
-  interface SampanRequest extends Request {
+  export interface SampanRequest<Pattern extends string = string> extends Request {
     /** The path as sent, without the query. */
     readonly path: string;
     /** The parameters of the route, decoded. */
-    readonly params: Record<string, string>;
+    readonly params: Params<Pattern>;
     /** The query, decoded; a key given twice is a list. */
     readonly query: Record<string, string | string[]>;
     /** The cookies. */
@@ -20,39 +42,50 @@ declare module "sampan" {
     readonly state: Record<string, any>;
     /** The body as `application/x-www-form-urlencoded`; a key given twice is a list. */
     form(): Promise<Record<string, string | string[]>>;
-    bytes(): Promise<Uint8Array>;
   }
 
-  type Handler = (req: SampanRequest) => Awaitable<Result>;
-  type Next = (req?: SampanRequest) => Awaitable<Response>;
-  type Middleware = (req: SampanRequest, next: Next) => Awaitable<Result>;
+  export type Handler<Pattern extends string = string> = (req: SampanRequest<Pattern>) => Awaitable<Result>;
+  export type Next = (req?: SampanRequest<any>) => Awaitable<Response>;
+  export type Middleware<Pattern extends string = string> = (
+    req: SampanRequest<Pattern>,
+    next: Next,
+  ) => Awaitable<Result>;
   /** A status, or a status with headers; a list of values is sent line by line. */
-  type ResponseOptions = number | { status?: number; headers?: Record<string, string | string[]> };
-  type RouteOptions = { bodyBytesMax?: number };
+  export type ResponseOptions = number | { status?: number; headers?: Record<string, string | string[]> };
+  export type RouteOptions = { bodyBytesMax?: number };
+  /** A row of a query: its columns by name. `db.query<User>(...)` says which. */
+  export type Row = Record<string, any>;
 
-  interface Verb {
-    /** Declares a route. A handler that is not a function is an answer, computed once at start. */
-    (pattern: string, handler: Handler | Exclude<Result, void>): void;
-    (pattern: string, options: RouteOptions, handler: Handler | Exclude<Result, void>): void;
+  interface Verb<Prefix extends string> {
+    /** Declares a route. */
+    <Pattern extends string>(pattern: Pattern, handler: Handler<`${Prefix}${Pattern}`>): void;
+    <Pattern extends string>(
+      pattern: Pattern,
+      options: RouteOptions,
+      handler: Handler<`${Prefix}${Pattern}`>,
+    ): void;
+    /** Declares a route with an answer instead of a handler: computed once, at start. */
+    <T extends object | string | number | boolean>(pattern: string, value: Fixed<T>): void;
+    <T extends object | string | number | boolean>(pattern: string, options: RouteOptions, value: Fixed<T>): void;
   }
 
-  interface Group {
-    get: Verb;
-    post: Verb;
-    put: Verb;
-    patch: Verb;
-    delete: Verb;
-    options: Verb;
+  export interface Group<Prefix extends string = ""> {
+    get: Verb<Prefix>;
+    post: Verb<Prefix>;
+    put: Verb<Prefix>;
+    patch: Verb<Prefix>;
+    delete: Verb<Prefix>;
+    options: Verb<Prefix>;
     /** A route for every method. */
-    all: Verb;
+    all: Verb<Prefix>;
     /** Wraps every path, or those of a pattern. */
     use(middleware: Middleware): void;
-    use(pattern: string, middleware: Middleware): void;
+    use<Pattern extends string>(pattern: Pattern, middleware: Middleware): void;
     /** Calls `declare` with a group whose patterns begin with `prefix`. */
-    group(prefix: string, declare: (group: Group) => void): void;
+    group<Inner extends string>(prefix: Inner, declare: (group: Group<`${Prefix}${Inner}`>) => void): void;
   }
 
-  interface App extends Group {
+  export interface App extends Group {
     /** "js". */
     readonly runtime: string;
     /** The version of Sampan. */

@@ -54,6 +54,8 @@ function request:bytes() end
 ---@field null lightuserdata JSON's null
 local app = {}
 
+---@alias sampan.Row table<string, any> a row of a query: its columns by name
+
 --- Answers what no route answers.
 ---@param handler sampan.Handler
 function app.not_found(handler) end

@@ -237,7 +237,7 @@ fn renamed(
                 })
                 .collect(),
         ),
-        (Type::Map, Value::Row(row)) => {
+        (Type::Record(_), Value::Row(row)) => {
             let columns = spell(row.columns());
             Value::Row(row.renamed(columns))
         }

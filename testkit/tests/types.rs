@@ -1,0 +1,54 @@
+//! `types/sampan.d.ts` as its users compile with it: `tsc --strict` of two versions accepts `tests/types/right.ts` and
+//! refuses each marked line of `wrong.ts`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The packages of `tests/types/package.json`.
+const COMPILERS: [&str; 2] = ["typescript-5", "typescript-7"];
+
+/// A folder with the programs, the declarations and the compilers; nothing where npm or its registry is not there.
+fn folder(root: &Path) -> Option<PathBuf> {
+    let test = std::env::current_exe().expect("the test's path");
+    let out = test
+        .ancestors()
+        .nth(3)
+        .expect("a target folder")
+        .join("types-test");
+    std::fs::create_dir_all(&out).expect("a folder below target");
+    for file in ["package.json", "tsconfig.json", "right.ts", "wrong.ts"] {
+        std::fs::copy(root.join("tests/types").join(file), out.join(file)).expect("copied");
+    }
+    std::fs::copy(root.join("types/sampan.d.ts"), out.join("sampan.d.ts")).expect("copied");
+    let installed = Command::new("npm")
+        .args([
+            "install",
+            "--ignore-scripts",
+            "--no-package-lock",
+            "--no-audit",
+        ])
+        .args(["--no-fund", "--fetch-retries=1", "--loglevel=error"])
+        .current_dir(&out)
+        .status()
+        .is_ok_and(|status| status.success());
+    installed.then_some(out)
+}
+
+#[test]
+fn typescript_accepts_what_is_right_and_refuses_what_is_wrong() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let Some(folder) = folder(&root) else {
+        println!("SKIPPED: npm is not available, so there is no TypeScript to check with");
+        return;
+    };
+    for compiler in COMPILERS {
+        let output = Command::new("node")
+            .arg(folder.join("node_modules").join(compiler).join("bin/tsc"))
+            .args(["--project", "."])
+            .current_dir(&folder)
+            .output()
+            .expect("node runs where npm does");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{compiler}:\n{said}");
+    }
+}

@@ -1,0 +1,56 @@
+// Programs that must type-check; `wrong.ts` has those that must not.
+import sampan, { app, db, env, json, html, text, redirect, stream, time, log } from "sampan";
+import type { SampanRequest, Handler, Middleware, Params } from "sampan";
+
+interface User { id: number; email: string }
+
+app.get("/users/:id/posts/:post", (req) => {
+  const id: string = req.params.id;
+  const post: string = req.params.post;
+  return { id, post };
+});
+app.get("/files/*path", (req) => req.params.path);
+app.get("/rest/*", (req) => req.params["*"]);
+app.get("/version", { version: "1.0" });
+app.get("/list", [1, 2, 3]);
+app.get("/text", "hello");
+app.get("/response", text("x", 201));
+app.get("/nothing", () => {});
+app.get("/null", () => null);
+app.get("/async", async (req) => ({ body: await req.json() }));
+app.post("/upload/:name", { bodyBytesMax: 10 }, async (req) => { const b: Uint8Array = await req.bytes(); return `${req.params.name} ${b.length}`; });
+app.group("/api/:version", (api) => {
+  api.get("/things/:id", (req) => ({ v: req.params.version, id: req.params.id }));
+  api.group("/deep/:x", (deep) => { deep.get("/y", (req) => req.params.x + req.params.version); });
+});
+const pattern: string = "/a/:b";
+app.get(pattern, (req) => req.params.anything);
+app.get("/rows", () => db.query<User>("SELECT * FROM users").map((user) => user.email));
+app.get("/loose", () => db.query("SELECT * FROM users")[0].email);
+app.get("/one", () => { const user = db.one<User>("SELECT 1"); return user === null ? text("no", 404) : user.email; });
+app.get("/later", async () => (await db.queryAsync<User>("SELECT 1")).length);
+app.get("/tag", () => db.sql<User>`SELECT * FROM users WHERE id = ${1}`[0].email);
+app.get("/exec", () => { const { changes, lastId } = db.exec("DELETE FROM t"); return changes + lastId; });
+const key: string | null = env.get("KEY");
+app.get("/batch", () => ({ id: db.batch(() => db.exec("INSERT").lastId) }));
+db.batch(() => { db.exec("x"); });
+const auth: Middleware = async (req, next) => { if (req.headers.get("x") === null) return text("no", 401); return next(req); };
+app.use(auth);
+app.use("/admin/*", auth);
+app.use("/timed/*", async (req, next) => { const res = await next(); res.headers.set("x-time", "1"); return res; });
+const handler: Handler = (req: SampanRequest) => req.path;
+app.get("/handler", handler);
+const show: Handler<"/show/:id"> = (req) => req.params.id;
+app.get("/show/:id", show);
+app.notFound((req) => html(`no ${req.url}`, 404));
+app.onError((req, error) => json({ error: String(error) }, { status: 500, headers: { "x-a": ["1", "2"] } }));
+app.get("/stream", () => stream(async (write) => { await write("a"); await time.sleep(1); }));
+app.get("/go", () => redirect("/"));
+app.get("/map", () => new Blob(["x"]));
+log.info("hello", { key });
+sampan.get("/default", () => json.encode({ a: 1 }));
+class Thing { name = "x"; toJSON() { return this.name; } }
+app.get("/thing", () => new Thing());
+interface P { a: number }
+const pp: P = { a: 1 };
+app.get("/iface", pp);

@@ -1,0 +1,20 @@
+// Each line below a directive must be an error: one that is none is an error itself.
+import { app, db, env } from "sampan";
+// @ts-expect-error a parameter that the pattern does not have
+app.get("/users/:id", (req) => req.params.name);
+// @ts-expect-error a handler that returns a function
+app.get("/f", () => () => 1);
+// @ts-expect-error a handler that takes too much
+app.get("/g", (req, next) => 1);
+// @ts-expect-error nothing is no value
+app.get("/h", undefined);
+// @ts-expect-error a class is a function
+app.get("/c", class {});
+// @ts-expect-error it may be null
+const key: string = env.get("KEY");
+// @ts-expect-error a column that the row does not have
+db.query<{ id: number }>("SELECT 1")[0].email;
+// @ts-expect-error there may be no row
+db.one<{ id: number }>("SELECT 1").id;
+// @ts-expect-error the function of a batch does not wait
+db.batch(async () => { db.exec("x"); });
