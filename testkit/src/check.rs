@@ -1,6 +1,6 @@
 //! Compares an answer with what is expected of it.
 
-use crate::client::Answer;
+use crate::Answer;
 use crate::scenario::Expectation;
 use serde_json::Value;
 

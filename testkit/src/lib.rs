@@ -17,11 +17,10 @@
 //! runs one in one language.
 
 mod check;
-mod client;
 pub mod codegen;
 mod runner;
 mod scenario;
 
-pub use client::{Answer, Client};
 pub use runner::{Case, Engine};
+pub use sampan_client::{Answer, Client};
 pub use scenario::{Expectation, Request, Scenario};

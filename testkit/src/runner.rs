@@ -1,8 +1,8 @@
 //! Finds cases and runs them, each against a server of its own on a free port.
 
 use crate::check;
-use crate::client::{Answer, Client};
 use crate::scenario::{Expectation, Request, Scenario};
+use crate::{Answer, Client};
 use sampan_app::{Config, Level, Logger, Running, Server};
 use std::fmt;
 use std::io;

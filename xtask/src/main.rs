@@ -1,10 +1,8 @@
 //! The developer's commands, run as `cargo xtask COMMAND`.
 //!
 //! `test` is the one command that decides whether a change is good: the checks, every test and every
-//! fuzz target. `tidy` runs the house rules alone. `bench` measures Sampan beside its peers.
+//! fuzz target. `tidy` runs the house rules alone. `bench` starts the program that measures.
 
-mod bench;
-mod children;
 mod project;
 #[cfg(test)]
 mod scratch;
@@ -39,39 +37,41 @@ enum Command {
     Tidy,
     /// Write docs/reference.md and types/ from the tables of functions
     Codegen,
-    /// Measure Sampan beside its peers
+    /// Measure Sampan beside its peers, or beside an older one: `cargo xtask bench --help`
+    #[command(disable_help_flag = true)]
     Bench {
-        #[command(subcommand)]
-        what: Bench,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
     },
-    /// Hold idle keep-alive connections open until standard input ends (`bench` starts this itself)
-    #[command(hide = true)]
-    IdleClient(bench::IdleClient),
-}
-
-#[derive(Subcommand)]
-enum Bench {
-    /// The routes of examples/hello: JSON, a parameter, an echo, a precomputed answer
-    Hello(bench::HelloOptions),
-    /// The database: writes, reads and both, beside Bun, Node.js and Go with SQLite
-    Db(bench::DbOptions),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    if let Err(error) = children::end_with_this_process() {
-        eprintln!("error: cannot watch for signals: {error}");
-        return ExitCode::FAILURE;
-    }
     let outcome = match &cli.command {
         Command::Test(options) => test::run(options),
         Command::Tidy => tidy::run(),
-        Command::Codegen => codegen(),
-        Command::Bench { what } => match what {
-            Bench::Hello(options) => bench::hello(options),
-            Bench::Db(options) => bench::db(options),
-        },
-        Command::IdleClient(options) => bench::idle_client(options),
+        Command::Codegen => start(
+            &[
+                "run",
+                "--quiet",
+                "--package",
+                "sampan-testkit",
+                "--bin",
+                "codegen",
+            ],
+            &[],
+        ),
+        Command::Bench { arguments } => {
+            let run = [
+                "run",
+                "--quiet",
+                "--release",
+                "--package",
+                "sampan-bench",
+                "--",
+            ];
+            start(&run, arguments)
+        }
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -83,18 +83,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the generator, which lies where the tables can be reached.
-fn codegen() -> Result<bool, Error> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let arguments = [
-        "run",
-        "--quiet",
-        "--package",
-        "sampan-testkit",
-        "--bin",
-        "codegen",
-    ];
-    let status = std::process::Command::new(cargo).args(arguments).status()?;
+/// Runs a program that is a crate of its own, so that the other commands need not compile it first.
+fn start(cargo: &[&str], arguments: &[String]) -> Result<bool, Error> {
+    let root = project::root();
+    let status = project::cargo(&root).args(cargo).args(arguments).status()?;
     Ok(status.success())
 }
 

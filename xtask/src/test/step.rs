@@ -5,7 +5,6 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::children::Child;
 use crate::tally::Tally;
 
 /// A step that takes longer hangs: it is ended and counts as failed.
@@ -128,7 +127,7 @@ fn stream(mut command: Command, mut line: impl FnMut(&str)) -> io::Result<ExitSt
         .stdout(writer.try_clone()?)
         .stderr(writer);
     let program = command.get_program().display().to_string();
-    let mut child = Child::start(&mut command).map_err(|error| {
+    let mut child = command.spawn().map_err(|error| {
         io::Error::new(error.kind(), format!("cannot start {program}: {error}"))
     })?;
     // The command holds our ends of the pipe; while they are open, the reader would never see its end.
@@ -145,16 +144,17 @@ fn stream(mut command: Command, mut line: impl FnMut(&str)) -> io::Result<ExitSt
         match ended {
             Some((_, at)) if at.elapsed() > Duration::from_millis(DRAIN_MILLIS_MAX) => break,
             Some(_) => {}
-            None => ended = child.exited()?.map(|status| (status, Instant::now())),
+            None => ended = child.try_wait()?.map(|status| (status, Instant::now())),
         }
         if Instant::now() > deadline {
+            child.kill()?;
             let message = format!("ended after {STEP_SECONDS_MAX} s without an end of its own");
             return Err(io::Error::new(io::ErrorKind::TimedOut, message));
         }
     }
     match ended {
         Some((status, _)) => Ok(status),
-        None => child.pipes().wait(),
+        None => child.wait(),
     }
 }
 

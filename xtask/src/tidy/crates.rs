@@ -14,6 +14,8 @@ enum Part {
     App,
     Face,
     Testkit,
+    Client,
+    Bench,
     Xtask,
     Fuzz,
 }
@@ -28,6 +30,8 @@ impl Part {
             "engine/js" => Self::Js,
             "app" => Self::App,
             "testkit" => Self::Testkit,
+            "testkit/client" => Self::Client,
+            "bench" => Self::Bench,
             "xtask" => Self::Xtask,
             "fuzz" => Self::Fuzz,
             _ => match folder.split_once('/') {
@@ -41,7 +45,7 @@ impl Part {
     /// The arrows of the house.
     fn allowed(self) -> &'static [Self] {
         match self {
-            Self::Http | Self::Host => &[],
+            Self::Http | Self::Host | Self::Client | Self::Xtask => &[],
             Self::Lua | Self::Js | Self::Capability => &[Self::Host],
             Self::App => &[
                 Self::Http,
@@ -50,8 +54,9 @@ impl Part {
                 Self::Js,
                 Self::Capability,
             ],
-            Self::Testkit => &[Self::App],
-            Self::Face | Self::Xtask => &[Self::Testkit, Self::App],
+            Self::Testkit => &[Self::App, Self::Client],
+            Self::Face => &[Self::Testkit, Self::App],
+            Self::Bench => &[Self::Client],
             Self::Fuzz => &[Self::Http, Self::Host, Self::Lua, Self::Js],
         }
     }

@@ -1,26 +1,31 @@
 //! The results as JSON and as a table in Markdown. The chart is in `chart`.
 
+pub(crate) mod chart;
+pub(crate) mod db_targets;
+pub(crate) mod stats;
+pub(crate) mod targets;
+
 use serde_json::{Value, json};
 
-use super::figures::Figure;
-use super::measure::{Database, Sample, Series, Skipped};
-use super::routes::Headers;
-use super::stats::Spread;
-use super::storage::Durability;
-use super::targets::Verdict;
+use crate::peers::storage::Durability;
+use crate::report::stats::Spread;
+use crate::report::targets::Verdict;
+use crate::suites::figures::Figure;
+use crate::suites::measure::{Database, Sample, Series, Skipped};
+use crate::suites::routes::Headers;
 
 /// Everything that a run has found.
-pub(super) struct Report {
+pub(crate) struct Report {
     /// Of what kind it was.
-    pub(super) suite: &'static Suite,
+    pub(crate) suite: &'static Suite,
     /// How and where it was measured, as name and value.
-    pub(super) conditions: Vec<(&'static str, String)>,
+    pub(crate) conditions: Vec<(&'static str, String)>,
     /// What was measured, as the peer's title and its version.
-    pub(super) versions: Vec<(&'static str, String)>,
-    pub(super) series: Vec<Series>,
-    pub(super) verdicts: Vec<Verdict>,
-    pub(super) figures: Vec<Figure>,
-    pub(super) skipped: Vec<Skipped>,
+    pub(crate) versions: Vec<(&'static str, String)>,
+    pub(crate) series: Vec<Series>,
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) skipped: Vec<Skipped>,
 }
 
 /// A column of the table: its heading, its figure, and its decimals.
@@ -28,20 +33,20 @@ type Column = (&'static str, fn(&Sample) -> f64, usize);
 
 /// A kind of benchmark, as reports show it.
 #[derive(Debug)]
-pub(super) struct Suite {
+pub(crate) struct Suite {
     /// Its name on the command line, and of its files.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// What reports say about its figures besides what they say about every one.
-    pub(super) about: &'static str,
+    pub(crate) about: &'static str,
     /// What its ratios are of.
-    pub(super) ratios: &'static str,
+    pub(crate) ratios: &'static str,
     columns: &'static [&'static [Column]],
     /// Whether each group of bars has an axis of its own, as its figures are far from those of the others.
-    pub(super) axis_per_group: bool,
+    pub(crate) axis_per_group: bool,
 }
 
 /// `bench hello`.
-pub(super) static HELLO: Suite = Suite {
+pub(crate) static HELLO: Suite = Suite {
     name: "hello",
     about: "",
     ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
@@ -50,7 +55,7 @@ pub(super) static HELLO: Suite = Suite {
 };
 
 /// `bench db`.
-pub(super) static DB: Suite = Suite {
+pub(crate) static DB: Suite = Suite {
     name: "db",
     about: " Every run has a server and a database of its own, with 1,000 rows; after each run the rows are counted: all that was \
             acknowledged must be there. Rows/s counts rows written and rows read; the sizes are those at the end of a run.",
@@ -97,7 +102,7 @@ const COLUMNS: &[Column] = &[
 
 impl Report {
     /// The results for people.
-    pub(super) fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let Suite { name, about, .. } = self.suite;
         let mut text = format!("# Results of `cargo xtask bench {name}`\n\n");
         text += &format!(
@@ -162,7 +167,7 @@ impl Report {
     }
 
     /// The series of each case together, by cost.
-    pub(super) fn groups(&self) -> Vec<Vec<&Series>> {
+    pub(crate) fn groups(&self) -> Vec<Vec<&Series>> {
         let mut sorted: Vec<&Series> = self.series.iter().collect();
         let cost = |series: &Series| {
             series
@@ -219,7 +224,7 @@ impl Report {
     }
 
     /// The results for programs: every sample of every round.
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let conditions: Vec<Value> = self
             .conditions
             .iter()
@@ -301,15 +306,15 @@ fn word(reached: Option<bool>) -> &'static str {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::super::case::Case;
-    use super::super::measure::tests::series;
-    use super::super::routes::Route;
-    use super::super::targets::verdicts;
+pub(crate) mod tests {
     use super::*;
+    use crate::report::targets::verdicts;
+    use crate::suites::case::Case;
+    use crate::suites::measure::tests::series;
+    use crate::suites::routes::Route;
 
     /// A report of two peers on one route.
-    pub(in crate::bench) fn report() -> Report {
+    pub(crate) fn report() -> Report {
         let greet = Case::plain(Route::Greet, Headers::Plain, 1);
         let series = vec![
             series("express", greet, &[130.0, 120.0, 140.0]),

@@ -4,15 +4,15 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-use super::client::{Answer, Client};
-use super::routes::{Exchange, Expected, Headers, Route};
+use crate::suites::routes::{Exchange, Expected, Headers, Route};
+use sampan_client::{Answer, Client};
 
 /// Makes the route's requests, each twice on one connection, with a browser's headers and without.
 ///
 /// # Errors
 ///
 /// What is wrong with the first wrong answer.
-pub(super) fn check(address: SocketAddr, route: Route) -> Result<(), String> {
+pub(crate) fn check(address: SocketAddr, route: Route) -> Result<(), String> {
     if let Some((exchange, times)) = route.prepared() {
         repeat(address, &exchange, times)
             .map_err(|fault| format!("{} {}: {fault}", exchange.method, exchange.path))?;
@@ -31,7 +31,7 @@ fn repeat(address: SocketAddr, exchange: &Exchange, times: usize) -> Result<(), 
     let mut client = Client::connect(address).map_err(|error| error.to_string())?;
     for _ in 0..times {
         let answer = client
-            .send(exchange.method, &exchange.path, &[], exchange.body)
+            .ask(exchange.method, &exchange.path, &[], exchange.body)
             .map_err(|error| error.to_string())?;
         judge(&answer, &exchange.expected)?;
     }
@@ -49,7 +49,7 @@ fn attempt(address: SocketAddr, exchange: &Exchange, headers: Headers) -> Result
     let mut client = Client::connect(address).map_err(|error| error.to_string())?;
     let mut ask = || {
         client
-            .send(method, path, headers.lines(), body)
+            .ask(method, path, headers.lines(), body)
             .map_err(|error| error.to_string())
     };
     judge(&ask()?, expected)?;
@@ -58,7 +58,11 @@ fn attempt(address: SocketAddr, exchange: &Exchange, headers: Headers) -> Result
         return Ok(());
     }
     judge(&ask()?, expected)?;
-    client.expect_silence().map_err(|error| error.to_string())
+    match client.is_silent() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err("bytes after the end that Content-Length announced".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn judge(answer: &Answer, expected: &Expected) -> Result<(), String> {
@@ -73,7 +77,11 @@ fn judge(answer: &Answer, expected: &Expected) -> Result<(), String> {
     if answer.status != 200 {
         return Err(format!("status {}", answer.status));
     }
-    let content_type = answer.header("content-type").unwrap_or("none");
+    let content_type = answer
+        .header("content-type")
+        .first()
+        .copied()
+        .unwrap_or("none");
     if content_type.split(';').next() != Some("application/json") {
         return Err(format!("content type {content_type}"));
     }
@@ -103,53 +111,67 @@ fn has_fields(found: &Value, wanted: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::client::tests::serve;
     use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
 
-    fn version(answer: &'static [&'static str]) -> Result<(), String> {
+    const VERSION: &str = "{\"version\":\"1.0\"}";
+
+    /// A server that sends everybody the same bytes for each request.
+    fn serve(answer: String) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = listener.local_addr().expect("it has an address");
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                while stream.read(&mut [0; 4096]).is_ok_and(|count| count > 0) {
+                    if stream.write_all(answer.as_bytes()).is_err() {
+                        break;
+                    }
+                }
+            }
+        });
+        address
+    }
+
+    fn version(status: &str, content_type: &str, length: usize, body: &str) -> Result<(), String> {
+        let answer = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
         check(serve(answer), Route::Version)
     }
 
     #[test]
     fn a_right_answer_passes() {
-        const RIGHT: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 17\r\n\r\n{\"version\":\"1.0\"}";
-        assert_eq!(version(&[RIGHT, RIGHT]), Ok(()));
+        let right = version("200 OK", "application/json; charset=utf-8", 17, VERSION);
+        assert_eq!(right, Ok(()));
     }
 
     #[test]
     fn each_kind_of_wrong_answer_is_found() {
-        let cases: [(&'static str, &str); 5] = [
+        let json = "application/json";
+        let wrong = VERSION.replace("1.0", "1.1");
+        for (found, fault) in [
+            (version("500 No", json, 17, VERSION), "status 500"),
+            (version("200 OK", "text/plain", 17, VERSION), "content type"),
+            (version("200 OK", json, 17, &wrong), "wrong answer"),
+            (version("200 OK", json, 16, VERSION), "EOF"),
             (
-                "HTTP/1.1 500 No\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{\"version\":\"1.0\"}",
-                "status 500",
+                version("200 OK", json, 17, &format!("{VERSION} ")),
+                "no status line",
             ),
-            (
-                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 17\r\n\r\n{\"version\":\"1.0\"}",
-                "content type",
-            ),
-            (
-                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{\"version\":\"1.1\"}",
-                "wrong answer",
-            ),
-            (
-                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n{\"version\":\"1.0\"}",
-                "EOF",
-            ),
-            (
-                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\nHTTP/1.1 200 OK\r\n\r\n{}",
-                "expected value",
-            ),
-        ];
-        for (answer, fault) in cases {
-            let found = version(Box::leak(Box::new([answer, answer]))).expect_err("it is wrong");
+        ] {
+            let found = found.expect_err("it is wrong");
             assert!(found.contains(fault), "{found}");
         }
     }
 
     #[test]
     fn an_echo_that_does_not_parse_is_found() {
-        let answer = Answer::plain(200);
-        assert!(judge(&answer, &Expected::Refusal).is_err());
-        assert_eq!(judge(&Answer::plain(400), &Expected::Refusal), Ok(()));
+        let answer = |status| Answer {
+            status,
+            ..Answer::default()
+        };
+        assert!(judge(&answer(200), &Expected::Refusal).is_err());
+        assert_eq!(judge(&answer(400), &Expected::Refusal), Ok(()));
     }
 }

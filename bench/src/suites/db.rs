@@ -8,21 +8,22 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::case::{CONNECTIONS, Case};
-use super::check;
-use super::client::Client;
-use super::db_targets;
-use super::install::Installer;
-use super::load::Load;
-use super::measure::{Database, Sample, Series, Skipped, progress, sample};
-use super::peers::{DB_PEERS, Installed, Peer};
-use super::placement::Placement;
-use super::report::{self, Report};
-use super::routes::{self, Headers, Route};
-use super::rows;
-use super::server::Server;
-use super::storage::{Durability, Storage};
-use crate::{Error, project};
+use super::before;
+use crate::Error;
+use crate::load::Load;
+use crate::peers::install::Installer;
+use crate::peers::placement::Placement;
+use crate::peers::server::Server;
+use crate::peers::storage::{Durability, Storage};
+use crate::peers::{DB_PEERS, Installed, Peer};
+use crate::report::db_targets;
+use crate::report::{self, Report};
+use crate::suites::case::{CONNECTIONS, Case};
+use crate::suites::check;
+use crate::suites::measure::{Database, Sample, Series, Skipped, progress, sample};
+use crate::suites::routes::{self, Headers, Route};
+use crate::suites::rows;
+use sampan_client::Client;
 
 /// How long a server is warmed up before it is measured, in seconds.
 const WARM_UP_SECONDS: u32 = 1;
@@ -54,6 +55,9 @@ pub(crate) struct DbOptions {
     /// Use what is installed, install nothing
     #[arg(long)]
     no_install: bool,
+    /// Measure only ours, each in turn with this older executable of Sampan, and print what changed
+    #[arg(long, value_name = "EXECUTABLE")]
+    before: Option<PathBuf>,
     /// Where the results are written
     #[arg(long, value_name = "DIR", default_value = "bench/results")]
     out: PathBuf,
@@ -67,13 +71,21 @@ pub(crate) struct DbOptions {
 pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
     super::require_tools()?;
     let busy = super::warn_if_busy();
-    let root = project::root();
+    let root = crate::root();
     let installer = Installer::new(&root, !options.no_install);
     let (folder, logs) = (installer.folder(), installer.folder().join("logs"));
     fs::create_dir_all(&logs)?;
 
+    let before = options.before.as_deref();
     let mut skipped = Vec::new();
-    let installed = super::install_all(&root, &installer, DB_PEERS, &options.only, &mut skipped);
+    let installed = super::install_all(
+        &root,
+        &installer,
+        DB_PEERS,
+        &options.only,
+        before,
+        &mut skipped,
+    );
     let bench = Bench {
         root: &root,
         folder: &folder,
@@ -82,6 +94,9 @@ pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
         seconds: options.seconds,
     };
     let series = bench.run(&cases(options), options.rounds, &mut skipped);
+    if before.is_some() {
+        return Ok(before::print(&series));
+    }
     let report = Report {
         suite: &report::DB,
         conditions: conditions(options, busy),
@@ -170,7 +185,10 @@ impl Bench<'_> {
                 }
                 true
             });
+            // Nobody has the advantage of being always the first or the last.
+            series.reverse();
         }
+        series.sort_by_key(|(one, _)| one.case);
         series.into_iter().map(|(one, _)| one).collect()
     }
 
@@ -227,7 +245,7 @@ impl Bench<'_> {
 fn audit(server: &Server, case: Case, acknowledged: u64) -> Result<(), String> {
     let mut client = Client::connect(server.address()).map_err(|error| error.to_string())?;
     let answer = client
-        .send("GET", "/count", &[], "")
+        .ask("GET", "/count", &[], "")
         .map_err(|error| format!("GET /count: {error}"))?;
     let found: serde_json::Value =
         serde_json::from_slice(&answer.body).map_err(|error| format!("GET /count: {error}"))?;

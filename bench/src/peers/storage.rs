@@ -14,7 +14,7 @@ pub(crate) enum Durability {
 
 impl Durability {
     /// Its word in `sampan.toml` and in reports.
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Normal => "normal",
             Self::Full => "full",
@@ -22,7 +22,7 @@ impl Durability {
     }
 
     /// Its word in `PRAGMA synchronous`.
-    pub(super) fn pragma(self) -> &'static str {
+    pub(crate) fn pragma(self) -> &'static str {
         match self {
             Self::Normal => "NORMAL",
             Self::Full => "FULL",
@@ -32,10 +32,10 @@ impl Durability {
 
 /// A folder for a database that does not exist yet; removed when dropped.
 #[derive(Debug)]
-pub(super) struct Storage {
+pub(crate) struct Storage {
     folder: PathBuf,
     root: PathBuf,
-    pub(super) durability: Durability,
+    pub(crate) durability: Durability,
 }
 
 impl Storage {
@@ -44,7 +44,7 @@ impl Storage {
     /// # Errors
     ///
     /// When the folder cannot be made.
-    pub(super) fn new(root: &Path, above: &Path, durability: Durability) -> std::io::Result<Self> {
+    pub(crate) fn new(root: &Path, above: &Path, durability: Durability) -> std::io::Result<Self> {
         let folder = above.join(format!("db-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder)?;
@@ -59,17 +59,17 @@ impl Storage {
     }
 
     /// The database file.
-    pub(super) fn file(&self) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         self.folder.join("bench.db")
     }
 
     /// A `sampan.toml` with this durability.
-    pub(super) fn settings(&self) -> PathBuf {
+    pub(crate) fn settings(&self) -> PathBuf {
         self.folder.join("sampan.toml")
     }
 
     /// The SQL that makes the tables of both examples, for servers without migrations: files with a colon between.
-    pub(super) fn schema(&self) -> String {
+    pub(crate) fn schema(&self) -> String {
         let files = [
             "examples/bench_db/migrations/0001_events.sql",
             "examples/hello/migrations/0001_visits.sql",
@@ -80,7 +80,7 @@ impl Storage {
     }
 
     /// The bytes of the database and of its write-ahead log.
-    pub(super) fn bytes(&self) -> (u64, u64) {
+    pub(crate) fn bytes(&self) -> (u64, u64) {
         let length = |name| fs::metadata(self.folder.join(name)).map_or(0, |file| file.len());
         (length("bench.db"), length("bench.db-wal"))
     }
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn the_schema_is_there() {
-        let root = crate::project::root();
-        let folder = crate::scratch::Scratch::new().expect("a folder");
+        let root = crate::root();
+        let folder = tempfile::tempdir().expect("a folder");
         let storage = Storage::new(&root, folder.path(), Durability::Full).expect("it is made");
         for file in storage.schema().split(':') {
             assert!(Path::new(file).exists(), "{file}");

@@ -1,45 +1,26 @@
-//! Sampan and its peers, the same routes on the same number of threads.
-//!
-//! Two benchmarks: [`hello()`] measures HTTP and scripts, [`db()`] the database. The order of things in both: install the
-//! peers (`install`), start them (`server`; a database each from `storage`), check their answers (`check`, `rows`),
-//! warm up and measure in rounds (`measure`, with wrk through `load` and /proc through `processes`), and write it all
-//! down (`targets`, `db_targets`, `report`, `chart`).
+//! The two benchmarks, and what they have in common.
 
-mod case;
-mod chart;
-mod check;
-mod client;
+mod before;
+pub(crate) mod case;
+pub(crate) mod check;
 mod db;
-mod db_targets;
-mod figures;
+pub(crate) mod figures;
 mod hello;
-mod idle;
-mod install;
-mod load;
-mod measure;
-mod peers;
-mod placement;
-mod processes;
-mod report;
-mod routes;
-mod rows;
-mod server;
-mod stats;
-mod storage;
-mod targets;
+pub(crate) mod measure;
+pub(crate) mod routes;
+pub(crate) mod rows;
 
 use std::fs;
 use std::path::Path;
 
 use crate::Error;
-use install::Installer;
-use measure::Skipped;
-use peers::{Installed, Peer};
-use report::Report;
+use crate::peers::install::{self, Installer};
+use crate::peers::{Installed, Peer};
+use crate::report::{Report, chart};
 
 pub(crate) use db::{DbOptions, db};
 pub(crate) use hello::{HelloOptions, hello};
-pub(crate) use idle::{IdleClient, idle_client};
+use measure::Skipped;
 
 /// A machine with a higher load average has other work, which bends every figure.
 const LOAD_AVERAGE_MAX: f64 = 0.5;
@@ -66,16 +47,19 @@ fn require_tools() -> Result<(), Error> {
     Ok(())
 }
 
-/// Installs the peers that were asked for, all by default.
+/// Installs the peers that were asked for, all by default. Beside an older Sampan only ours are measured, each with its
+/// older twin after it.
 fn install_all(
     root: &Path,
     installer: &Installer,
     peers: &'static [Peer],
     only: &[String],
+    before: Option<&Path>,
     skipped: &mut Vec<Skipped>,
 ) -> Vec<(&'static Peer, Installed)> {
     let wanted = |peer: &&Peer| only.is_empty() || only.iter().any(|id| id == peer.id);
-    let wanted: Vec<&'static Peer> = peers.iter().filter(wanted).collect();
+    let ours = |peer: &&Peer| before.is_none() || peer.is_ours();
+    let wanted: Vec<&'static Peer> = peers.iter().filter(wanted).filter(ours).collect();
     let built = if wanted.iter().any(|peer| peer.is_ours()) {
         install::build_sampan(root)
     } else {
@@ -89,7 +73,11 @@ fn install_all(
             Ok(())
         };
         match build.and_then(|()| installer.install(peer)) {
-            Ok(ready) => installed.push((peer, ready)),
+            Ok(ready) => {
+                let twin = before.map(|program| before::twin(peer, &ready, program));
+                installed.push((peer, ready));
+                installed.extend(twin);
+            }
             Err(why) => Skipped::note(skipped, peer.title.to_owned(), why),
         }
     }

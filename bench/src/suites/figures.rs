@@ -5,17 +5,17 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::case::{CONNECTIONS, Case};
-use super::check;
-use super::idle::IdleConnections;
-use super::load::{Load, Seen};
-use super::measure::{Sample, sample};
-use super::peers::{Installed, Peer};
-use super::placement::Placement;
-use super::routes::{Headers, Route};
-use super::server::{Server, answers, free_port};
-use super::stats::Spread;
-use crate::children::Child;
+use crate::load::idle::IdleConnections;
+use crate::load::{Load, Seen};
+use crate::peers::children::Child;
+use crate::peers::placement::Placement;
+use crate::peers::server::{Server, answers, free_port};
+use crate::peers::{Installed, Peer};
+use crate::report::stats::Spread;
+use crate::suites::case::{CONNECTIONS, Case};
+use crate::suites::check;
+use crate::suites::measure::{Sample, sample};
+use crate::suites::routes::{Headers, Route};
 
 const FIRST_ANSWER_MILLIS_MAX: f64 = 20.0;
 const FIRST_ANSWER_STARTS: usize = 20;
@@ -34,21 +34,21 @@ const WORKER_THREADS: &str = "sampan-w";
 
 /// A figure, what it should be, and whether it is.
 #[derive(Debug)]
-pub(super) struct Figure {
-    pub(super) what: String,
-    pub(super) value: String,
-    pub(super) wanted: String,
-    pub(super) reached: bool,
+pub(crate) struct Figure {
+    pub(crate) what: String,
+    pub(crate) value: String,
+    pub(crate) wanted: String,
+    pub(crate) reached: bool,
 }
 
 /// One of ours, and how it is measured.
-pub(super) struct Subject<'a> {
-    pub(super) root: &'a Path,
-    pub(super) logs: &'a Path,
-    pub(super) peer: &'static Peer,
-    pub(super) installed: &'a Installed,
-    pub(super) rounds: u32,
-    pub(super) seconds: u32,
+pub(crate) struct Subject<'a> {
+    pub(crate) root: &'a Path,
+    pub(crate) logs: &'a Path,
+    pub(crate) peer: &'static Peer,
+    pub(crate) installed: &'a Installed,
+    pub(crate) rounds: u32,
+    pub(crate) seconds: u32,
 }
 
 /// A figure's name for what went wrong with it, and how it is taken.
@@ -59,7 +59,7 @@ type Way<'a> = (
 
 impl Subject<'_> {
     /// Takes every figure; what could not be taken comes with the reason.
-    pub(super) fn figures(&self) -> (Vec<Figure>, Vec<(String, String)>) {
+    pub(crate) fn figures(&self) -> (Vec<Figure>, Vec<(String, String)>) {
         let ways: [Way<'_>; 6] = [
             ("first answer", Subject::first_answer),
             ("memory with two workers", Subject::two_workers_memory),

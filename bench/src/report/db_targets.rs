@@ -1,11 +1,11 @@
 //! What must be reached against Bun in `bench db`, with one worker.
 
-use super::case::{CONNECTIONS, Case};
-use super::measure::{Sample, Series};
-use super::peers::{BUN_DB, SAMPAN_JS, SAMPAN_LUA};
-use super::routes::{Headers, Route};
-use super::storage::Durability::{self, Full, Normal};
-use super::targets::{Limit, Verdict};
+use crate::peers::storage::Durability::{self, Full, Normal};
+use crate::peers::{BUN_DB, SAMPAN_JS, SAMPAN_LUA};
+use crate::report::targets::{Limit, Verdict};
+use crate::suites::case::{CONNECTIONS, Case};
+use crate::suites::measure::{Sample, Series};
+use crate::suites::routes::{Headers, Route};
 
 /// What is compared.
 #[derive(Clone, Copy, PartialEq)]
@@ -126,7 +126,7 @@ impl Target {
 }
 
 /// Every row with what was measured.
-pub(super) fn verdicts(series: &[Series]) -> Vec<Verdict> {
+pub(crate) fn verdicts(series: &[Series]) -> Vec<Verdict> {
     let of = |target: &Target, language, peer, (limit, aim)| {
         let ours = target.series(series, peer, target.ours);
         let theirs = target.series(series, BUN_DB, target.theirs);
@@ -152,8 +152,8 @@ pub(super) fn verdicts(series: &[Series]) -> Vec<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::measure::tests::series;
     use super::*;
+    use crate::suites::measure::tests::series;
 
     fn write(durability: Durability, connections: u32) -> Case {
         Case {

@@ -1,4 +1,7 @@
 //! A small HTTP/1.1 client that shows what came over the wire, faults included.
+//!
+//! The scenario runner, the tests of the command and the benchmarks share it. It takes exactly the bytes that the
+//! framing announces, so an answer that is longer or shorter than it says spoils the next one.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,10 +12,14 @@ const READ_SECONDS_MAX: u64 = 15;
 /// The largest body that the client takes, in bytes.
 const BODY_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
+/// How long [`Client::is_silent`] listens, in milliseconds.
+const SILENCE_MILLIS: u64 = 30;
+
 /// One connection.
 #[derive(Debug)]
 pub struct Client {
     stream: BufReader<TcpStream>,
+    server: SocketAddr,
 }
 
 /// What came back.
@@ -57,7 +64,37 @@ impl Client {
         stream.set_read_timeout(Some(Duration::from_secs(READ_SECONDS_MAX)))?;
         Ok(Self {
             stream: BufReader::new(stream),
+            server: address,
         })
+    }
+
+    /// Sends a request, its body as JSON if there is one, and reads the answer. `lines` are further field lines.
+    ///
+    /// # Errors
+    /// The connection fails, or the answer is malformed or ends early.
+    pub fn ask(
+        &mut self,
+        method: &str,
+        path: &str,
+        lines: &[&str],
+        body: &str,
+    ) -> io::Result<Answer> {
+        let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.server);
+        for line in lines {
+            request += &format!("{line}\r\n");
+        }
+        if !body.is_empty() {
+            request += &format!(
+                "Content-Type: application/json\r\nContent-Length: {}\r\n",
+                body.len()
+            );
+        }
+        self.send((request + "\r\n" + body).as_bytes())?;
+        let answer = self.read(method == "HEAD")?;
+        if answer.is_cut {
+            return Err(malformed("the connection ended before the body did"));
+        }
+        Ok(answer)
     }
 
     /// Sends bytes as they are.
@@ -82,21 +119,13 @@ impl Client {
     }
 
     fn read_one(&mut self, is_head: bool) -> io::Result<Answer> {
-        let status_line = self.line()?;
-        let mut words = status_line.splitn(3, ' ');
-        let version = words.next().unwrap_or_default().to_owned();
-        let status = words
-            .next()
-            .and_then(|word| word.parse().ok())
-            .filter(|_| version.starts_with("HTTP/1."));
-        let Some(status) = status else {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("no status line: {status_line:?}"),
-            ));
+        let line = self.line()?;
+        let status = match line.splitn(3, ' ').collect::<Vec<_>>()[..] {
+            [version, status, ..] if version.starts_with("HTTP/1.") => status.parse().ok(),
+            _ => None,
         };
         let mut answer = Answer {
-            status,
+            status: status.ok_or_else(|| malformed(&format!("no status line: {line:?}")))?,
             ..Answer::default()
         };
         loop {
@@ -104,12 +133,9 @@ impl Client {
             if line.is_empty() {
                 break;
             }
-            let Some((name, value)) = line.split_once(':') else {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    format!("no field line: {line:?}"),
-                ));
-            };
+            let (name, value) = line
+                .split_once(':')
+                .ok_or_else(|| malformed(&format!("no field line: {line:?}")))?;
             answer
                 .headers
                 .push((name.to_owned(), value.trim().to_owned()));
@@ -118,29 +144,30 @@ impl Client {
             .header("connection")
             .iter()
             .any(|value| value.eq_ignore_ascii_case("close"));
-        if !(is_head || status < 200 || status == 204 || status == 304) {
+        if !(is_head || matches!(answer.status, 100..200 | 204 | 304)) {
             self.read_body(&mut answer)?;
         }
         Ok(answer)
     }
 
     fn read_body(&mut self, answer: &mut Answer) -> io::Result<()> {
-        if answer
-            .header("transfer-encoding")
-            .iter()
-            .any(|value| value.eq_ignore_ascii_case("chunked"))
-        {
-            answer.is_cut = !self.read_chunks(&mut answer.body)?;
-        } else if let Some(length) = answer
-            .header("content-length")
-            .first()
-            .and_then(|text| text.parse().ok())
-        {
-            self.take(length, &mut answer.body)?;
-            answer.is_cut = (answer.body.len() as u64) < length;
-        } else {
-            answer.keeps_alive = false;
-            self.take(BODY_BYTES_MAX, &mut answer.body)?;
+        let field = |name| answer.header(name).first().map(|value| (*value).to_owned());
+        match (field("content-length"), field("transfer-encoding")) {
+            (None, Some(coding)) if coding.eq_ignore_ascii_case("chunked") => {
+                answer.is_cut = !self.read_chunks(&mut answer.body)?;
+            }
+            (Some(length), None) => {
+                let length = length
+                    .parse()
+                    .map_err(|_| malformed("Content-Length is not a number"))?;
+                self.take(length, &mut answer.body)?;
+                answer.is_cut = (answer.body.len() as u64) < length;
+            }
+            (None, None) => {
+                answer.keeps_alive = false;
+                self.take(BODY_BYTES_MAX, &mut answer.body)?;
+            }
+            _ => return Err(malformed("contradictory framing")),
         }
         answer.keeps_alive &= !answer.is_cut;
         Ok(())
@@ -163,21 +190,18 @@ impl Client {
             let Ok(line) = self.line() else {
                 return Ok(false);
             };
-            let size = line
-                .split(';')
-                .next()
-                .map(str::trim)
-                .and_then(|size| u64::from_str_radix(size, 16).ok());
-            let Some(size) = size else {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    format!("no chunk size: {line:?}"),
-                ));
-            };
+            let size = line.split(';').next().unwrap_or_default().trim();
+            let size = u64::from_str_radix(size, 16)
+                .map_err(|_| malformed(&format!("no chunk size: {line:?}")))?;
             let before = into.len() as u64;
             self.take(size, into)?;
-            if (into.len() as u64) < before + size || self.line().is_err() {
+            if (into.len() as u64) < before + size {
                 return Ok(false);
+            }
+            match self.line() {
+                Ok(end) if end.is_empty() => {}
+                Ok(_) => return Err(malformed("a chunk is longer than its size")),
+                Err(_) => return Ok(false),
             }
             if size == 0 {
                 return Ok(true);
@@ -190,6 +214,28 @@ impl Client {
         matches!(self.stream.fill_buf(), Ok([]) | Err(_))
     }
 
+    /// Whether nothing more comes: no byte, for a moment.
+    ///
+    /// # Errors
+    /// The connection fails.
+    pub fn is_silent(&mut self) -> io::Result<bool> {
+        let pause = Duration::from_millis(SILENCE_MILLIS);
+        self.stream.get_ref().set_read_timeout(Some(pause))?;
+        match self.stream.fill_buf() {
+            Ok(bytes) => Ok(bytes.is_empty()),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                ) =>
+            {
+                Ok(true)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A line without its CR LF, which both must be there.
     fn line(&mut self) -> io::Result<String> {
         let mut line = Vec::new();
         self.stream.read_until(b'\n', &mut line)?;
@@ -199,10 +245,14 @@ impl Client {
                 io::ErrorKind::UnexpectedEof,
                 "the server closed the connection",
             )),
-            None => Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("a line without CRLF: {line:?}"),
-            )),
+            None => Err(malformed(&format!("a line without CRLF: {line:?}"))),
         }
     }
 }
+
+fn malformed(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+#[cfg(test)]
+mod tests;

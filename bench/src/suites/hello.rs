@@ -5,17 +5,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::case::CONNECTIONS;
-use super::figures::Subject;
-use super::install::Installer;
-use super::measure::{Plan, Runner, Skipped};
-use super::peers::PEERS;
-use super::placement::Placement;
-use super::report::{self, Report};
-use super::routes::{self, Route};
-use super::server::Server;
-use super::targets;
-use crate::{Error, project};
+use super::before;
+use crate::Error;
+use crate::peers::PEERS;
+use crate::peers::install::Installer;
+use crate::peers::placement::Placement;
+use crate::peers::server::Server;
+use crate::report::targets;
+use crate::report::{self, Report};
+use crate::suites::case::CONNECTIONS;
+use crate::suites::figures::Subject;
+use crate::suites::measure::{Plan, Runner, Skipped};
+use crate::suites::routes::{self, Route};
 
 /// What `cargo xtask bench hello` takes.
 #[derive(Args)]
@@ -41,6 +42,9 @@ pub(crate) struct HelloOptions {
     /// Leave out the figures that have no peer (start, memory, size, many connections, two workers)
     #[arg(long)]
     no_figures: bool,
+    /// Measure only ours, each in turn with this older executable of Sampan, and print what changed
+    #[arg(long, value_name = "EXECUTABLE")]
+    before: Option<PathBuf>,
     /// Where the results are written
     #[arg(long, value_name = "DIR", default_value = "bench/results")]
     out: PathBuf,
@@ -54,14 +58,22 @@ pub(crate) struct HelloOptions {
 pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
     super::require_tools()?;
     let busy = super::warn_if_busy();
-    let root = project::root();
+    let root = crate::root();
     let installer = Installer::new(&root, !options.no_install);
     let logs = installer.folder().join("logs");
     fs::create_dir_all(&logs)?;
 
     let placement = Placement::here(options.threads as usize);
+    let before = options.before.as_deref();
     let mut skipped = Vec::new();
-    let installed = super::install_all(&root, &installer, PEERS, &options.only, &mut skipped);
+    let installed = super::install_all(
+        &root,
+        &installer,
+        PEERS,
+        &options.only,
+        before,
+        &mut skipped,
+    );
     let mut runners = Vec::new();
     for (peer, installed) in &installed {
         let threads = options.threads as usize;
@@ -84,6 +96,9 @@ pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
     };
     let series = plan.run(&mut runners, &mut skipped);
     drop(runners);
+    if before.is_some() {
+        return Ok(before::print(&series));
+    }
 
     let mut figures = Vec::new();
     for (peer, installed) in installed

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::measure::Series;
-use super::peers::{SAMPAN_JS, SAMPAN_LUA};
-use super::routes::{Headers, Route};
+use crate::peers::{SAMPAN_JS, SAMPAN_LUA};
+use crate::suites::measure::Series;
+use crate::suites::routes::{Headers, Route};
 
 /// The most that a browser's headers may add to a request's cost.
 const BROWSER_RATIO_MAX: f64 = 1.10;
@@ -98,18 +98,18 @@ const fn row(
 
 /// A row with what was measured.
 #[derive(Debug, PartialEq)]
-pub(super) struct Verdict {
-    pub(super) what: String,
+pub(crate) struct Verdict {
+    pub(crate) what: String,
     /// Ours divided by theirs, as [`Series::ratio_to`] has it; nothing where either is missing.
-    pub(super) ratio: Option<f64>,
-    pub(super) limit: Limit,
+    pub(crate) ratio: Option<f64>,
+    pub(crate) limit: Limit,
     /// What we hope for beyond what we must.
-    pub(super) aim: Option<f64>,
+    pub(crate) aim: Option<f64>,
 }
 
 /// Where a ratio must stay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Limit {
+pub(crate) enum Limit {
     /// For costs.
     AtMost(f64),
     /// For what is done in a time.
@@ -118,7 +118,7 @@ pub(super) enum Limit {
 
 impl Limit {
     /// The greatest ratio that is right.
-    pub(super) fn most(self) -> Option<f64> {
+    pub(crate) fn most(self) -> Option<f64> {
         match self {
             Self::AtMost(most) => Some(most),
             Self::AtLeast(_) => None,
@@ -126,7 +126,7 @@ impl Limit {
     }
 
     /// The least ratio that is right.
-    pub(super) fn least(self) -> Option<f64> {
+    pub(crate) fn least(self) -> Option<f64> {
         match self {
             Self::AtMost(_) => None,
             Self::AtLeast(least) => Some(least),
@@ -145,7 +145,7 @@ impl fmt::Display for Limit {
 
 impl Verdict {
     /// Whether the row is reached; nothing where it was not measured.
-    pub(super) fn reached(&self) -> Option<bool> {
+    pub(crate) fn reached(&self) -> Option<bool> {
         self.ratio.map(|ratio| match self.limit {
             Limit::AtMost(most) => ratio <= most,
             Limit::AtLeast(least) => ratio >= least,
@@ -154,7 +154,7 @@ impl Verdict {
 }
 
 /// Every row, and one for a browser's headers on each of our routes.
-pub(super) fn verdicts(series: &[Series]) -> Vec<Verdict> {
+pub(crate) fn verdicts(series: &[Series]) -> Vec<Verdict> {
     let of = |peer: &str, route: Route, headers: Headers| {
         series.iter().find(|one| {
             one.peer.id == peer && one.case.route == route && one.case.headers == headers
@@ -196,9 +196,9 @@ pub(super) fn verdicts(series: &[Series]) -> Vec<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
-    use super::super::measure::tests::series;
     use super::*;
+    use crate::suites::case::Case;
+    use crate::suites::measure::tests::series;
 
     #[test]
     fn rows_without_figures_are_not_reached() {

@@ -2,15 +2,15 @@
 
 /// The median of some values with the least and the greatest of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Spread {
-    pub(super) median: f64,
-    pub(super) min: f64,
-    pub(super) max: f64,
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) min: f64,
+    pub(crate) max: f64,
 }
 
 impl Spread {
     /// Nothing for no values.
-    pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
         let (min, max) = (*values.first()?, *values.last()?);
@@ -24,7 +24,7 @@ impl Spread {
     }
 
     /// The median, with the spread in parentheses, to so many decimals.
-    pub(super) fn show(&self, decimals: usize) -> String {
+    pub(crate) fn show(&self, decimals: usize) -> String {
         let Self { median, min, max } = self;
         format!("{median:.decimals$} ({min:.decimals$} to {max:.decimals$})")
     }

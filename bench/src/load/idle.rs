@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::client::Client;
-use super::placement::with_files;
 use crate::Error;
-use crate::children::Child;
+use crate::peers::children::Child;
+use crate::peers::placement::with_files;
+use sampan_client::Client;
 
 /// What the client process prints once all its connections are idle.
 const READY: &str = "ready";
@@ -42,7 +42,7 @@ pub(crate) fn idle_client(options: &IdleClient) -> Result<bool, Error> {
         let mut client = Client::connect(options.address)
             .map_err(|error| format!("connection {number}: {error}"))?;
         client
-            .send("GET", "/version", &[], "")
+            .ask("GET", "/version", &[], "")
             .map_err(|error| format!("connection {number}: {error}"))?;
         clients.push(client);
     }
@@ -52,7 +52,7 @@ pub(crate) fn idle_client(options: &IdleClient) -> Result<bool, Error> {
 }
 
 /// A running client process; its connections are open until it is dropped.
-pub(super) struct IdleConnections {
+pub(crate) struct IdleConnections {
     _child: Child,
 }
 
@@ -62,7 +62,7 @@ impl IdleConnections {
     /// # Errors
     ///
     /// When it cannot open them all, with its own words.
-    pub(super) fn open(address: SocketAddr, connections: usize) -> Result<Self, String> {
+    pub(crate) fn open(address: SocketAddr, connections: usize) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut command = with_files(program);
         command.args([

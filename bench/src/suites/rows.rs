@@ -6,22 +6,22 @@
 use serde_json::{Value, json};
 
 /// How many rows a route reads.
-pub(super) const PAGE: usize = 20;
+pub(crate) const PAGE: usize = 20;
 
 /// The rows that examples/bench_db begins with.
-pub(super) const SEEDED: u64 = 1_000;
+pub(crate) const SEEDED: u64 = 1_000;
 
 /// The time of the first seeded row, a second before the next, in milliseconds since 1970.
 const SEEDED_FROM_MS: u64 = 1_700_000_000_000;
 
 /// `{"id": N}`, N beyond the seeded rows.
-pub(super) fn is_new_event_id(found: &Value) -> bool {
+pub(crate) fn is_new_event_id(found: &Value) -> bool {
     found.as_object().is_some_and(|fields| fields.len() == 1)
         && found["id"].as_u64().is_some_and(|id| id > SEEDED)
 }
 
 /// The last seeded rows: nothing has been inserted.
-pub(super) fn are_newest_seeded_events(found: &Value) -> bool {
+pub(crate) fn are_newest_seeded_events(found: &Value) -> bool {
     *found == newest_seeded_events()
 }
 
@@ -38,7 +38,7 @@ fn newest_seeded_events() -> Value {
 }
 
 /// The newest rows, at least the first of them inserted.
-pub(super) fn are_newest_events(found: &Value) -> bool {
+pub(crate) fn are_newest_events(found: &Value) -> bool {
     let is_event = |row: &Value| {
         row.as_object().is_some_and(|fields| fields.len() == 4)
             && row["id"].is_u64()
@@ -53,7 +53,7 @@ pub(super) fn are_newest_events(found: &Value) -> bool {
 }
 
 /// The newest visits.
-pub(super) fn are_newest_visits(found: &Value) -> bool {
+pub(crate) fn are_newest_visits(found: &Value) -> bool {
     let is_visit = |row: &Value| {
         row.as_object().is_some_and(|fields| fields.len() == 3)
             && row["id"].is_u64()

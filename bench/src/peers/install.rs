@@ -4,15 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::peers::{Installed, Kind, Peer};
-use crate::children::Child;
-use crate::project;
+use crate::peers::children::Child;
+use crate::peers::{Installed, Kind, Peer};
 
 /// Where Debian puts the modules of nginx.
-pub(super) const NGINX_MODULES: &str = "/usr/lib/nginx/modules";
+pub(crate) const NGINX_MODULES: &str = "/usr/lib/nginx/modules";
 
 /// How the peers are found.
-pub(super) struct Installer {
+pub(crate) struct Installer {
     root: PathBuf,
     /// Whether to install what is missing, or only to use what is there.
     installs: bool,
@@ -20,7 +19,7 @@ pub(super) struct Installer {
 
 impl Installer {
     /// For the checkout at `root`.
-    pub(super) fn new(root: &Path, installs: bool) -> Self {
+    pub(crate) fn new(root: &Path, installs: bool) -> Self {
         Self {
             root: root.to_path_buf(),
             installs,
@@ -28,7 +27,7 @@ impl Installer {
     }
 
     /// The folder with what we install.
-    pub(super) fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         self.root.join("bench/.peers")
     }
 
@@ -37,7 +36,7 @@ impl Installer {
     /// # Errors
     ///
     /// Why it cannot be, in words for the report.
-    pub(super) fn install(&self, peer: &Peer) -> Result<Installed, String> {
+    pub(crate) fn install(&self, peer: &Peer) -> Result<Installed, String> {
         match peer.kind {
             Kind::Sampan(_) => self.sampan(peer),
             Kind::Nginx { lua } => self.nginx(peer, lua),
@@ -84,9 +83,10 @@ impl Installer {
     /// # Errors
     ///
     /// When it is not there.
-    pub(super) fn sampan_program(&self) -> Result<PathBuf, String> {
-        let folder = project::target_dir(&self.root).map_err(|error| error.to_string())?;
-        let program = folder.join("release/sampan");
+    pub(crate) fn sampan_program(&self) -> Result<PathBuf, String> {
+        // Both are built with `--release`, so cargo puts it beside this program, wherever that is.
+        let own = std::env::current_exe().map_err(|error| error.to_string())?;
+        let program = own.with_file_name("sampan");
         if program.exists() {
             Ok(program)
         } else {
@@ -265,10 +265,11 @@ impl Installer {
 /// # Errors
 ///
 /// When it does not compile; cargo's own words go to the terminal.
-pub(super) fn build_sampan(root: &Path) -> Result<(), String> {
-    println!("building target/release/sampan");
-    let mut build = project::cargo(root);
+pub(crate) fn build_sampan(root: &Path) -> Result<(), String> {
+    println!("building the release executable");
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     build
+        .current_dir(root)
         .args(["build", "--release", "--quiet", "--bin", "sampan"])
         .stdin(Stdio::null());
     let mut child = Child::start(&mut build).map_err(|error| format!("cargo: {error}"))?;
@@ -281,7 +282,7 @@ pub(super) fn build_sampan(root: &Path) -> Result<(), String> {
 }
 
 /// The place of a program on the search path; servers are often in folders that only root searches.
-pub(super) fn find(program: &str) -> Option<PathBuf> {
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders =
         std::env::split_paths(&path).chain(["/usr/sbin", "/usr/local/go/bin"].map(PathBuf::from));

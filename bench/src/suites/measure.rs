@@ -2,55 +2,55 @@
 
 use std::path::Path;
 
-use super::case::Case;
-use super::check;
-use super::load::{Load, Seen};
-use super::peers::Peer;
-use super::placement::Placement;
-use super::routes::{Headers, Route};
-use super::server::Server;
-use super::stats::Spread;
+use crate::load::{Load, Seen};
+use crate::peers::Peer;
+use crate::peers::placement::Placement;
+use crate::peers::server::Server;
+use crate::report::stats::Spread;
+use crate::suites::case::Case;
+use crate::suites::check;
+use crate::suites::routes::{Headers, Route};
 
 /// A server with its peer.
-pub(super) struct Runner {
-    pub(super) peer: &'static Peer,
-    pub(super) server: Server,
+pub(crate) struct Runner {
+    pub(crate) peer: &'static Peer,
+    pub(crate) server: Server,
 }
 
 /// One measurement.
 #[derive(Clone, Debug)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     /// In which round it was taken, from 1.
-    pub(super) round: u32,
-    pub(super) seen: Seen,
+    pub(crate) round: u32,
+    pub(crate) seen: Seen,
     /// User and system time of the server for each request that wrk completed.
-    pub(super) cpu_micros: f64,
-    pub(super) resident_bytes: u64,
+    pub(crate) cpu_micros: f64,
+    pub(crate) resident_bytes: u64,
     /// Where the server has a database.
-    pub(super) database: Option<Database>,
+    pub(crate) database: Option<Database>,
 }
 
 /// What a run did to a database.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Database {
+pub(crate) struct Database {
     /// Rows written or read.
-    pub(super) rows_per_second: f64,
+    pub(crate) rows_per_second: f64,
     /// The file and its write-ahead log at the end of the run.
-    pub(super) file_bytes: u64,
-    pub(super) wal_bytes: u64,
+    pub(crate) file_bytes: u64,
+    pub(crate) wal_bytes: u64,
 }
 
 /// All measurements of a peer in a case, a sample for each round.
 #[derive(Debug)]
-pub(super) struct Series {
-    pub(super) peer: &'static Peer,
-    pub(super) case: Case,
-    pub(super) samples: Vec<Sample>,
+pub(crate) struct Series {
+    pub(crate) peer: &'static Peer,
+    pub(crate) case: Case,
+    pub(crate) samples: Vec<Sample>,
 }
 
 impl Series {
     /// Nothing measured yet.
-    pub(super) fn new(peer: &'static Peer, case: Case) -> Self {
+    pub(crate) fn new(peer: &'static Peer, case: Case) -> Self {
         Self {
             peer,
             case,
@@ -59,22 +59,27 @@ impl Series {
     }
 
     /// Median and spread of a figure over the rounds.
-    pub(super) fn spread(&self, figure: impl Fn(&Sample) -> f64) -> Option<Spread> {
+    pub(crate) fn spread(&self, figure: impl Fn(&Sample) -> f64) -> Option<Spread> {
         Spread::of(self.samples.iter().map(figure))
     }
 
     /// A figure of this series divided by the same of another: the median of the rounds' ratios. What is measured in one round is
     /// close in time, while the machine may be faster or slower minutes later.
-    pub(super) fn ratio_to(&self, other: &Self, figure: impl Fn(&Sample) -> f64) -> Option<f64> {
+    pub(crate) fn ratio_to(&self, other: &Self, figure: impl Fn(&Sample) -> f64) -> Option<f64> {
+        Spread::of(self.ratios_to(other, figure)).map(|spread| spread.median)
+    }
+
+    /// The rounds' ratios.
+    pub(crate) fn ratios_to(&self, other: &Self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
         let ratios = self.samples.iter().filter_map(|ours| {
             let theirs = other.samples.iter().find(|one| one.round == ours.round)?;
             Some(figure(ours) / figure(theirs))
         });
-        Spread::of(ratios).map(|spread| spread.median)
+        ratios.collect()
     }
 
     /// Errors over all rounds, as `3 timeout, 1 status`; empty where there were none.
-    pub(super) fn errors(&self) -> String {
+    pub(crate) fn errors(&self) -> String {
         let mut totals: Vec<(&str, u64)> = Vec::new();
         for (kind, count) in self.samples.iter().flat_map(|sample| &sample.seen.errors) {
             match totals.iter_mut().find(|(known, _)| known == kind) {
@@ -91,25 +96,25 @@ impl Series {
 }
 
 /// What to measure, and for how long.
-pub(super) struct Plan<'a> {
-    pub(super) root: &'a Path,
-    pub(super) placement: &'a Placement,
-    pub(super) routes: Vec<Route>,
-    pub(super) threads: u32,
-    pub(super) rounds: u32,
-    pub(super) seconds: u32,
+pub(crate) struct Plan<'a> {
+    pub(crate) root: &'a Path,
+    pub(crate) placement: &'a Placement,
+    pub(crate) routes: Vec<Route>,
+    pub(crate) threads: u32,
+    pub(crate) rounds: u32,
+    pub(crate) seconds: u32,
 }
 
 /// Something that could not be measured, and why.
 #[derive(Debug)]
-pub(super) struct Skipped {
-    pub(super) what: String,
-    pub(super) why: String,
+pub(crate) struct Skipped {
+    pub(crate) what: String,
+    pub(crate) why: String,
 }
 
 impl Skipped {
     /// Notes it, on the terminal too.
-    pub(super) fn note(list: &mut Vec<Self>, what: String, why: String) {
+    pub(crate) fn note(list: &mut Vec<Self>, what: String, why: String) {
         println!("skipped: {what}: {why}");
         list.push(Self { what, why });
     }
@@ -118,7 +123,7 @@ impl Skipped {
 impl Plan<'_> {
     /// Checks the answers, warms up, and measures in rounds: in each, one route after the other, on it one peer after
     /// the other, without and with a browser's headers, so that those that are compared are close in time.
-    pub(super) fn run(&self, runners: &mut [Runner], skipped: &mut Vec<Skipped>) -> Vec<Series> {
+    pub(crate) fn run(&self, runners: &mut [Runner], skipped: &mut Vec<Skipped>) -> Vec<Series> {
         let mut series = self.checked(runners, skipped);
         for one in &series {
             if one.case.headers == Headers::Plain
@@ -156,7 +161,10 @@ impl Plan<'_> {
                     ),
                 }
             }
+            // Nobody has the advantage of being always the first or the last.
+            series.reverse();
         }
+        series.sort_by_key(|one| one.case);
         series.retain(|one| !one.samples.is_empty());
         series
     }
@@ -218,7 +226,7 @@ fn with_browser(peer: &Peer, route: Route) -> bool {
 /// # Errors
 ///
 /// When the load fails, or no request was completed.
-pub(super) fn sample(
+pub(crate) fn sample(
     server: &Server,
     round: u32,
     load: impl FnOnce() -> Result<Seen, String>,
@@ -239,7 +247,7 @@ pub(super) fn sample(
 }
 
 /// A line for a sample on the terminal.
-pub(super) fn progress(series: &Series, sample: &Sample) {
+pub(crate) fn progress(series: &Series, sample: &Sample) {
     let case = series.case.title();
     let errors = if sample.seen.errors.is_empty() {
         ""
@@ -251,12 +259,12 @@ pub(super) fn progress(series: &Series, sample: &Sample) {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::super::peers::{DB_PEERS, PEERS};
+pub(crate) mod tests {
     use super::*;
+    use crate::peers::{DB_PEERS, PEERS};
 
     /// A series of one peer with these CPU times, and one error in each round.
-    pub(in crate::bench) fn series(id: &str, case: Case, cpu_micros: &[f64]) -> Series {
+    pub(crate) fn series(id: &str, case: Case, cpu_micros: &[f64]) -> Series {
         let seen = Seen {
             requests: 1000,
             per_second: 100_000.0,

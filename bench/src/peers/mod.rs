@@ -1,26 +1,33 @@
 //! The peers: who is measured, on which routes, and how each is started.
 
+pub(crate) mod children;
+pub(crate) mod install;
+pub(crate) mod placement;
+pub(crate) mod processes;
+pub(crate) mod server;
+pub(crate) mod storage;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::placement::Placement;
-use super::routes::{DB, EVENTS, HELLO, Route, VISITS};
-use super::storage::Storage;
+use crate::peers::placement::Placement;
+use crate::peers::storage::Storage;
+use crate::suites::routes::{DB, EVENTS, HELLO, Route, VISITS};
 
 /// A server to measure.
-#[derive(Debug)]
-pub(super) struct Peer {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer {
     /// Its name on the command line, and its folder below `bench/peers`.
-    pub(super) id: &'static str,
+    pub(crate) id: &'static str,
     /// Its name in reports.
-    pub(super) title: &'static str,
-    pub(super) kind: Kind,
-    pub(super) routes: &'static [Route],
+    pub(crate) title: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) routes: &'static [Route],
 }
 
 /// How a peer is installed and started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Debian's nginx, with its Lua module or without, and a configuration of ours.
     Nginx { lua: bool },
     /// A `server.js` for Bun.
@@ -40,7 +47,7 @@ const FIXED: &[Route] = &[Route::Version, Route::Health];
 const HANDLERS: &[Route] = &[Route::Health, Route::Greet, Route::Echo, Route::GreetPost];
 
 /// Everyone in `bench hello`, ours first.
-pub(super) const PEERS: &[Peer] = &[
+pub(crate) const PEERS: &[Peer] = &[
     Peer {
         id: SAMPAN_LUA,
         title: "Sampan, Lua",
@@ -110,7 +117,7 @@ pub(super) const PEERS: &[Peer] = &[
 ];
 
 /// Everyone in `bench db`, ours first. Ours have the routes in two examples, the others all in one server.
-pub(super) const DB_PEERS: &[Peer] = &[
+pub(crate) const DB_PEERS: &[Peer] = &[
     Peer {
         id: SAMPAN_LUA,
         title: "Sampan, Lua",
@@ -156,20 +163,20 @@ pub(super) const DB_PEERS: &[Peer] = &[
 ];
 
 /// Bun with its own SQLite.
-pub(super) const BUN_DB: &str = "bun-db";
+pub(crate) const BUN_DB: &str = "bun-db";
 /// Ours with the Lua app.
-pub(super) const SAMPAN_LUA: &str = "sampan-lua";
+pub(crate) const SAMPAN_LUA: &str = "sampan-lua";
 /// Ours with the JavaScript app.
-pub(super) const SAMPAN_JS: &str = "sampan-js";
+pub(crate) const SAMPAN_JS: &str = "sampan-js";
 
 impl Peer {
     /// Whether it is ours.
-    pub(super) fn is_ours(&self) -> bool {
+    pub(crate) fn is_ours(&self) -> bool {
         matches!(self.kind, Kind::Sampan(_))
     }
 
     /// The file of `examples` that ours runs.
-    pub(super) fn example(&self, root: &Path) -> PathBuf {
+    pub(crate) fn example(&self, root: &Path) -> PathBuf {
         let file = if let Kind::Sampan(file) = self.kind {
             file
         } else {
@@ -179,7 +186,7 @@ impl Peer {
     }
 
     /// The command that serves on this port of 127.0.0.1 with so many threads.
-    pub(super) fn command(
+    pub(crate) fn command(
         &self,
         installed: &Installed,
         placement: &Placement,
@@ -225,15 +232,15 @@ impl Peer {
 
 /// What to start of a peer that is ready to be started.
 #[derive(Clone, Debug)]
-pub(super) struct Installed {
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<String>,
+pub(crate) struct Installed {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<String>,
     /// The working folder.
-    pub(super) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// A configuration with places to fill in: where it is read, and where it goes.
-    pub(super) configuration: Option<(PathBuf, PathBuf)>,
+    pub(crate) configuration: Option<(PathBuf, PathBuf)>,
     /// What was measured, as in `Bun 1.4.5`.
-    pub(super) version: String,
+    pub(crate) version: String,
 }
 
 impl Installed {
@@ -242,14 +249,14 @@ impl Installed {
     /// # Errors
     ///
     /// When the file cannot be read or written.
-    pub(super) fn configure(&self, port: u16, threads: usize) -> std::io::Result<()> {
+    pub(crate) fn configure(&self, port: u16, threads: usize) -> std::io::Result<()> {
         let Some((from, to)) = &self.configuration else {
             return Ok(());
         };
         let text = std::fs::read_to_string(from)?
             .replace("@PORT@", &port.to_string())
             .replace("@THREADS@", &threads.to_string())
-            .replace("@MODULES@", super::install::NGINX_MODULES);
+            .replace("@MODULES@", crate::peers::install::NGINX_MODULES);
         std::fs::write(to, text)
     }
 }
@@ -260,7 +267,7 @@ mod tests {
 
     #[test]
     fn every_peer_has_its_files() {
-        let root = crate::project::root();
+        let root = crate::root();
         for peer in PEERS.iter().chain(DB_PEERS).filter(|peer| !peer.is_ours()) {
             let file = match peer.kind {
                 Kind::Nginx { .. } => "nginx.conf",

@@ -5,12 +5,12 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::client::Client;
-use super::peers::{Installed, Peer};
-use super::placement::Placement;
-use super::processes::{CpuTimes, resident_bytes};
-use super::storage::Storage;
-use crate::children::Child;
+use crate::peers::children::Child;
+use crate::peers::placement::Placement;
+use crate::peers::processes::{CpuTimes, resident_bytes};
+use crate::peers::storage::Storage;
+use crate::peers::{Installed, Peer};
+use sampan_client::Client;
 
 /// How long a server may take to give its first answer.
 const START_MILLIS_MAX: u64 = 15_000;
@@ -19,7 +19,7 @@ const START_MILLIS_MAX: u64 = 15_000;
 const LAST_LINES: usize = 4;
 
 /// A server that has answered once; ended when dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     address: SocketAddr,
 }
@@ -30,7 +30,7 @@ impl Server {
     /// # Errors
     ///
     /// When it ends or does not answer in time, with its last words.
-    pub(super) fn start(
+    pub(crate) fn start(
         peer: &Peer,
         installed: &Installed,
         placement: &Placement,
@@ -76,29 +76,29 @@ impl Server {
     }
 
     /// Where it listens.
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The processor time it has used.
-    pub(super) fn cpu(&self) -> CpuTimes {
+    pub(crate) fn cpu(&self) -> CpuTimes {
         CpuTimes::of(self.child.id())
     }
 
     /// Its resident memory.
-    pub(super) fn resident_bytes(&self) -> u64 {
+    pub(crate) fn resident_bytes(&self) -> u64 {
         resident_bytes(self.child.id())
     }
 
     /// Whether it is still there.
-    pub(super) fn is_alive(&mut self) -> bool {
+    pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.child.exited(), Ok(None))
     }
 }
 
 /// Whether a server answers here, whatever it answers.
-pub(super) fn answers(address: SocketAddr) -> bool {
-    Client::connect(address).is_ok_and(|mut client| client.send("GET", "/version", &[], "").is_ok())
+pub(crate) fn answers(address: SocketAddr) -> bool {
+    Client::connect(address).is_ok_and(|mut client| client.ask("GET", "/version", &[], "").is_ok())
 }
 
 /// A port that nobody listens on just now.
@@ -106,7 +106,7 @@ pub(super) fn answers(address: SocketAddr) -> bool {
 /// # Errors
 ///
 /// When there is none.
-pub(super) fn free_port() -> std::io::Result<u16> {
+pub(crate) fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
         .local_addr()?
         .port())

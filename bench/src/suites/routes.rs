@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 
-use super::rows;
+use crate::suites::rows;
 
 /// The name in the path while measuring.
 const NAME: &str = "world";
@@ -43,7 +43,7 @@ pub(crate) enum Route {
 }
 
 /// What `bench hello` measures, in the order of reports.
-pub(super) const HELLO: &[Route] = &[
+pub(crate) const HELLO: &[Route] = &[
     Route::Version,
     Route::Health,
     Route::Greet,
@@ -52,13 +52,13 @@ pub(super) const HELLO: &[Route] = &[
 ];
 
 /// The routes of examples/bench_db.
-pub(super) const EVENTS: &[Route] = &[Route::Write, Route::WriteBatch, Route::Read, Route::Mixed];
+pub(crate) const EVENTS: &[Route] = &[Route::Write, Route::WriteBatch, Route::Read, Route::Mixed];
 
 /// The routes of examples/hello that need its database.
-pub(super) const VISITS: &[Route] = &[Route::Visit, Route::Visits];
+pub(crate) const VISITS: &[Route] = &[Route::Visit, Route::Visits];
 
 /// What `bench db` measures, in the order of reports.
-pub(super) const DB: &[Route] = &[
+pub(crate) const DB: &[Route] = &[
     Route::Write,
     Route::WriteBatch,
     Route::Read,
@@ -68,7 +68,7 @@ pub(super) const DB: &[Route] = &[
 ];
 
 /// Takes one of these routes from the command line.
-pub(super) fn parser(routes: &[Route]) -> impl TypedValueParser<Value = Route> + use<> {
+pub(crate) fn parser(routes: &[Route]) -> impl TypedValueParser<Value = Route> + use<> {
     let names: PossibleValuesParser = routes
         .iter()
         .filter_map(Route::to_possible_value)
@@ -78,16 +78,16 @@ pub(super) fn parser(routes: &[Route]) -> impl TypedValueParser<Value = Route> +
 }
 
 /// One request and the answer it must get.
-pub(super) struct Exchange {
-    pub(super) method: &'static str,
-    pub(super) path: String,
+pub(crate) struct Exchange {
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
     /// JSON, or empty for a request without a body.
-    pub(super) body: &'static str,
-    pub(super) expected: Expected,
+    pub(crate) body: &'static str,
+    pub(crate) expected: Expected,
 }
 
 /// What an answer must be.
-pub(super) enum Expected {
+pub(crate) enum Expected {
     /// 200 with this JSON value.
     Json(Value),
     /// 200 with a JSON object that has at least these fields.
@@ -100,7 +100,7 @@ pub(super) enum Expected {
 
 impl Route {
     /// The route as people write it.
-    pub(super) fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Version => "GET /version",
             Self::Health => "GET /health",
@@ -117,7 +117,7 @@ impl Route {
     }
 
     /// The rows that a request writes.
-    pub(super) fn rows_written(self) -> u64 {
+    pub(crate) fn rows_written(self) -> u64 {
         match self {
             Self::Write | Self::Mixed | Self::Visit => 1,
             Self::WriteBatch => 10,
@@ -126,7 +126,7 @@ impl Route {
     }
 
     /// The rows that a request writes or reads.
-    pub(super) fn rows(self) -> u64 {
+    pub(crate) fn rows(self) -> u64 {
         let read = match self {
             Self::Read | Self::Mixed | Self::Visits => rows::PAGE as u64,
             _ => 0,
@@ -135,12 +135,12 @@ impl Route {
     }
 
     /// What must have been asked before, and how often, so that there is something to read.
-    pub(super) fn prepared(self) -> Option<(Exchange, usize)> {
+    pub(crate) fn prepared(self) -> Option<(Exchange, usize)> {
         (self == Self::Visits).then(|| (Self::Visit.measured(), 2 * rows::PAGE))
     }
 
     /// The request that is measured, with its answer.
-    pub(super) fn measured(self) -> Exchange {
+    pub(crate) fn measured(self) -> Exchange {
         let get = |path: &str, expected| Exchange {
             method: "GET",
             path: path.to_owned(),
@@ -171,7 +171,7 @@ impl Route {
     }
 
     /// All requests that must be answered rightly before the route is measured.
-    pub(super) fn checked(self) -> Vec<Exchange> {
+    pub(crate) fn checked(self) -> Vec<Exchange> {
         let mut exchanges = vec![self.measured()];
         let (path, name) = HARD_NAME;
         match self {
@@ -227,7 +227,7 @@ fn greet_post(path: &str, name: &str) -> Exchange {
 
 /// The header lines of a request besides Host and the body's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Headers {
+pub(crate) enum Headers {
     /// None.
     Plain,
     /// Those that a browser sends: with Host 11 lines of 600 bytes.
@@ -236,7 +236,7 @@ pub(super) enum Headers {
 
 impl Headers {
     /// The lines, as `Name: value`.
-    pub(super) fn lines(self) -> &'static [&'static str] {
+    pub(crate) fn lines(self) -> &'static [&'static str] {
         match self {
             Self::Plain => &[],
             Self::Browser => BROWSER,

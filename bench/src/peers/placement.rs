@@ -7,7 +7,7 @@ const FILES_MAX: u32 = 16_384;
 
 /// The processors of both sides, as lists for `taskset -c`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Placement {
+pub(crate) struct Placement {
     server: String,
     load: String,
     load_threads: usize,
@@ -16,7 +16,7 @@ pub(super) struct Placement {
 impl Placement {
     /// The server on its first `threads` processors, the load on the next ones. Where there are not enough for
     /// both, they share all: the CPU time of a request can still be told, its latency hardly.
-    pub(super) fn new(threads: usize, processors: usize) -> Self {
+    pub(crate) fn new(threads: usize, processors: usize) -> Self {
         let list = |from: usize, to: usize| {
             (from..to)
                 .map(|id| id.to_string())
@@ -40,7 +40,7 @@ impl Placement {
     }
 
     /// As [`Placement::new`] for this machine.
-    pub(super) fn here(threads: usize) -> Self {
+    pub(crate) fn here(threads: usize) -> Self {
         Self::new(
             threads,
             std::thread::available_parallelism().map_or(1, usize::from),
@@ -48,22 +48,22 @@ impl Placement {
     }
 
     /// How many threads the load has.
-    pub(super) fn load_threads(&self) -> usize {
+    pub(crate) fn load_threads(&self) -> usize {
         self.load_threads
     }
 
     /// A command that runs on the server's processors.
-    pub(super) fn server(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    pub(crate) fn server(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         pinned(&self.server, program)
     }
 
     /// A command that runs on the load's processors.
-    pub(super) fn load(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    pub(crate) fn load(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         pinned(&self.load, program)
     }
 
     /// For the report.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         format!(
             "server on processor {}, load on processor {}",
             self.server, self.load
@@ -79,7 +79,7 @@ fn pinned(processors: &str, program: impl AsRef<std::ffi::OsStr>) -> Command {
 }
 
 /// A command that may open [`FILES_MAX`] files where the system permits.
-pub(super) fn with_files(program: impl AsRef<std::ffi::OsStr>) -> Command {
+pub(crate) fn with_files(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new("sh");
     command
         .args([

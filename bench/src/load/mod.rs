@@ -1,15 +1,18 @@
 //! The load: wrk, told what to send and how to report by `bench/load.lua`.
 
+pub(crate) mod idle;
+
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+pub(crate) use idle::{IdleClient, idle_client};
 use serde_json::Value;
 
-use super::case::Case;
-use super::placement::Placement;
-use crate::children::Child;
+use crate::peers::children::Child;
+use crate::peers::placement::Placement;
+use crate::suites::case::Case;
 
 /// How long a request may take before wrk counts it as timed out, in seconds.
 const TIMEOUT_SECONDS: u32 = 2;
@@ -21,24 +24,24 @@ const OVERTIME_SECONDS: u64 = 15;
 const MARK: &str = "SAMPAN ";
 
 /// One run of wrk.
-pub(super) struct Load<'a> {
-    pub(super) root: &'a Path,
-    pub(super) placement: &'a Placement,
-    pub(super) address: SocketAddr,
-    pub(super) case: Case,
-    pub(super) seconds: u32,
+pub(crate) struct Load<'a> {
+    pub(crate) root: &'a Path,
+    pub(crate) placement: &'a Placement,
+    pub(crate) address: SocketAddr,
+    pub(crate) case: Case,
+    pub(crate) seconds: u32,
 }
 
 /// What wrk saw.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Seen {
-    pub(super) requests: u64,
-    pub(super) per_second: f64,
-    pub(super) p50_micros: f64,
-    pub(super) p90_micros: f64,
-    pub(super) p99_micros: f64,
+pub(crate) struct Seen {
+    pub(crate) requests: u64,
+    pub(crate) per_second: f64,
+    pub(crate) p50_micros: f64,
+    pub(crate) p90_micros: f64,
+    pub(crate) p99_micros: f64,
     /// Errors by kind; only those that occurred.
-    pub(super) errors: Vec<(String, u64)>,
+    pub(crate) errors: Vec<(String, u64)>,
 }
 
 impl Load<'_> {
@@ -47,7 +50,7 @@ impl Load<'_> {
     /// # Errors
     ///
     /// When it cannot be run, or reports nothing.
-    pub(super) fn run(&self) -> Result<Seen, String> {
+    pub(crate) fn run(&self) -> Result<Seen, String> {
         let mut command = self.command();
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Child::start(&mut command).map_err(|error| format!("wrk: {error}"))?;
@@ -99,7 +102,7 @@ impl Load<'_> {
 
 impl Seen {
     /// The requests that were answered 2xx.
-    pub(super) fn fulfilled(&self) -> u64 {
+    pub(crate) fn fulfilled(&self) -> u64 {
         let refused = self.errors.iter().find(|(kind, _)| kind == "status");
         self.requests - refused.map_or(0, |(_, count)| *count).min(self.requests)
     }

@@ -1,9 +1,9 @@
 //! The results as a bar chart in SVG: CPU microseconds per request, a group of bars for each route.
 
-use super::measure::Series;
-use super::report::Report;
-use super::routes::Headers;
-use super::stats::Spread;
+use crate::report::Report;
+use crate::report::stats::Spread;
+use crate::suites::measure::Series;
+use crate::suites::routes::Headers;
 
 /// Pixels.
 const WIDTH: f64 = 860.0;
@@ -34,7 +34,7 @@ fn axis(groups: &[Vec<&Series>]) -> f64 {
 }
 
 /// Draws the cases without a browser's headers, with the least threads.
-pub(super) fn svg(report: &Report) -> String {
+pub(crate) fn svg(report: &Report) -> String {
     let threads = report.series.iter().map(|one| one.case.threads).min();
     let groups: Vec<Vec<&Series>> = report
         .groups()
@@ -143,8 +143,8 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::tests::report;
     use super::*;
+    use crate::report::tests::report;
 
     #[test]
     fn every_bar_ends_inside_the_picture() {

@@ -1,0 +1,62 @@
+//! `cargo xtask bench`: Sampan and its peers, the same routes on the same number of threads.
+//!
+//! Two benchmarks: [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database. The order of things in both:
+//! install the peers and start them (`peers`), check their answers, warm up and measure in rounds (`suites`, with wrk through
+//! `load`), and write it all down (`report`).
+
+mod load;
+mod peers;
+mod report;
+mod suites;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// What goes wrong in a benchmark: a sentence for the developer.
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask bench",
+    bin_name = "cargo xtask bench",
+    about = "Measures Sampan beside its peers, or beside an older Sampan (--before)"
+)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+enum Command {
+    /// The routes of examples/hello: JSON, a parameter, an echo, a precomputed answer
+    Hello(suites::HelloOptions),
+    /// The database: writes, reads and both, beside Bun, Node.js and Go with SQLite
+    Db(suites::DbOptions),
+    /// Hold idle keep-alive connections open until standard input ends (the benchmark starts this itself)
+    #[command(hide = true)]
+    IdleClient(load::IdleClient),
+}
+
+fn main() -> ExitCode {
+    let command = Command::parse();
+    if let Err(error) = peers::children::end_with_this_process() {
+        eprintln!("error: cannot watch for signals: {error}");
+        return ExitCode::FAILURE;
+    }
+    let outcome = match &command {
+        Command::Hello(options) => suites::hello(options),
+        Command::Db(options) => suites::db(options),
+        Command::IdleClient(options) => load::idle_client(options),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the checkout: the folder above this crate.
+fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own).to_path_buf()
+}

@@ -1,0 +1,110 @@
+//! `--before EXECUTABLE`: what a change costs, measured beside the executable from before it.
+//!
+//! Both run in turn in one run on the same examples, so the machine is the same for both. What counts is the median of
+//! the rounds' ratios of processor time per request.
+
+use std::path::Path;
+
+use super::measure::{Sample, Series};
+use crate::peers::{Installed, Peer};
+use crate::report::stats::Spread;
+
+/// The most that a route may cost, divided by what it did cost.
+const RATIO_MAX: f64 = 1.03;
+
+/// What the ids of the older twins end in.
+const SUFFIX: &str = "-before";
+
+/// The same peer with the older executable. Its names live as long as this program.
+pub(crate) fn twin(
+    peer: &Peer,
+    installed: &Installed,
+    program: &Path,
+) -> (&'static Peer, Installed) {
+    let twin = Peer {
+        id: format!("{}{SUFFIX}", peer.id).leak(),
+        title: format!("{} before", peer.title).leak(),
+        ..*peer
+    };
+    let program = std::path::absolute(program).unwrap_or_else(|_| program.to_path_buf());
+    let installed = Installed {
+        program,
+        ..installed.clone()
+    };
+    (Box::leak(Box::new(twin)), installed)
+}
+
+/// Prints a line for each route. `false` if one costs more than it may, or nothing was measured.
+pub(crate) fn print(series: &[Series]) -> bool {
+    let lines: Vec<(String, f64)> = series.iter().filter_map(|now| line(now, series)).collect();
+    println!(
+        "\nCPU µs per request: before, now, and the median of the rounds' ratios (least to greatest)\n"
+    );
+    for (text, _) in &lines {
+        println!("{text}");
+    }
+    let above = lines.iter().filter(|(_, ratio)| *ratio > RATIO_MAX).count();
+    println!("\n{above} of {} routes above {RATIO_MAX:.2}", lines.len());
+    above == 0 && !lines.is_empty()
+}
+
+/// The line of a series that has an older twin, with its ratio.
+fn line(now: &Series, all: &[Series]) -> Option<(String, f64)> {
+    let is_twin = |one: &&Series| {
+        one.case == now.case && one.peer.id.strip_suffix(SUFFIX) == Some(now.peer.id)
+    };
+    let before = all.iter().find(is_twin)?;
+    let cost = |sample: &Sample| sample.cpu_micros;
+    let (was, is) = (before.spread(cost)?, now.spread(cost)?);
+    let ratios = Spread::of(now.ratios_to(before, cost))?;
+    let text = format!(
+        "{:<20} {:<44} {:>8.2} {:>8.2}   {}{}",
+        now.peer.title,
+        now.case.title(),
+        was.median,
+        is.median,
+        ratios.show(3),
+        if ratios.median > RATIO_MAX {
+            "  ABOVE"
+        } else {
+            ""
+        }
+    );
+    Some((text, ratios.median))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::case::Case;
+    use super::super::measure::tests::series;
+    use super::super::routes::{Headers, Route};
+    use super::*;
+
+    #[test]
+    fn a_route_is_compared_with_its_older_twin_round_by_round() {
+        let case = Case::plain(Route::Echo, Headers::Plain, 1);
+        let now = series("sampan-lua", case, &[10.0, 21.0, 44.0]);
+        let mut before = series("sampan-lua", case, &[10.0, 20.0, 40.0]);
+        let installed = Installed {
+            program: "new".into(),
+            arguments: Vec::new(),
+            folder: "/".into(),
+            configuration: None,
+            version: String::new(),
+        };
+        let (twin, installed) = twin(before.peer, &installed, Path::new("/old"));
+        assert_eq!(installed.program, Path::new("/old"));
+        assert!(line(&now, std::slice::from_ref(&now)).is_none(), "no twin");
+        before.peer = twin;
+        let all = [now, before];
+        let (text, ratio) = line(&all[0], &all).expect("both were measured");
+        assert_eq!(ratio, 1.05);
+        assert!(text.contains("1.050 (1.000 to 1.100)  ABOVE"), "{text}");
+        assert!(
+            line(&all[1], &all).is_none(),
+            "the twin has none of its own"
+        );
+        assert!(!print(&all));
+        assert!(!print(&all[..1]), "nothing was measured");
+    }
+}
