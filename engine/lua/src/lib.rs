@@ -15,6 +15,7 @@
 )]
 
 mod coroutines;
+mod libraries;
 mod request;
 mod values;
 mod vm;

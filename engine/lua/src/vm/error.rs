@@ -1,5 +1,6 @@
 //! From Lua errors to the errors of the contract, and back.
 
+use crate::libraries;
 use crate::vm::state::{self, State, current, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::{Error, ErrorKind, Place, ScriptLimits};
@@ -137,7 +138,7 @@ pub(crate) fn from_text(text: &str) -> Error {
         && let (Ok(line), true) = (line.parse(), !file.is_empty())
     {
         let message = message.strip_prefix(' ').unwrap_or(message);
-        if OWN_CHUNKS.contains(&file) {
+        if OWN_CHUNKS.contains(&file) || libraries::is_chunk(file) {
             return Error::script(message);
         }
         return Error::script(message).at(Some(Place {

@@ -1,5 +1,6 @@
 //! Loading a project: the state, its globals, the `sampan` module, the project's file, and what it declared.
 
+use crate::libraries;
 use crate::request::call::{self, Begin, Entry, Outcome};
 use crate::request::object::{self, Slot};
 use crate::values::layout::{self, Table};
@@ -156,6 +157,7 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         lua_pushvalue(state, 1);
         lua_pushvalue(state, 3);
         lua_call(state, 3, 1);
+        libraries::open(state, 2, 1, 4);
         load(state, PRELUDE, c"=[sampan]");
         lua_pushvalue(state, 2);
         lua_pushvalue(state, 1);

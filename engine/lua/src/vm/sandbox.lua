@@ -1,7 +1,7 @@
 -- The globals of user scripts, built from an allowlist.
 --
--- Called once per isolate with LuaJIT's own globals and the host's table; returns the new globals. What is not
--- named here does not exist for scripts: ffi, debug, jit, io, loading from disk or from bytecode, the metatable of strings.
+-- Called once per isolate with LuaJIT's own globals and the host's table; returns the new globals. What is named neither here nor in
+-- `libraries/` does not exist for scripts: ffi, jit, bytecode, files, the metatable of strings.
 local G, host, pattern = ...
 
 local error, select, type, tostring = error, select, type, tostring
@@ -27,8 +27,8 @@ function env.getmetatable(value)
   if type(meta) == "table" and rawget(meta, 0) == HOST then return nil end
   return meta
 end
-env.table = copy(G.table, "concat insert maxn move pack remove sort unpack clone isarray isempty nkeys")
-env.table.unpack = G.unpack
+env.table = copy(G.table, "concat insert maxn move pack remove sort clone isarray isempty nkeys")
+env.table.unpack, env.table.new, env.table.clear = G.unpack, G.require("table.new"), G.require("table.clear")
 -- These two would loop in C: over positions that are not there, and over lists that take long to sort.
 local raw_insert, raw_sort = G.table.insert, G.table.sort
 function env.table.insert(list, ...)
@@ -119,56 +119,11 @@ function env.xpcall(fn, handler, ...)
   end, ...)
 end
 
--- Code: text only, in the script's own globals.
-local raw_load = G.load
-function env.load(chunk, name, mode, scope)
-  if mode ~= nil and mode ~= "t" and mode ~= "bt" then
-    return nil, "load: only text can be loaded"
-  end
-  if type(chunk) == "function" then
-    local parts = {}
-    repeat
-      local part = chunk()
-      parts[#parts + 1] = part
-    until part == nil or part == ""
-    chunk = G.table.concat(parts)
-  end
-  return raw_load(chunk, name or "=(load)", "t", scope == nil and env or scope)
-end
-env.loadstring = function(text, name) return env.load(text, name) end
-
 function env.collectgarbage(what)
   if what ~= nil and what ~= "count" then
     error('collectgarbage: only "count" is there; memory is managed by the server', 2)
   end
   return G.collectgarbage("count")
-end
-
--- Files of the project.
-local loaded, loading = {}, {}
-env.package = { loaded = loaded }
-function env.require(name)
-  if type(name) ~= "string" then error("require: the name must be a string", 2) end
-  if loaded[name] ~= nil then return loaded[name] end
-  if loading[name] then error("require: '" .. name .. "' requires itself", 2) end
-  local path = name:gsub("%.", "/")
-  local file, text
-  for _, candidate in G.ipairs({ path .. ".lua", path .. "/init.lua" }) do
-    text = host.read(candidate)
-    if text then file = candidate break end
-  end
-  if not file then
-    error("require: there is no '" .. path .. ".lua' and no '" .. path .. "/init.lua' in the project", 2)
-  end
-  local chunk, message = raw_load(text, "@" .. file, "t", env)
-  if not chunk then error(message, 0) end
-  loading[name] = true
-  local ok, result = G.pcall(chunk, name)
-  loading[name] = nil
-  if not ok then error(result, 0) end
-  if result == nil then result = loaded[name] == nil and true or loaded[name] end
-  loaded[name] = result
-  return result
 end
 
 function env.print(...)

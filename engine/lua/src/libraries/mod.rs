@@ -1,0 +1,40 @@
+//! The libraries of scripts that are more than a choice of LuaJIT's functions: modules, environments, `debug`, `utf8`, `string.buffer`, and
+//! what the sandbox refuses. Each is a chunk of Lua.
+
+use crate::vm::state::State;
+use mlua_sys::lua51::*;
+use std::ffi::{CStr, c_int};
+
+/// Names and texts, in the order in which they run: a later one may use what an earlier one made.
+const CHUNKS: [(&CStr, &str); 6] = [
+    (c"=[environments]", include_str!("environments.lua")),
+    (c"=[debug]", include_str!("debug.lua")),
+    (c"=[utf8]", include_str!("utf8.lua")),
+    (c"=[buffer]", include_str!("buffer.lua")),
+    (c"=[refused]", include_str!("refused.lua")),
+    (c"=[modules]", include_str!("modules.lua")),
+];
+
+/// Whether `name`, as it stands in a message, is one of these chunks.
+pub(crate) fn is_chunk(name: &str) -> bool {
+    CHUNKS
+        .iter()
+        .any(|(chunk, _)| &chunk.to_bytes()[1..] == name.as_bytes())
+}
+
+/// Adds the libraries to the globals of the scripts. The three indices are of LuaJIT's own globals, the host's table and the globals of the
+/// scripts. May raise; called under protection.
+pub(crate) unsafe fn open(state: State, own: c_int, host: c_int, env: c_int) {
+    // SAFETY: under protection; no destructors on this frame.
+    unsafe {
+        for (name, text) in CHUNKS {
+            if luaL_loadbuffer(state, text.as_ptr().cast(), text.len(), name.as_ptr()) != LUA_OK {
+                lua_error(state);
+            }
+            lua_pushvalue(state, own);
+            lua_pushvalue(state, host);
+            lua_pushvalue(state, env);
+            lua_call(state, 3, 0);
+        }
+    }
+}

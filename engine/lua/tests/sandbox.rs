@@ -1,0 +1,348 @@
+//! What scripts can reach: what is refused says so, and nothing that is there leads out of the sandbox.
+
+mod support;
+
+use sampan_host::{ErrorKind, ScriptLimits};
+use std::time::{Duration, Instant};
+use support::{Ask, load, load_files};
+
+/// Runs `body` as the body of a handler and gives what it answers.
+fn run(body: &str) -> Result<String, String> {
+    let source = format!("local app = require 'sampan'\napp.get('/', function(req) {body}\nend)");
+    load(&source)
+        .ask(&Ask::default())
+        .map(|answer| answer.text())
+        .map_err(|error| error.to_string())
+}
+
+#[track_caller]
+fn check(body: &str, expected: &str) {
+    assert_eq!(run(body).as_deref(), Ok(expected), "{body}");
+}
+
+#[track_caller]
+fn check_error(body: &str, part: &str) {
+    let error = run(body).expect_err(body);
+    assert!(error.contains(part), "{body}: {error}");
+}
+
+#[test]
+fn what_is_refused_says_so_and_what_to_use() {
+    for (call, instead) in [
+        (
+            "os.getenv('HOME')",
+            "os.getenv is not in the sandbox; use app.env.get",
+        ),
+        (
+            "os.execute('ls')",
+            "os.execute is not in the sandbox; a script starts no programs",
+        ),
+        ("os.exit(1)", "raise an error with error()"),
+        ("os.remove('x')", "os.remove is not in the sandbox"),
+        (
+            "io.open('x')",
+            "io.open is not in the sandbox; keep data in the database",
+        ),
+        ("io.write('x')", "io.write is not in the sandbox; use print"),
+        (
+            "io.stderr:write('x')",
+            "io.stderr:write is not in the sandbox; use app.log.warn",
+        ),
+        ("io.popen('ls')", "io.popen is not in the sandbox"),
+        (
+            "loadfile('x.lua')",
+            "loadfile is not in the sandbox; use require",
+        ),
+        (
+            "dofile('x.lua')",
+            "dofile is not in the sandbox; use require",
+        ),
+        ("module('x')", "return a table"),
+        ("debug.sethook()", "debug.sethook is not in the sandbox"),
+        (
+            "debug.getupvalue(print, 1)",
+            "debug.getupvalue is not in the sandbox",
+        ),
+        (
+            "debug.setmetatable('', {})",
+            "debug.setmetatable is not in the sandbox",
+        ),
+        (
+            "package.loadlib('x', 'y')",
+            "package.loadlib is not in the sandbox",
+        ),
+        ("string.dump(print)", "string.dump is not in the sandbox"),
+        ("collectgarbage('collect')", "only \"count\" is there"),
+    ] {
+        check_error(call, instead);
+        // The line is the caller's.
+        check_error(&format!("\n{call}"), "app.lua:3: ");
+    }
+}
+
+#[test]
+fn looking_for_what_is_refused_raises_nothing() {
+    for name in ["ffi", "jit", "newproxy", "package.seeall", "debug.nothing"] {
+        check(&format!("return type({name})"), "nil");
+    }
+    check(
+        "local open, getenv, stdout = io.open, os.getenv, io.stdout
+         if jit or rawget(_G, 'newproxy') then return 'other' end
+         stdout:setvbuf('no') stdout:flush()
+         return { type(open), type(getenv), io.type(stdout) == nil, rawget(_G, 'unpack') == table.unpack }",
+        r#"["function","function",true,true]"#,
+    );
+    check(
+        "return { type(collectgarbage('count')), load('return 1 + 1')(), type(os.time()), os.date('%Y', 0) }",
+        r#"["number",2,"number","1970"]"#,
+    );
+}
+
+#[test]
+fn code_is_text_in_the_scripts_globals() {
+    check(
+        "return select(2, load('\\27LJ'))",
+        "attempt to load chunk with wrong mode",
+    );
+    check(
+        "return select(2, load('x', 'n', 'b'))",
+        "load: only text can be loaded",
+    );
+    check(
+        "return select(2, load(function() return {} end))",
+        "load: the reader function must return a string",
+    );
+    check(
+        "local parts = { 'return ', '...', nil } local at = 0
+         return load(function() at = at + 1 return parts[at] end)('read')",
+        "read",
+    );
+    check(
+        "return { load('return _G')() == _G, load('return x', 'n', 't', { x = 5 })(), load('return _G', 'n', 't', false)() == _G }",
+        "[true,5,true]",
+    );
+    check(
+        "return select(2, load('x ='))",
+        "[string \"x =\"]:1: unexpected symbol near '<eof>'",
+    );
+    check("return tostring(getmetatable(''))", "false");
+}
+
+#[test]
+fn environments_of_the_scripts_own_functions_can_be_replaced() {
+    check(
+        "local f = load('return x') setfenv(f, { x = 5 }) return { f(), getfenv(f).x }",
+        "[5,5]",
+    );
+    check(
+        "local function f() setfenv(1, { x = 7 }) return x end return { f(), getfenv(f).x, getfenv(1) == _G }",
+        "[7,7,true]",
+    );
+    check(
+        "local f = load('return function() return y end', 'n', 't', { y = 1 })() setfenv(f, { y = 2 }) return { f() }",
+        "[2]",
+    );
+    for call in [
+        "print",
+        "require",
+        "app.get",
+        "app.json.encode",
+        "string.format",
+        "coroutine.wrap",
+        "table.move",
+        "setfenv",
+    ] {
+        check_error(
+            &format!("setfenv({call}, {{}})"),
+            "not one of the script's own",
+        );
+        check(&format!("return {{ getfenv({call}) == _G }}"), "[true]");
+    }
+    check_error("setfenv(0, {})", "cannot be replaced");
+    check_error("setfenv(print)", "table expected, got nil");
+    check_error("setfenv(-1, {})", "level must be non-negative");
+    check_error("setfenv(1e9, {})", "invalid level");
+    check_error("getfenv({})", "number expected, got table");
+    // At no level of the stack, and for nothing that scripts can reach, is there another table than theirs.
+    check(
+        "local seen, found = {}, {}
+         local function visit(value, name)
+           if seen[value] then return end
+           if type(value) == 'function' then
+             seen[value] = true
+             if getfenv(value) ~= _G then table.insert(found, name) end
+             if debug.getinfo(value).source == '=[C]' and pcall(setfenv, value, {}) then table.insert(found, 'set ' .. name) end
+           elseif type(value) == 'table' then
+             seen[value] = true
+             for key, inner in pairs(value) do visit(inner, name .. '.' .. tostring(key)) end
+           end
+         end
+         visit(_G, '_G') visit(app, 'app')
+         local globals, insert, set = _G, table.insert, setfenv
+         for level = 0, 30 do
+           local ok, scope = pcall(getfenv, level)
+           if ok and scope ~= globals then insert(found, level) end
+           -- Level 2 is this function.
+           if level > 2 and pcall(set, level, {}) then insert(found, 'set ' .. level) end
+         end
+         return #found == 0 and 'nothing' or found",
+        "nothing",
+    );
+}
+
+#[test]
+fn debug_tells_where_the_script_is_and_nothing_else() {
+    check(
+        "\nlocal function named() return (debug.getinfo(1)) end
+         local info = named() local keys = {}
+         for key in pairs(info) do table.insert(keys, key) end table.sort(keys)
+         return { table.concat(keys, ' '), info.source, info.short_src, info.currentline, info.linedefined, info.what, info.name, info.namewhat }",
+        r#"["currentline linedefined name namewhat short_src source what","@app.lua","app.lua",3,3,"Lua","named","local"]"#,
+    );
+    check(
+        "local co = coroutine.create(function() coroutine.yield() end) coroutine.resume(co)
+         return { debug.getinfo(print, 'S').what, debug.getinfo(co, 1, 'l').currentline, debug.getinfo(99) == nil, debug.getinfo(-1) == nil, debug.getinfo(0/0) == nil }",
+        r#"["Lua",2,true,true,true]"#,
+    );
+    check_error(
+        "debug.getinfo(1, 'f')",
+        "'f' and 'L' are not in the sandbox",
+    );
+    check_error("debug.getinfo(1, '>S')", "invalid option");
+    check_error("debug.getinfo('x')", "function or level expected");
+    check(
+        "for level = 0, 40 do
+           local info = debug.getinfo(level) or {}
+           for _, key in ipairs { 'func', 'nups', 'activelines', 'istailcall' } do if info[key] ~= nil then return key end end
+         end return 'none'",
+        "none",
+    );
+}
+
+#[test]
+fn a_traceback_shows_the_scripts_lines() {
+    let trace = run(
+        "\nlocal function inner() local text = debug.traceback('message', 1) return text end
+         local function outer() local text = inner() return text end
+         local text = outer() return text",
+    )
+    .expect("a traceback");
+    let lines: Vec<_> = trace.lines().collect();
+    assert_eq!(lines[..2], ["message", "stack traceback:"], "{trace}");
+    assert!(
+        lines[2].starts_with("\tapp.lua:3: in function 'inner'"),
+        "{trace}"
+    );
+    assert!(
+        lines[3].starts_with("\tapp.lua:4: in function 'outer'"),
+        "{trace}"
+    );
+    let trace =
+        run("local _, text = xpcall(function() error('broken') end, debug.traceback) return text")
+            .expect("a traceback");
+    assert!(
+        trace.starts_with("app.lua:2: broken\nstack traceback:\n"),
+        "{trace}"
+    );
+    assert!(
+        trace.contains("\tapp.lua:2:") && !trace.contains("[sandbox]"),
+        "{trace}"
+    );
+    check(
+        "return { debug.traceback({ 'as it is' })[1], debug.traceback(print) == print }",
+        r#"["as it is",true]"#,
+    );
+    check(
+        "local co = coroutine.create(function()\n coroutine.yield() end) coroutine.resume(co)
+         return (debug.traceback(co, 'in it'):match('in it\\nstack traceback:.-app.lua:(%d+)'))",
+        "3",
+    );
+    check(
+        "return debug.traceback('x', 1e300):match('^x\\nstack')",
+        "x\nstack",
+    );
+}
+
+#[test]
+fn the_globals_hold_nothing_that_leads_out() {
+    // Every table, and every function's name, that scripts reach through globals, modules and metatables.
+    check(
+        "local raw, seen, found = { 'ffi', 'jit', 'loadlib', 'newproxy', 'getregistry_', 'reserve', 'putcdata', '__gc' }, {}, {}
+         local function visit(value, name)
+           if type(value) ~= 'table' or seen[value] then return end
+           seen[value] = true
+           for key, inner in next, value do
+             for _, word in ipairs(raw) do if key == word and inner ~= package.loadlib then table.insert(found, name .. '.' .. key) end end
+             visit(inner, name .. '.' .. tostring(key))
+           end
+           visit(getmetatable(value), name .. '<meta>')
+         end
+         visit(_G, '_G') visit(package.loaded, 'loaded')
+         return #found == 0 and 'nothing' or found",
+        "nothing",
+    );
+}
+
+#[test]
+fn library_calls_are_stopped_and_bounded_like_any_other() {
+    for (body, kinds) in [
+        ("table.move({}, 1, 2^53, 2)", &[ErrorKind::Stopped][..]),
+        (
+            "table.new(2^27, 0)",
+            &[ErrorKind::Memory, ErrorKind::Script],
+        ),
+        (
+            "table.new(0, 2^27)",
+            &[ErrorKind::Memory, ErrorKind::Script],
+        ),
+        (
+            "local s = ('ä'):rep(1e6) while true do utf8.len(s) end",
+            &[ErrorKind::Stopped],
+        ),
+        (
+            "local s = ('ä'):rep(1e6) for _ in utf8.codes(s) do while true do end end",
+            &[ErrorKind::Stopped],
+        ),
+        (
+            "package.path = ('?;'):rep(1e6) require 'x'",
+            &[ErrorKind::Stopped, ErrorKind::Memory],
+        ),
+        (
+            "package.path = ('?'):rep(1e6) require(('x'):rep(1e6))",
+            &[ErrorKind::Stopped, ErrorKind::Memory],
+        ),
+        (
+            "while true do pcall(require, 'none') end",
+            &[ErrorKind::Stopped],
+        ),
+        (
+            "while true do debug.traceback() debug.getinfo(1) end",
+            &[ErrorKind::Stopped],
+        ),
+        (
+            "package.preload.x = function() while true do end end require 'x'",
+            &[ErrorKind::Stopped],
+        ),
+    ] {
+        let source = format!(
+            "local app = require 'sampan' app.get('/', function(req) {body} end) app.get('/ok', function() return 'ok' end)"
+        );
+        let limits = ScriptLimits {
+            script_millis_max: 200,
+            ..ScriptLimits::default()
+        };
+        let rig = load_files(&source, &[], limits).expect("loads");
+        let begun = Instant::now();
+        let error = rig.get().err().expect(body);
+        assert!(kinds.contains(&error.kind()), "{body}: {error}");
+        assert!(
+            begun.elapsed() < Duration::from_millis(2000),
+            "{body}: {:?}",
+            begun.elapsed()
+        );
+        let after = rig
+            .ask_route(1, &Ask::default())
+            .expect("the isolate goes on");
+        assert_eq!(after.text(), "ok", "{body}");
+    }
+}
