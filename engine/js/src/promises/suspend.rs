@@ -16,52 +16,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// Somebody who waits for a promise. The promise may be settled by another request's script, so it wakes whoever waits.
-pub(crate) struct Waiter {
-    waker: RefCell<Option<Waker>>,
-    tasks: Rc<Tasks>,
-}
-
-impl Core {
-    /// A bracket has failed in which something was settled that others may wait for, or what began in such a one has done so. A
-    /// callback of theirs may have run in it, and what that wrote was taken back with all else. Nobody knows whose callbacks ran,
-    /// so none who waits is answered as if all that they did were there; nor is the request whose run it is, if the bracket may
-    /// have been another's.
-    #[cold]
-    pub(crate) fn suspect_waiting(&self) {
-        let own = match self.is_in_job() {
-            false => self.tasks_if_any(),
-            true => {
-                self.tasks().is_suspect.set(true);
-                None
-            }
-        };
-        let mut wakers = Vec::new();
-        for (_, waiter) in &*self.waiters.borrow() {
-            let is_own = |own: &Rc<Tasks>| Rc::ptr_eq(own, &waiter.tasks);
-            if !own.as_ref().is_some_and(is_own) {
-                waiter.tasks.is_suspect.set(true);
-                wakers.extend(waiter.waker.take());
-            }
-        }
-        for (_, tasks) in &*self.streams.borrow() {
-            if !own.as_ref().is_some_and(|own| Rc::ptr_eq(own, tasks)) {
-                tasks.is_suspect.set(true);
-            }
-        }
-        wakers.into_iter().for_each(Waker::wake);
-    }
-}
-
-impl Tasks {
-    /// To be asked before anything is answered for the request.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        if self.is_suspect.get() {
-            let text = "what this request did while another one ran may have been taken back with what that one did";
-            return Err(Error::new(ErrorKind::Internal, text));
-        }
-        Ok(())
-    }
-}
+pub(crate) type Waiter = RefCell<Option<Waker>>;
 
 pub(crate) fn is_settled(cx: Cx<'_>, promise: Raw) -> bool {
     // SAFETY: the promise is alive.
@@ -79,12 +34,9 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Watches `promise`, for a request with these tasks; its rejection counts as handled.
-    pub(crate) fn new(core: Rc<Core>, promise: Val, tasks: Rc<Tasks>) -> Self {
-        let waiter = Rc::new(Waiter {
-            waker: RefCell::default(),
-            tasks,
-        });
+    /// Watches `promise`; its rejection counts as handled.
+    pub(crate) fn new(core: Rc<Core>, promise: Val) -> Self {
+        let waiter: Rc<Waiter> = Rc::default();
         let key = core.waiters.borrow_mut().insert(waiter.clone());
         let watched = Self {
             promise,
@@ -123,7 +75,7 @@ impl Watched {
 
     /// Has the context woken when the promise is settled.
     pub(crate) fn wake(&self, cx: &Context<'_>) {
-        let mut waker = self.waiter.waker.borrow_mut();
+        let mut waker = self.waiter.borrow_mut();
         if !waker
             .as_ref()
             .is_some_and(|waker| waker.will_wake(cx.waker()))
@@ -135,11 +87,6 @@ impl Watched {
     /// Whether the promise is settled.
     pub(crate) fn is_settled(&self) -> bool {
         is_settled(self.core.cx(), self.promise.raw())
-    }
-
-    /// To be asked before anything is done for the request.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        self.waiter.tasks.check()
     }
 
     /// The promise.
@@ -167,7 +114,7 @@ unsafe extern "C" fn on_settled(
         let key = crate::vm::error::whole_number(unsafe { *data }).unwrap_or(-1);
         let waiter = cx.core().waiters.borrow().get(key as usize).cloned();
         // The number may belong to somebody else by now, who then looks in vain.
-        if let Some(waker) = waiter.and_then(|waiter| waiter.waker.take()) {
+        if let Some(waker) = waiter.and_then(|waiter| waiter.take()) {
             waker.wake();
         }
         Ok(cx.undefined())
@@ -199,7 +146,7 @@ impl Waiting {
             status,
             request,
             is_over: false,
-            watched: Watched::new(core, promise, tasks.clone()),
+            watched: Watched::new(core, promise),
             tasks,
         }
     }
@@ -251,16 +198,9 @@ impl Suspended for Waiting {
             )));
         }
         self.watched.wake(cx);
-        if let Err(error) = self.watched.check() {
-            return Poll::Ready(self.end(Err(error)));
-        }
         let (tasks, core) = (self.tasks.clone(), self.watched.core.clone());
         if let Err(error) = tasks.advance_all(&core, self.handler, cx, || self.watched.is_settled())
         {
-            return Poll::Ready(self.end(Err(error)));
-        }
-        // Its own run may have been that in which another's bracket failed.
-        if let Err(error) = self.watched.check() {
             return Poll::Ready(self.end(Err(error)));
         }
         if !self.watched.is_settled() {

@@ -18,8 +18,6 @@ use std::task::{Context, Poll, Waker};
 #[derive(Default)]
 pub(crate) struct Tasks {
     pending: RefCell<Slab<Pending>>,
-    /// Whether the request may have done something that was taken back.
-    pub(crate) is_suspect: Cell<bool>,
     /// Whether they feed a body stream, which then drives them.
     pub(crate) feeds_stream: Cell<bool>,
     /// Who is to look again when tasks are added or cancelled from elsewhere.

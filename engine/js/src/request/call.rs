@@ -36,9 +36,7 @@ pub(crate) fn start(
         request,
     };
     let Ran { value, tasks } = core.enter(handler, None, |cx| run(cx, &call, &answerer, sink));
-    let suspicion = tasks.as_ref().and_then(|tasks| tasks.check().err());
     let error = match value {
-        Ok(Outcome::Answered | Outcome::Waits(_)) if suspicion.is_some() => suspicion,
         Ok(Outcome::Answered) => None,
         Ok(Outcome::Failed(error)) | Err(error) => Some(error),
         Ok(Outcome::Waits(promise)) => {

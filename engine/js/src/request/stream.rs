@@ -22,8 +22,6 @@ pub(crate) struct Stream {
     /// The request's, if the script has asked for it.
     signal: Option<Val>,
     tasks: Rc<Tasks>,
-    /// Its number among all streams.
-    key: usize,
     handler: HandlerId,
     is_over: bool,
     // Last: it keeps the context of the values above.
@@ -39,9 +37,7 @@ impl Stream {
         signal: Option<Val>,
     ) -> Self {
         tasks.feeds_stream.set(true);
-        let key = core.streams.borrow_mut().insert(tasks.clone());
         Self {
-            key,
             asked: None,
             body,
             signal,
@@ -69,7 +65,7 @@ impl Stream {
             cx.core().handled(cx, promise.raw());
             Ok(promise)
         })?;
-        Ok(Watched::new(self.core.clone(), promise, self.tasks.clone()))
+        Ok(Watched::new(self.core.clone(), promise))
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
@@ -79,11 +75,8 @@ impl Stream {
                 None => self.ask()?,
             };
             asked.wake(cx);
-            self.tasks.check()?;
             let (tasks, core) = (self.tasks.clone(), self.core.clone());
             tasks.advance_all(&core, self.handler, cx, || asked.is_settled())?;
-            // Its own run may have been that in which another's bracket failed.
-            tasks.check()?;
             if !asked.is_settled() {
                 self.asked = Some(asked);
                 return Poll::Pending;
@@ -149,7 +142,6 @@ impl BodyStream for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.core.streams.borrow_mut().try_remove(self.key);
         if self.is_over {
             return;
         }

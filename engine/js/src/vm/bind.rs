@@ -22,21 +22,6 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// What began in a bracket that failed cannot use the bracket's module any more.
-    #[cold]
-    fn check_orphan(&self) -> Result<(), Error> {
-        let mut rows = self.module.functions.iter();
-        match rows.find(|row| matches!(row.kind, Kind::Bracket { .. })) {
-            Some(bracket) => Err(Error::script(format!(
-                "{}: this began in a {}.{} that has failed",
-                self.name(),
-                self.module.name,
-                bracket.name
-            ))),
-            None => Ok(()),
-        }
-    }
-
     /// The name as JavaScript spells it: `time.nowMs`.
     pub(crate) fn name(&self) -> String {
         format!("{}.{}", self.module.name, camel_case(self.function.name))
@@ -109,9 +94,6 @@ unsafe extern "C" fn call(
         // SAFETY: QuickJS passes `argc` values.
         let args = unsafe { arguments(argc, argv) };
         let row = cx.core().rows.borrow()[index as usize];
-        if cx.core().births.is_orphan() {
-            row.check_orphan()?;
-        }
         match row.function.kind {
             Kind::Sync(body) | Kind::Prompt { body, .. } => {
                 let args = checked(cx, &row, args)?;

@@ -1,16 +1,15 @@
 //! Brackets: a function of the script between `enter` and `leave`.
 //!
-//! No bracket stays open after its call. The function may be async as long as it waits only for what settles by running jobs: these
-//! are run there and then, and if the promise is not settled by that, the bracket is left as failed. Jobs of others wait until it
-//! is over (`births.rs`).
+//! The function runs to its end before `leave` is called, and no microtask runs in between. So it must not wait: a function that is
+//! async or a generator is refused before anything has run, and one that returns a promise has failed.
 
-use crate::request::call::promise_result;
 use crate::values::value;
 use crate::vm::bind::{Row, checked};
-use crate::vm::sys::{Cx, Failure, Raw, Thrown, UNDEFINED, Val, is_object, is_promise};
+use crate::vm::isolate::Classes;
+use crate::vm::sys::{Cx, Failure, Raw, Thrown, UNDEFINED, Val, class_id, is_object, is_promise};
 use rquickjs::qjs;
 use sampan_host::module::LeaveBody;
-use sampan_host::{Error, ErrorKind, Kind, Value};
+use sampan_host::{Error, Kind, Value};
 
 /// A bracket that is open.
 struct Open<'a> {
@@ -22,19 +21,14 @@ struct Open<'a> {
 
 impl Open<'_> {
     fn succeed(self) -> Result<(), Error> {
-        let (cx, row) = (self.cx, self.row);
-        let left = self.leave(true);
-        // On an error what it did was not kept after all.
-        end(cx, left.is_err());
-        left.map_err(|error| row.spelled(error))
+        let row = self.row;
+        self.leave(true).map_err(|error| row.spelled(error))
     }
 
-    /// What made it fail is more telling than what `leave` may say on top of it.
+    /// Leaves as failed. The script is told why it failed, and an error of `leave` is logged.
     fn fail(self) {
         let cx = self.cx;
-        let left = self.leave(false);
-        end(cx, true);
-        if let Err(error) = left {
+        if let Err(error) = self.leave(false) {
             (cx.core().report)(error);
         }
     }
@@ -45,26 +39,26 @@ impl Open<'_> {
     }
 }
 
-fn end(cx: Cx<'_>, has_failed: bool) {
-    let core = cx.core();
-    if core.births.end(cx, has_failed) && has_failed {
-        core.suspect_waiting();
-    }
-}
-
 /// Calls the script's function, which is the last argument.
 pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Failure> {
     let Kind::Bracket { enter, leave } = row.function.kind else {
         return Err(Error::script("not a bracket").into());
     };
+    let name = || row.name();
     let Some((function, rest)) = args.split_last().filter(|(last, _)| cx.is_function(**last))
     else {
-        let text = format!("{}: the last argument must be a function", row.name());
+        let text = format!("{}: the last argument must be a function", name());
         return Err(Error::script(text).into());
     };
+    if let Some(kind) = cx.core().classes.waiting_function(*function) {
+        let text = format!(
+            "{0} takes a plain function, not {kind}: await what you need before {0}",
+            name()
+        );
+        return Err(Error::script(text).into());
+    }
     let args = checked(cx, row, rest)?;
     let token = enter(&cx.core().context_of_capabilities, args).map_err(|e| row.spelled(e))?;
-    cx.core().births.begin(cx);
     let open = Open {
         cx,
         row,
@@ -72,93 +66,73 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Failur
         token,
     };
     let shown = value::to_js(cx, open.token.clone());
-    match shown.and_then(|shown| cx.call(*function, UNDEFINED, &[shown.raw()])) {
-        Ok(promise) if is_promise(promise.raw()) => settle(open, promise),
-        Ok(value) => match unfit(cx, &value) {
-            Ok(None) => {
-                open.succeed()?;
-                Ok(value)
-            }
-            Ok(Some(what)) => {
-                let text = format!("{}: {what}", row.name());
-                open.fail();
-                Err(Error::script(text).into())
-            }
-            Err(Thrown) => Err(thrown(open)),
-        },
-        Err(Thrown) => Err(thrown(open)),
+    let returned = shown.and_then(|shown| cx.call(*function, UNDEFINED, &[shown.raw()]));
+    let checked = returned.and_then(|value| Ok((unfinished(cx, &value)?, value)));
+    match checked {
+        Ok((None, value)) => {
+            open.succeed()?;
+            Ok(value)
+        }
+        Ok((Some(what), _)) => {
+            open.fail();
+            let text = format!(
+                "{0}: the function returned {what}, so {0} failed: await what you need before {0}, and return a plain value",
+                name()
+            );
+            Err(Error::script(text).into())
+        }
+        Err(Thrown) => {
+            let exception = cx.exception();
+            open.fail();
+            // SAFETY: the function takes the exception's reference.
+            unsafe { qjs::JS_Throw(cx.raw(), exception.into_raw()) };
+            Err(Failure::Thrown)
+        }
     }
 }
 
-/// Leaves the bracket as failed with the exception that is pending.
-fn thrown(open: Open<'_>) -> Failure {
-    let cx = open.cx;
-    let exception = cx.exception();
-    open.fail();
-    // SAFETY: the function takes the exception's reference.
-    unsafe { qjs::JS_Throw(cx.raw(), exception.into_raw()) };
-    Failure::Thrown
-}
-
-/// What is wrong with a result that only promises to do the work later.
-fn unfit(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>, Thrown> {
-    if !is_object(value.raw()) {
+/// What is returned by a function whose work is not done: a bound, proxied or compiled async function looks like a plain one.
+fn unfinished(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>, Thrown> {
+    let raw = value.raw();
+    if !is_object(raw) {
         return Ok(None);
     }
-    let has = |name| -> Result<bool, Thrown> {
-        let member = cx.get(value.raw(), name)?;
-        Ok(cx.is_function(member.raw()))
-    };
-    if has(c"then")? {
-        return Ok(Some(
-            "the function returned a thenable that is no promise: await it in an async function",
-        ));
+    if is_promise(raw) {
+        silence_rejection(cx, raw);
+        return Ok(Some("a promise"));
     }
-    if has(c"next")? && has(c"throw")? {
-        return Ok(Some(
-            "the function is a generator, which has not run: give a plain or an async function",
-        ));
+    if cx.core().classes.is_generator(raw) {
+        return Ok(Some("a generator, which has not run"));
     }
-    Ok(None)
+    // Read once, and while the bracket is open: a getter is a part of the function.
+    let then = cx.get(raw, c"then")?;
+    Ok(cx.is_function(then.raw()).then_some("a thenable"))
 }
 
-/// The function is async: runs its jobs until its promise is settled, and if that is fulfilled, those that it left too. That promise is what
-/// the bracket gives, so whoever waits for it gets its value or its reason.
-fn settle(open: Open<'_>, promise: Val) -> Result<Val, Failure> {
-    let (cx, name) = (open.cx, open.row.name());
-    let core = cx.core();
-    let result = || promise_result(cx, promise.raw());
-    core.drain_until(cx, || result().is_some());
-    if let Some(Ok(_)) = result() {
-        core.drain_until(cx, || false);
-    }
-    match result() {
-        _ if core.must_stop() => {
-            undone(open, promise, "");
-            Err(Error::new(ErrorKind::Stopped, "the script ran too long").into())
-        }
-        Some(Ok(_)) => {
-            open.succeed()?;
-            Ok(promise)
-        }
-        Some(Err(_)) => {
-            open.fail();
-            Ok(promise)
-        }
-        None => {
-            let module = name.split('.').next().unwrap_or_default();
-            let why = format!(
-                "the function waits for something that {module} does not do at once (a timer, an Async function, another request)"
-            );
-            Err(undone(open, promise, &why))
-        }
+/// The error of the bracket stands for a promise that is rejected already. One that is rejected later is logged as any other.
+fn silence_rejection(cx: Cx<'_>, promise: Raw) {
+    // SAFETY: the promise is alive.
+    let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise) };
+    if state == qjs::JSPromiseStateEnum_JS_PROMISE_REJECTED {
+        cx.core().handled(cx, promise);
     }
 }
 
-/// Leaves the bracket as failed.
-fn undone(open: Open<'_>, promise: Val, why: &str) -> Failure {
-    let (cx, name) = (open.cx, open.row.name());
-    open.fail();
-    cx.core().handled(cx, promise.raw());
-    Error::script(format!("{name}: {why}")).into()
+impl Classes {
+    /// What the function is called if its work is not done when it returns.
+    fn waiting_function(&self, function: Raw) -> Option<&'static str> {
+        let class = class_id(function);
+        let known = [
+            (self.async_function, "an async function"),
+            (self.generator_function, "a generator function"),
+            (self.async_generator_function, "an async generator function"),
+        ];
+        let found = known.into_iter().find(|(other, _)| *other == class);
+        found.map(|(_, kind)| kind)
+    }
+
+    fn is_generator(&self, value: Raw) -> bool {
+        let class = class_id(value);
+        class == self.generator || class == self.async_generator
+    }
 }

@@ -1,6 +1,5 @@
 //! One QuickJS runtime with one context: what it keeps, how it is entered and left, and how it ends.
 
-use crate::promises::births::Births;
 use crate::promises::tasks::Tasks;
 use crate::request::object;
 use crate::request::object::{Names, Pool};
@@ -12,7 +11,7 @@ use crate::vm::bind::Spellings;
 use crate::vm::error;
 use crate::vm::limits::{self, SCRIPT_STACK_BYTES_MAX, Stopper};
 use crate::vm::memory::{Counted, Memory};
-use crate::vm::sys::{Cx, Raw, Val, address};
+use crate::vm::sys::{Cx, Raw, Val, address, class_id};
 use rquickjs::qjs;
 use sampan_host::json::Tape;
 use sampan_host::{
@@ -87,6 +86,12 @@ pub(crate) struct Classes {
     pub(crate) object: qjs::JSClassID,
     pub(crate) array: qjs::JSClassID,
     pub(crate) request: qjs::JSClassID,
+    pub(crate) async_function: qjs::JSClassID,
+    pub(crate) generator_function: qjs::JSClassID,
+    pub(crate) async_generator_function: qjs::JSClassID,
+    /// What a generator function returns.
+    pub(crate) generator: qjs::JSClassID,
+    pub(crate) async_generator: qjs::JSClassID,
 }
 
 /// Functions and prototypes of the isolate, there once it is set up.
@@ -136,8 +141,6 @@ pub(crate) struct Core {
     pub(crate) top_level: RefCell<Option<Rc<Tasks>>>,
     /// The names of records as JavaScript spells them.
     pub(crate) spellings: Spellings,
-    /// The promises that were made while brackets are open.
-    pub(crate) births: Births,
     /// What the project declares while it loads; `None` afterwards.
     pub(crate) declared: RefCell<Option<Program>>,
     pub(crate) modules: &'static [&'static sampan_host::Module],
@@ -154,8 +157,6 @@ pub(crate) struct Core {
     pub(crate) background: Cell<usize>,
     /// Those who wait for a promise that another request may settle.
     pub(crate) waiters: RefCell<slab::Slab<Rc<crate::promises::suspend::Waiter>>>,
-    /// The tasks of requests whose body streams are not at their end.
-    pub(crate) streams: RefCell<slab::Slab<Rc<Tasks>>>,
     /// The last exception that became an error, for the error handler that may be called with it.
     pub(crate) failure: RefCell<Option<(Val, Error)>>,
     /// The tasks of the request whose script runs, once it has any.
@@ -165,8 +166,6 @@ pub(crate) struct Core {
     /// Where the run that is being stopped was.
     stopped_at: RefCell<Option<Error>>,
     dropping_jobs: Cell<bool>,
-    /// How many jobs run inside of one another.
-    jobs_deep: Cell<u32>,
     worn_out: Cell<bool>,
     watch: Arc<Watch>,
     stopper: Stopper,
@@ -244,7 +243,6 @@ impl Core {
             not_found: Cell::new(None),
             top_level: RefCell::default(),
             spellings: Spellings::default(),
-            births: Births::default(),
             declared: RefCell::new(Some(Program::default())),
             modules: setup.modules,
             rows: RefCell::default(),
@@ -256,13 +254,11 @@ impl Core {
             timers: RefCell::default(),
             background: Cell::new(0),
             waiters: RefCell::default(),
-            streams: RefCell::default(),
             failure: RefCell::default(),
             current: RefCell::default(),
             rejections: RefCell::default(),
             stopped_at: RefCell::default(),
             dropping_jobs: Cell::new(false),
-            jobs_deep: Cell::new(0),
             worn_out: Cell::new(false),
             watch: setup.watch.clone(),
             stopper,
@@ -326,11 +322,6 @@ impl Core {
             .clone()
     }
 
-    /// The same, if it has any.
-    pub(crate) fn tasks_if_any(&self) -> Option<Rc<Tasks>> {
-        self.current.borrow().clone()
-    }
-
     /// Runs `body` as a part of one request, then all jobs that it caused.
     #[inline]
     pub(crate) fn enter<R>(
@@ -351,7 +342,6 @@ impl Core {
         if !self.rejections.borrow().is_empty() {
             self.report_rejections(cx);
         }
-        self.births.after_run();
         let stopped = entered.leave();
         let tasks = self.current.borrow_mut().take();
         if stopped || self.memory.is_exhausted() {
@@ -406,26 +396,10 @@ impl Core {
         }
     }
 
-    /// Whether a job runs. Nobody knows whose it is.
-    pub(crate) fn is_in_job(&self) -> bool {
-        self.jobs_deep.get() > 0
-    }
-
-    /// Runs jobs until there are none, or it is done, or the run must stop.
-    pub(crate) fn drain_until(&self, cx: Cx<'_>, is_done: impl Fn() -> bool) {
-        // SAFETY: the runtime is alive.
-        while !is_done() && !self.must_stop() && unsafe { qjs::JS_IsJobPending(cx.runtime()) } {
-            self.run_job(cx);
-        }
-    }
-
     fn run_job(&self, cx: Cx<'_>) {
         let mut ctx = std::ptr::null_mut();
-        self.births.before_job(cx);
-        self.jobs_deep.set(self.jobs_deep.get() + 1);
         // SAFETY: the runtime is alive, `ctx` is writable.
         let status = unsafe { qjs::JS_ExecutePendingJob(cx.runtime(), &raw mut ctx) };
-        self.jobs_deep.set(self.jobs_deep.get() - 1);
         if status < 0 {
             if self.dropping_jobs.get() {
                 return drop(cx.exception());
@@ -555,7 +529,6 @@ impl Drop for Core {
         }
         drop(self.handlers.take());
         drop(self.rejections.take());
-        self.births.clear();
         drop(self.failure.take());
         drop(self.current.take());
         self.waiters.take();
@@ -588,10 +561,20 @@ fn classes(cx: Cx<'_>) -> Result<Classes, Error> {
     let failed = |_| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate");
     let object = cx.object().map_err(failed)?;
     let array = cx.array(Vec::new()).map_err(failed)?;
+    // The numbers of these classes are no part of QuickJS's API, so each is read from a sample. No script has run yet.
+    let class_of = |sample| {
+        let sample = cx.eval(sample, c"<probe>").map_err(failed)?;
+        Ok(class_id(sample.raw()))
+    };
     Ok(Classes {
-        object: crate::vm::sys::class_id(object.raw()),
-        array: crate::vm::sys::class_id(array.raw()),
+        object: class_id(object.raw()),
+        array: class_id(array.raw()),
         request: object::register_class(cx).map_err(failed)?,
+        async_function: class_of(c"async () => {}")?,
+        generator_function: class_of(c"(function* () {})")?,
+        async_generator_function: class_of(c"(async function* () {})")?,
+        generator: class_of(c"(function* () {})()")?,
+        async_generator: class_of(c"(async function* () {})()")?,
     })
 }
 

@@ -1,9 +1,6 @@
 //! Loading a project: the isolate is furnished, the entry file runs, and what it declared is the program.
 
 use crate::builtin_limits::guard;
-use crate::promises::births::is_counted_there;
-use crate::promises::class_calls::ClassCalls;
-use crate::promises::job_queue::JobQueue;
 use crate::request::call;
 use crate::request::object;
 use crate::values::layout::Layout;
@@ -70,22 +67,6 @@ fn furnish(core: &Rc<Core>) -> Result<(), Error> {
     let tables = tables(cx).map_err(|failure| described(cx, failure))?;
     object::install(cx, &tables.request_prototype).map_err(|Thrown| modules::load_error(cx))?;
     keep_shapes(cx).map_err(|Thrown| modules::load_error(cx))?;
-    let calls = ClassCalls::find(cx).map_err(|Thrown| modules::load_error(cx))?;
-    let elsewhere = |what| {
-        Error::new(
-            ErrorKind::Internal,
-            format!("QuickJS keeps its {what} elsewhere than expected"),
-        )
-    };
-    let calls = calls.ok_or_else(|| elsewhere("classes"))?;
-    core.drain(cx);
-    let queue = JobQueue::find(cx, calls).map_err(|Thrown| modules::load_error(cx))?;
-    let queue = queue.ok_or_else(|| elsewhere("jobs"))?;
-    let is_counted = is_counted_there(cx).map_err(|Thrown| modules::load_error(cx))?;
-    is_counted
-        .then_some(())
-        .ok_or_else(|| elsewhere("reference counts"))?;
-    let _ = core.births.engine.set((calls, queue));
     core.tables
         .set(tables)
         .map_err(|_| Error::new(ErrorKind::Internal, "the isolate is set up twice"))

@@ -23,20 +23,33 @@ app.get("/nested", () => {
   });
   return { ok: true };
 });
-app.get("/wait", async () => {
+app.get("/wait", () => {
+  add("before");
   try {
-    await db.batch(async () => { add("h"); await time.sleep(0.01); });
+    db.batch(async () => { add("h"); await time.sleep(0.01); });
     return { ok: true };
   } catch (error) {
+    add("behind");
     return { ok: false, message: error.message };
   }
 });
-app.get("/endless", () => db.batch(() => { add("i"); for (;;); }));
-app.get("/async", async () => await db.batch(async () => {
-  add("j");
-  await null;
-  return { n: db.one("SELECT count(*) AS n FROM t WHERE name = 'j'").n };
+app.get("/wait-inside", () => db.batch(() => {
+  try {
+    db.batch(() => { add("h"); return time.sleep(0.01); });
+    return { ok: true };
+  } catch (error) {
+    add("around");
+    return { ok: false, message: error.message };
+  }
 }));
+app.get("/endless", () => db.batch(() => { add("i"); for (;;); }));
+app.get("/after-a-wait", async () => {
+  await time.sleep(0.001);
+  return db.batch(() => {
+    add("j");
+    return { n: db.one("SELECT count(*) AS n FROM t WHERE name = 'j'").n };
+  });
+});
 app.get("/argument", () => {
   try {
     db.batch("x");
@@ -49,7 +62,7 @@ app.get("/mixed", async () => {
   const other = (async () => { await 0; return add("k"); })();
   let message = "";
   try {
-    await db.batch(async () => { add("l"); await 0; throw new Error("no more"); });
+    db.batch(() => { add("l"); throw new Error("no more"); });
   } catch (error) {
     message = error.message;
   }

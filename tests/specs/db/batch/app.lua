@@ -29,13 +29,23 @@ app.get("/nested", function()
   return { ok = true }
 end)
 app.get("/wait", function()
+  add "before"
   local ok, err = pcall(db.batch, function() add "h" app.time.sleep(0.01) end)
+  add "behind"
   return { ok = ok, message = tostring(type(err) == "table" and err.message or err) }
+end)
+app.get("/wait-inside", function()
+  return db.batch(function()
+    local ok, err = pcall(db.batch, function() add "h" app.time.sleep(0.01) end)
+    add "around"
+    return { ok = ok, message = tostring(type(err) == "table" and err.message or err) }
+  end)
 end)
 app.get("/endless", function()
   db.batch(function() add "i" while true do end end)
 end)
-app.get("/async", function()
+app.get("/after-a-wait", function()
+  app.time.sleep(0.001)
   return db.batch(function() add "j" return { n = db.one("SELECT count(*) AS n FROM t WHERE name = 'j'").n } end)
 end)
 app.get("/argument", function()
