@@ -4,8 +4,6 @@
 //! fuzz target. `tidy` runs the house rules alone. `bench` starts the program that measures.
 
 mod project;
-#[cfg(test)]
-mod scratch;
 mod tally;
 mod test;
 mod tidy;
@@ -35,6 +33,8 @@ enum Command {
     Test(test::Options),
     /// Run the house rules alone: crate arrows, twin specs, module docs, unsafe code, pins, ...
     Tidy,
+    /// Ask the advisory database about our dependencies; needs the network, so it is no part of `test`
+    Advisories,
     /// Write docs/reference.md and types/ from the tables of functions
     Codegen,
     /// Measure Sampan beside its peers, or beside an older one: `cargo xtask bench --help`
@@ -50,6 +50,7 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Test(options) => test::run(options),
         Command::Tidy => tidy::run(),
+        Command::Advisories => advisories(),
         Command::Codegen => start(
             &[
                 "run",
@@ -88,6 +89,17 @@ fn start(cargo: &[&str], arguments: &[String]) -> Result<bool, Error> {
     let root = project::root();
     let status = project::cargo(&root).args(cargo).args(arguments).status()?;
     Ok(status.success())
+}
+
+/// Runs cargo-deny, which fetches the RustSec database.
+fn advisories() -> Result<bool, Error> {
+    let is_there = std::process::Command::new("cargo-deny")
+        .arg("--version")
+        .output();
+    if is_there.is_err() {
+        return Err("cargo-deny is missing: run `cargo install --locked cargo-deny`".into());
+    }
+    start(&["deny", "--workspace", "check", "advisories"], &[])
 }
 
 #[cfg(test)]

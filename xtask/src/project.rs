@@ -1,9 +1,7 @@
-//! Where the checkout and its build output are.
+//! Where the checkout is, and how cargo is run in it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-use crate::Error;
 
 /// The root of the checkout: the folder above this crate.
 ///
@@ -27,34 +25,4 @@ pub(crate) fn cargo(root: &Path) -> Command {
         .env_remove("CARGO_MANIFEST_DIR")
         .env_remove("CARGO_MANIFEST_PATH");
     command
-}
-
-/// What `cargo metadata` says about the workspace at `root`.
-///
-/// # Errors
-///
-/// When cargo cannot be run or refuses, with what it said.
-pub(crate) fn metadata(root: &Path, arguments: &[&str]) -> Result<serde_json::Value, Error> {
-    let output = cargo(root)
-        .args(["metadata", "--format-version", "1"])
-        .args(arguments)
-        .output()?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("cargo metadata failed: {}", said.trim()).into());
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
-}
-
-/// The folder that cargo builds into, wherever it was configured to be.
-///
-/// # Errors
-///
-/// As [`metadata`].
-pub(crate) fn target_dir(root: &Path) -> Result<PathBuf, Error> {
-    let metadata = metadata(root, &["--no-deps", "--offline"])?;
-    let dir = metadata["target_directory"]
-        .as_str()
-        .ok_or("cargo metadata names no target directory")?;
-    Ok(PathBuf::from(dir))
 }

@@ -133,8 +133,9 @@ fn tests(root: &Path) -> Step {
 /// The fuzz program of the build step, started as it is: `cargo run -p` would choose other features and
 /// compile half of the workspace again.
 fn fuzz(root: &Path, name: &'static str, words: &[&str], seconds: u32) -> Result<Step, Error> {
-    let mut command =
-        std::process::Command::new(project::target_dir(root)?.join("debug/sampan-fuzz"));
+    // The build step has put it beside this program.
+    let program = std::env::current_exe()?.with_file_name("sampan-fuzz");
+    let mut command = std::process::Command::new(program);
     command
         .current_dir(root)
         .args(words)

@@ -1,71 +1,46 @@
-//! The crate graph: which of our crates may depend on which, and who may depend on the engines' libraries.
+//! The crate graph: which of our crates may depend on which, who may depend on the engines' libraries, and where
+//! everything else comes from.
+
+use cargo_metadata::semver::Op;
+use cargo_metadata::{Dependency, DependencyKind, MetadataCommand, Package};
+use spdx::{Expression, LicenseReq, Licensee, ParseMode};
 
 use super::tree::Tree;
-use crate::{Error, project};
+use crate::Error;
 
-/// A part of the house. What it may depend on is [`Part::allowed`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Http,
-    Host,
-    Lua,
-    Js,
-    Capability,
-    App,
-    Face,
-    Testkit,
-    Client,
-    Bench,
-    Xtask,
-    Fuzz,
-}
-
-impl Part {
-    /// The part that the crate in `folder` (relative to the root) is.
-    fn of(folder: &str) -> Option<Self> {
-        Some(match folder {
-            "engine/http" => Self::Http,
-            "engine/host" => Self::Host,
-            "engine/lua" => Self::Lua,
-            "engine/js" => Self::Js,
-            "app" => Self::App,
-            "testkit" => Self::Testkit,
-            "testkit/client" => Self::Client,
-            "bench" => Self::Bench,
-            "xtask" => Self::Xtask,
-            "fuzz" => Self::Fuzz,
-            _ => match folder.split_once('/') {
-                Some(("capabilities", name)) if !name.contains('/') => Self::Capability,
-                Some(("faces", name)) if !name.contains('/') => Self::Face,
-                _ => return None,
-            },
-        })
-    }
-
-    /// The arrows of the house.
-    fn allowed(self) -> &'static [Self] {
-        match self {
-            Self::Http | Self::Host | Self::Client | Self::Xtask => &[],
-            Self::Lua | Self::Js | Self::Capability => &[Self::Host],
-            Self::App => &[
-                Self::Http,
-                Self::Host,
-                Self::Lua,
-                Self::Js,
-                Self::Capability,
-            ],
-            Self::Testkit => &[Self::App, Self::Client],
-            Self::Face => &[Self::Testkit, Self::App],
-            Self::Bench => &[Self::Client],
-            Self::Fuzz => &[Self::Http, Self::Host, Self::Lua, Self::Js],
-        }
-    }
-}
+/// Each place of the house and those that it may depend on. A name that ends in `/` stands for all crates in that folder.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("engine/http", &[]),
+    ("engine/host", &[]),
+    ("engine/lua", &["engine/host"]),
+    ("engine/js", &["engine/host"]),
+    ("capabilities/", &["engine/host"]),
+    (
+        "app",
+        &[
+            "engine/http",
+            "engine/host",
+            "engine/lua",
+            "engine/js",
+            "capabilities/",
+        ],
+    ),
+    ("faces/", &["app", "testkit"]),
+    ("testkit", &["app", "testkit/client"]),
+    ("testkit/client", &[]),
+    ("bench", &["testkit/client"]),
+    ("xtask", &[]),
+    (
+        "fuzz",
+        &["engine/http", "engine/host", "engine/lua", "engine/js"],
+    ),
+];
 
 /// Arrows that tests may follow besides: an engine shows that it binds real capabilities.
-fn allowed_in_tests(from: Part, to: Part) -> bool {
-    matches!(from, Part::Lua | Part::Js) && to == Part::Capability
-}
+const TEST_ARROWS: &[(&str, &[&str])] = &[
+    ("engine/lua", &["capabilities/"]),
+    ("engine/js", &["capabilities/"]),
+];
 
 /// Libraries that one crate alone may depend on, so that everything else stays free of them.
 const OWNERS: &[(&str, &str)] = &[
@@ -78,69 +53,105 @@ const OWNERS: &[(&str, &str)] = &[
     ("libsqlite3-sys", "capabilities/db"),
 ];
 
-/// One of our crates, as cargo knows it.
-struct Crate {
-    /// Its folder relative to the root.
-    folder: String,
-    dependencies: Vec<Dependency>,
-}
+/// Licences that let anybody use Sampan under either of its own.
+const PERMISSIVE: &[&str] = &[
+    "0BSD",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
 
-struct Dependency {
-    /// The package's own name, also where the manifest renames it.
-    name: String,
-    /// Its folder relative to the root, where it is one of ours.
-    folder: Option<String>,
-    /// Whether only tests, examples and benchmarks see it.
-    is_dev: bool,
-}
-
-/// Every dependency between our crates follows an allowed arrow.
+/// Every dependency between our crates follows an allowed arrow, and only the named crate depends on each of the
+/// engines' libraries.
 ///
 /// # Errors
 ///
 /// When cargo cannot read the workspace.
 pub(super) fn arrows(tree: &Tree) -> Result<Vec<String>, Error> {
     let mut complaints = Vec::new();
-    for krate in crates(tree)? {
-        let Some(part) = Part::of(&krate.folder) else {
+    for (folder, package) in ours(tree)? {
+        if !ARROWS.iter().any(|(place, _)| is_at(place, &folder)) {
             complaints.push(format!(
-                "{}: no such place in the house; see ARCHITECTURE.md",
-                krate.folder
+                "{folder}: no such place in the house; see ARCHITECTURE.md"
             ));
-            continue;
-        };
-        for dependency in &krate.dependencies {
-            let Some(target) = &dependency.folder else {
+        }
+        for dependency in package.dependencies {
+            let name = &dependency.name;
+            let owner = OWNERS.iter().find(|(library, _)| library == name);
+            if let Some((_, owner)) = owner.filter(|(_, owner)| *owner != folder) {
+                complaints.push(format!(
+                    "{folder} must not depend on {name}: only {owner} does"
+                ));
+            }
+            let Some(path) = &dependency.path else {
                 continue;
             };
-            let allowed = Part::of(target).is_some_and(|to| {
-                part.allowed().contains(&to) || (dependency.is_dev && allowed_in_tests(part, to))
-            });
-            if !allowed && *target != krate.folder {
-                complaints.push(format!(
-                    "{} must not depend on {target} ({})",
-                    krate.folder, dependency.name
-                ));
+            let target = tree.relative(path.as_std_path());
+            let is_test = dependency.kind == DependencyKind::Development;
+            let allowed = follows(ARROWS, &folder, &target)
+                || is_test && follows(TEST_ARROWS, &folder, &target);
+            if !allowed {
+                complaints.push(format!("{folder} must not depend on {target} ({name})"));
             }
         }
     }
     Ok(complaints)
 }
 
-/// Only the named crate depends on each of the engines' libraries.
+fn is_at(place: &str, folder: &str) -> bool {
+    match place.strip_suffix('/') {
+        Some(_) => folder
+            .strip_prefix(place)
+            .is_some_and(|name| !name.contains('/')),
+        None => folder == place,
+    }
+}
+
+fn follows(arrows: &[(&str, &[&str])], from: &str, to: &str) -> bool {
+    let targets = arrows.iter().filter(|(place, _)| is_at(place, from));
+    targets
+        .flat_map(|(_, targets)| *targets)
+        .any(|target| is_at(target, to))
+}
+
+/// Every third-party crate is pinned as `=x.y.z`, to the same version everywhere, and every crate has the workspace's lints.
 ///
 /// # Errors
 ///
 /// When cargo cannot read the workspace.
-pub(super) fn owners(tree: &Tree) -> Result<Vec<String>, Error> {
+pub(super) fn pins(tree: &Tree) -> Result<Vec<String>, Error> {
     let mut complaints = Vec::new();
-    for krate in crates(tree)? {
-        for dependency in &krate.dependencies {
-            let owner = OWNERS.iter().find(|(name, _)| *name == dependency.name);
-            if let Some((name, owner)) = owner.filter(|(_, owner)| *owner != krate.folder) {
+    let packages = ours(tree)?;
+    let all: Vec<&Dependency> = packages
+        .iter()
+        .flat_map(|(_, package)| &package.dependencies)
+        .collect();
+    for (folder, package) in &packages {
+        if !tree
+            .text(&format!("{folder}/Cargo.toml"))?
+            .contains("[lints]\nworkspace = true")
+        {
+            complaints.push(format!(
+                "{folder}/Cargo.toml must have `[lints]` with `workspace = true`"
+            ));
+        }
+        for dependency in package.dependencies.iter().filter(|one| one.path.is_none()) {
+            let (name, req) = (&dependency.name, &dependency.req);
+            let is_exact =
+                matches!(&req.comparators[..], [one] if one.op == Op::Exact && one.patch.is_some());
+            let differs = |other: &&Dependency| other.name == *name && other.req != *req;
+            if !is_exact || all.iter().any(differs) {
                 complaints.push(format!(
-                    "{} must not depend on {name}: only {owner} does",
-                    krate.folder
+                    "{folder}: {name} {req} must be `{name}.workspace = true`, and \"=x.y.z\" in the root"
                 ));
             }
         }
@@ -148,78 +159,97 @@ pub(super) fn owners(tree: &Tree) -> Result<Vec<String>, Error> {
     Ok(complaints)
 }
 
-fn crates(tree: &Tree) -> Result<Vec<Crate>, Error> {
-    let metadata = project::metadata(tree.root(), &["--no-deps", "--offline"])?;
-    // Cargo resolves links in paths, so the root must be taken from it too.
-    let root = metadata["workspace_root"]
-        .as_str()
-        .ok_or("cargo metadata names no workspace root")?;
-    let relative = |path: &str| {
-        path.strip_prefix(root)
-            .map(|rest| rest.trim_start_matches('/').to_owned())
-    };
-    let packages = metadata["packages"]
-        .as_array()
-        .ok_or("cargo metadata lists no packages")?;
-    let mut crates = Vec::new();
-    for package in packages {
-        let manifest = package["manifest_path"]
-            .as_str()
-            .ok_or("a package without a manifest")?;
-        let folder =
-            relative(manifest).ok_or_else(|| format!("{manifest} lies outside the workspace"))?;
-        let dependencies = package["dependencies"]
-            .as_array()
-            .ok_or("a package without a list of dependencies")?;
-        crates.push(Crate {
-            folder: folder
-                .trim_end_matches("Cargo.toml")
-                .trim_end_matches('/')
-                .to_owned(),
-            dependencies: dependencies
-                .iter()
-                .map(|dependency| Dependency {
-                    name: dependency["name"].as_str().unwrap_or_default().to_owned(),
-                    is_dev: dependency["kind"] == "dev",
-                    folder: dependency["path"]
-                        .as_str()
-                        .map(|path| relative(path).unwrap_or_else(|| path.to_owned())),
-                })
-                .collect(),
-        });
+/// The crates in the lock file that this platform builds are permissive and from the public registry.
+///
+/// # Errors
+///
+/// When cargo cannot resolve the workspace as locked.
+pub(super) fn licences(tree: &Tree) -> Result<Vec<String>, Error> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let platform = std::process::Command::new(rustc)
+        .args(["--print", "host-tuple"])
+        .output()?;
+    let platform = String::from_utf8(platform.stdout)?;
+    let options = ["--locked", "--filter-platform", platform.trim()].map(str::to_owned);
+    let metadata = metadata(tree).other_options(options).exec()?;
+    let faults = metadata.packages.iter().filter_map(|package| {
+        let source = package.source.as_ref()?;
+        let fault = fault(&source.repr, package.license.as_deref())?;
+        Some(format!("{} {} {fault}", package.name, package.version))
+    });
+    Ok(faults.collect())
+}
+
+fn fault(source: &str, licence: Option<&str>) -> Option<String> {
+    if source != "registry+https://github.com/rust-lang/crates.io-index" {
+        return Some(format!("comes from {source}"));
     }
-    Ok(crates)
+    let licence = licence.unwrap_or("none");
+    let expression = Expression::parse_mode(licence, ParseMode::LAX);
+    let is_met = |required: &LicenseReq| {
+        let mut permissive = PERMISSIVE
+            .iter()
+            .filter_map(|name| Licensee::parse(name).ok());
+        permissive.any(|licensee| licensee.satisfies(required))
+    };
+    let is_permissive = expression.is_ok_and(|expression| expression.evaluate(is_met));
+    (!is_permissive).then(|| format!("has the licence {licence}"))
+}
+
+fn metadata(tree: &Tree) -> MetadataCommand {
+    let mut command = MetadataCommand::new();
+    command.manifest_path(tree.root().join("Cargo.toml"));
+    command
+}
+
+/// Our crates with their folders, relative to the root.
+fn ours(tree: &Tree) -> Result<Vec<(String, Package)>, Error> {
+    let metadata = metadata(tree)
+        .no_deps()
+        .other_options(["--offline".to_owned()])
+        .exec()?;
+    let folder = |package: &Package| {
+        let manifest = package.manifest_path.as_std_path();
+        tree.relative(manifest.parent().unwrap_or(manifest))
+    };
+    Ok(metadata
+        .packages
+        .into_iter()
+        .map(|package| (folder(&package), package))
+        .collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Rule;
     use super::super::tree::tests::tree;
     use super::*;
 
-    fn manifest(name: &str, rest: &str) -> String {
-        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{rest}")
-    }
-
-    /// A workspace with `http`, `host` and `cli`, each with these dependency tables.
-    fn complaints(rule: super::super::Rule, http: &str, host: &str, cli: &str) -> Vec<String> {
-        let (_scratch, tree) = tree(&[
-            (
-                "Cargo.toml",
-                "[workspace]\nresolver = \"3\"\nmembers = [\"engine/http\", \"engine/host\", \"faces/cli\"]",
-            ),
-            ("engine/http/Cargo.toml", &manifest("http", http)),
-            ("engine/http/src/lib.rs", ""),
-            ("engine/host/Cargo.toml", &manifest("host", host)),
-            ("engine/host/src/lib.rs", ""),
-            ("faces/cli/Cargo.toml", &manifest("cli", cli)),
-            ("faces/cli/src/lib.rs", ""),
-        ]);
+    /// A workspace with crates in these folders, called as the folder's last part, each with this end of its manifest.
+    fn complaints(rule: Rule, crates: &[(&str, &str)]) -> Vec<String> {
+        let members: Vec<&str> = crates.iter().map(|(folder, _)| *folder).collect();
+        let root = format!(
+            "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n[workspace.lints.rust]\n"
+        );
+        let mut files = vec![("Cargo.toml".to_owned(), root)];
+        for (folder, rest) in crates {
+            let name = folder.rsplit('/').next().unwrap_or_default();
+            let manifest = format!(
+                "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{rest}"
+            );
+            files.push((format!("{folder}/Cargo.toml"), manifest));
+            files.push((format!("{folder}/src/lib.rs"), String::new()));
+        }
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(path, text)| (&**path, &**text))
+            .collect();
+        let (_scratch, tree) = tree(&files);
         rule(&tree).expect("the workspace is readable")
     }
 
     #[test]
     fn a_forbidden_arrow_is_found_in_every_kind_of_dependency() {
-        assert_eq!(complaints(arrows, "", "", ""), Vec::<String>::new());
         for table in [
             "dependencies",
             "dev-dependencies",
@@ -227,52 +257,33 @@ mod tests {
             "target.'cfg(unix)'.dependencies",
         ] {
             let host = format!("[{table}]\nrenamed = {{ path = \"../http\", package = \"http\" }}");
-            let found = complaints(arrows, "", &host, "");
+            let found = complaints(arrows, &[("engine/http", ""), ("engine/host", &host)]);
             assert_eq!(
                 found,
                 ["engine/host must not depend on engine/http (http)"],
                 "{table}"
             );
         }
-        let found = complaints(
-            arrows,
-            "",
-            "",
-            "[dependencies]\nhttp = { path = \"../../engine/http\" }",
+        let found = complaints(arrows, &[("engine/http", ""), ("helpers", "")]);
+        assert_eq!(
+            found,
+            ["helpers: no such place in the house; see ARCHITECTURE.md"]
         );
-        assert_eq!(found, ["faces/cli must not depend on engine/http (http)"]);
     }
 
     #[test]
     fn only_the_tests_of_an_engine_see_capabilities() {
-        for (table, fault) in [("dev-dependencies", 0), ("dependencies", 1)] {
+        for (table, faults) in [("dev-dependencies", 0), ("dependencies", 1)] {
             let lua = format!("[{table}]\ntime = {{ path = \"../../capabilities/time\" }}");
-            let (_scratch, tree) = tree(&[
-                (
-                    "Cargo.toml",
-                    "[workspace]\nresolver = \"3\"\nmembers = [\"engine/lua\", \"capabilities/time\"]",
-                ),
-                ("engine/lua/Cargo.toml", &manifest("lua", &lua)),
-                ("engine/lua/src/lib.rs", ""),
-                ("capabilities/time/Cargo.toml", &manifest("time", "")),
-                ("capabilities/time/src/lib.rs", ""),
-            ]);
-            assert_eq!(arrows(&tree).expect("readable").len(), fault, "{table}");
+            let found = complaints(arrows, &[("engine/lua", &lua), ("capabilities/time", "")]);
+            assert_eq!(found.len(), faults, "{table}: {found:?}");
         }
     }
 
     #[test]
     fn a_library_of_an_engine_elsewhere_is_found_under_any_name() {
-        assert_eq!(
-            complaints(owners, "[dependencies]\nlibc = \"=0.2.1\"", "", ""),
-            Vec::<String>::new()
-        );
-        let found = complaints(
-            owners,
-            "[dev-dependencies]\nx = { version = \"=0.12.0\", package = \"mlua\" }",
-            "",
-            "",
-        );
+        let http = "[dev-dependencies]\nx = { version = \"=0.12.0\", package = \"mlua\" }";
+        let found = complaints(arrows, &[("engine/http", http)]);
         assert_eq!(
             found,
             ["engine/http must not depend on mlua: only engine/lua does"]
@@ -280,9 +291,52 @@ mod tests {
     }
 
     #[test]
-    fn places_outside_the_house_are_known() {
-        assert_eq!(Part::of("capabilities/db"), Some(Part::Capability));
-        assert_eq!(Part::of("capabilities/db/extra"), None);
-        assert_eq!(Part::of("helpers"), None);
+    fn a_loose_version_and_two_versions_are_found() {
+        let manifest = |dependency: &str| {
+            format!("[lints]\nworkspace = true\n[dependencies]\nthing = {dependency}")
+        };
+        let exact = manifest("\"=1.2.3\"");
+        assert_eq!(complaints(pins, &[("a", &exact), ("b", &exact)]), [""; 0]);
+        for loose in [
+            "\"1\"",
+            "\"1.2.3\"",
+            "\"=1.2\"",
+            "{ git = \"https://example.com\" }",
+        ] {
+            let found = complaints(pins, &[("a", &manifest(loose))]);
+            assert!(found[0].starts_with("a: thing "), "{loose}: {found:?}");
+        }
+        assert_eq!(
+            complaints(pins, &[("a", &exact), ("b", &manifest("\"=1.2.4\""))]).len(),
+            2
+        );
+        assert_eq!(
+            complaints(pins, &[("a", "")]),
+            ["a/Cargo.toml must have `[lints]` with `workspace = true`"]
+        );
+    }
+
+    #[test]
+    fn a_foreign_source_and_a_licence_that_is_not_permissive_are_found() {
+        let registry = "registry+https://github.com/rust-lang/crates.io-index";
+        for good in [
+            "MIT",
+            "MIT/Apache-2.0",
+            "GPL-3.0 OR MIT",
+            "Apache-2.0 WITH LLVM-exception",
+        ] {
+            assert_eq!(fault(registry, Some(good)), None, "{good}");
+        }
+        for bad in ["GPL-3.0", "MIT AND GPL-2.0", "MIT OR", ""] {
+            assert_eq!(
+                fault(registry, Some(bad)),
+                Some(format!("has the licence {bad}"))
+            );
+        }
+        assert_eq!(
+            fault(registry, None).as_deref(),
+            Some("has the licence none")
+        );
+        assert!(fault("git+https://example.com/a", Some("MIT")).is_some());
     }
 }

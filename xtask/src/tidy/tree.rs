@@ -23,7 +23,8 @@ impl Tree {
     /// When a folder cannot be read.
     pub(super) fn read(root: &Path) -> Result<Self, Error> {
         let mut tree = Self {
-            root: root.to_path_buf(),
+            // Cargo resolves links in the paths that it tells, so they are resolved here too.
+            root: root.canonicalize()?,
             files: Vec::new(),
         };
         tree.walk("")?;
@@ -64,6 +65,14 @@ impl Tree {
         &self.root
     }
 
+    /// The part of a path below the root, with `/`.
+    pub(super) fn relative(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root)
+            .unwrap_or(path)
+            .display()
+            .to_string()
+    }
+
     /// All files, in order.
     pub(super) fn files(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(String::as_str)
@@ -101,13 +110,16 @@ impl Tree {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use tempfile::TempDir;
 
     /// A checkout with these files; the first value keeps it on disk.
-    pub(in crate::tidy) fn tree(files: &[(&str, &str)]) -> (Scratch, Tree) {
-        let scratch = Scratch::new().expect("a temporary folder");
+    pub(in crate::tidy) fn tree(files: &[(&str, &str)]) -> (TempDir, Tree) {
+        let scratch = tempfile::tempdir().expect("a temporary folder");
         for (path, text) in files {
-            scratch.write(path, text).expect("a file in it");
+            let path = scratch.path().join(path);
+            fs::create_dir_all(path.parent().expect("it is below the folder"))
+                .expect("a folder in it");
+            fs::write(path, text).expect("a file in it");
         }
         let tree = Tree::read(scratch.path()).expect("readable");
         (scratch, tree)
