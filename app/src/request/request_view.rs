@@ -109,6 +109,10 @@ impl RequestView for View {
         let host = host
             .filter(|host| !host.is_empty())
             .unwrap_or_else(|| "localhost".into());
+        // RFC 9112 section 3.3: `OPTIONS *` has an empty path.
+        if self.path() == "*" {
+            return format!("{scheme}://{host}/");
+        }
         match self.query() {
             Some(query) => format!("{scheme}://{host}{}?{query}", self.path()),
             None => format!("{scheme}://{host}{}", self.path()),

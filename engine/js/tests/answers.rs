@@ -5,9 +5,12 @@ mod common;
 use common::{App, get, load, post};
 use sampan_host::Isolate;
 
+/// Gives `hiddenKeys()` to handlers.
+const HIDDEN_KEYS: &str = include_str!("web/hidden_keys.js");
+
 fn app(handler: &str) -> App {
     load(&format!(
-        "import {{ app, json, html, text, redirect, stream }} from 'sampan'; app.get('/', {handler});"
+        "import {{ app, json, html, text, redirect, stream }} from 'sampan'; app.get('/', {handler}); {HIDDEN_KEYS}"
     ))
 }
 
@@ -213,9 +216,39 @@ fn builders_make_responses() {
 #[test]
 fn headers_set_behind_the_checks_are_checked_again() {
     let error = failure(
-        "() => { const r = text('x'); r.headers[Symbol.for('sampan.list')].push('a', 'b\\n'); return r; }",
+        "() => { const r = text('x'); r.headers[hiddenKeys().list].push('a', 'b\\n'); return r; }",
     );
     assert!(error.contains("control byte"), "{error}");
+}
+
+#[test]
+fn what_web_objects_keep_is_not_listed() {
+    for made in [
+        "new Request('http://a/', { method: 'POST', body: 'x' })",
+        "new Response('x', { headers: { a: 'b' } })",
+        "new Headers({ a: 'b' })",
+        "text('x')",
+        "Response.error()",
+        "req",
+        "req.clone()",
+    ] {
+        let handler = format!(
+            "(req) => Reflect.ownKeys({made}).concat(Object.keys({{ ...{made} }})).map(String)"
+        );
+        assert_eq!(answer(&handler), "200 application/json []", "{made}");
+    }
+}
+
+#[test]
+fn what_a_route_adds_to_a_request_can_be_written_and_the_webs_fields_cannot() {
+    for name in ["params", "query", "cookies", "ip", "path", "state", "user"] {
+        let handler = format!("(req) => {{ req.{name} = {{ a: 1 }}; return req.{name}; }}");
+        assert_eq!(answer(&handler), "200 application/json {\"a\":1}", "{name}");
+    }
+    for name in ["method", "url", "headers", "body"] {
+        let error = failure(&format!("(req) => {{ req.{name} = 'x'; }}"));
+        assert!(error.contains("setter"), "{name}: {error}");
+    }
 }
 
 #[test]

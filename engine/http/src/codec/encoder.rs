@@ -170,9 +170,10 @@ pub fn encode_response(
     exchange.keep_alive &= !parts.close;
     let length = match &body {
         _ if bodiless => Length::Unsaid,
-        Body::Empty if exchange.head_only => parts
-            .declared_length
-            .map_or(Length::Bytes(0), Length::Bytes),
+        // RFC 9110 section 8.6: the length that GET would have, or none. Nobody has said what GET would send.
+        Body::Empty if exchange.head_only => {
+            parts.declared_length.map_or(Length::Unsaid, Length::Bytes)
+        }
         Body::Stream(_) if exchange.head_only => Length::Unsaid,
         Body::Empty => Length::Bytes(0),
         Body::Bytes(bytes) => Length::Bytes(bytes.len() as u64),

@@ -195,30 +195,43 @@ type Getter = unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int) -> Raw;
 /// Reads a property of a request object.
 type Read = fn(Cx<'_>, Raw) -> Result<Val, Failure>;
 
+/// The Web's fields first: they are read-only, as on the Web. A script may write the others: middleware and small routers do.
 const GETTERS: &[(&CStr, Read)] = &[
-    (c"params", |cx, this| kept(cx, this, PARAMS, params)),
-    (c"query", |cx, this| kept(cx, this, QUERY, query)),
-    (c"headers", |cx, this| kept(cx, this, HEADERS, headers)),
-    (c"cookies", |cx, this| {
-        kept(cx, this, COOKIES, cookie_object)
-    }),
     (c"method", |cx, this| {
         Ok(cx.string(data(cx, this)?.view()?.method())?)
-    }),
-    (c"path", |cx, this| {
-        Ok(cx.string(data(cx, this)?.view()?.path())?)
     }),
     (c"url", |cx, this| {
         Ok(cx.string(&data(cx, this)?.view()?.url())?)
     }),
+    (c"headers", |cx, this| kept(cx, this, HEADERS, headers)),
+    (c"body", body::stream),
+    (c"params", |cx, this| kept(cx, this, PARAMS, params)),
+    (c"query", |cx, this| kept(cx, this, QUERY, query)),
+    (c"cookies", |cx, this| {
+        kept(cx, this, COOKIES, cookie_object)
+    }),
+    (c"path", |cx, this| {
+        Ok(cx.string(data(cx, this)?.view()?.path())?)
+    }),
     (c"ip", |cx, this| {
         Ok(cx.string(&data(cx, this)?.view()?.ip())?)
     }),
-    (c"body", body::stream),
 ];
+
+/// How many of [`GETTERS`] are read-only.
+const READ_ONLY: usize = 4;
 
 unsafe extern "C" fn get(ctx: *mut qjs::JSContext, this: Raw, which: c_int) -> Raw {
     native(ctx, |cx| GETTERS[which as usize].1(cx, this))
+}
+
+/// What a script assigns becomes a property of its own, which hides the getter.
+unsafe extern "C" fn set(ctx: *mut qjs::JSContext, this: Raw, value: Raw, which: c_int) -> Raw {
+    native(ctx, |cx| {
+        data(cx, this)?;
+        cx.define(this, GETTERS[which as usize].0, cx.dup(value))?;
+        Ok(cx.undefined())
+    })
 }
 
 unsafe extern "C" fn get_state(ctx: *mut qjs::JSContext, this: Raw, _: c_int) -> Raw {
@@ -267,14 +280,14 @@ pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<(), Thrown>
             cx.atom(&name.to_string_lossy()),
             get,
             index as c_int,
-            None,
+            (index >= READ_ONLY).then_some(set as Setter),
         )?;
     }
     accessor(cx, &proto, cx.atom("state"), get_state, 0, Some(set_state))?;
     accessor(
         cx,
         &proto,
-        cx.symbol_atom(c"sampan.used"),
+        cx.core().hidden.atom(cx, "used")?,
         get_used,
         0,
         None,
@@ -282,7 +295,7 @@ pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<(), Thrown>
     accessor(
         cx,
         &proto,
-        cx.symbol_atom(c"sampan.body"),
+        cx.core().hidden.atom(cx, "body")?,
         get_web_body,
         0,
         None,
@@ -297,7 +310,7 @@ pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<(), Thrown>
     for (name, method) in methods {
         cx.define(proto.raw(), name, cx.function(name, 0, 0, method)?)?;
     }
-    let take = cx.symbol_atom(c"sampan.take");
+    let take = cx.core().hidden.atom(cx, "take")?;
     let done = cx.define_atom(proto.raw(), take, cx.function(c"take", 0, 0, body::take)?);
     // SAFETY: the atom is owned; the class takes the prototype's reference.
     unsafe {

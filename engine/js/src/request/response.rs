@@ -208,14 +208,6 @@ fn write_at_once(cx: Cx<'_>, body: Raw, sink: &mut dyn ResponseSink) -> Result<b
     )
 }
 
-/// Fields that frame the message: the server writes them. Web frameworks set them for servers that do not.
-const FRAMING: [&[u8]; 4] = [
-    b"content-length",
-    b"transfer-encoding",
-    b"connection",
-    b"keep-alive",
-];
-
 /// How many names and values together the header of an answer may have. The sink limits their bytes.
 const HEADER_PARTS_MAX: u32 = 8192;
 
@@ -232,12 +224,6 @@ fn write_headers(cx: Cx<'_>, list: Raw, sink: &mut dyn ResponseSink) -> Result<(
         }
         let (name, value) = (cx.at(list, index)?, cx.at(list, index + 1)?);
         let written = cx.with_bytes(name.raw(), |name| {
-            if FRAMING
-                .iter()
-                .any(|framing| name.eq_ignore_ascii_case(framing))
-            {
-                return Ok(Ok(()));
-            }
             cx.with_bytes(value.raw(), |value| write_header(sink, name, value))
         })?;
         written??;

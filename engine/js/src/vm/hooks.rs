@@ -15,6 +15,7 @@ const HOOKS: &[(&CStr, Native)] = &[
     (c"__host_log", log),
     (c"__host_sleep", sleep),
     (c"__host_cancel", cancel),
+    (c"__host_hidden", hidden),
 ];
 
 /// Puts the hooks on the global object, from where the Web surface takes them.
@@ -117,6 +118,22 @@ unsafe extern "C" fn cancel(
             Tasks::cancel(&tasks, id);
         }
         Ok(cx.undefined())
+    })
+}
+
+/// `__host_hidden(name)`
+unsafe extern "C" fn hidden(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: QuickJS passes `argc` values.
+        let args = unsafe { arguments(argc, argv) };
+        let name = cx.text(args.first().copied().unwrap_or(UNDEFINED))?;
+        Ok(cx.core().hidden.symbol(cx, &name)?)
     })
 }
 

@@ -9,9 +9,10 @@ use crate::values::rows::Columns;
 use crate::values::shapes::Shapes;
 use crate::vm::bind::Spellings;
 use crate::vm::error;
+use crate::vm::hidden::HiddenKeys;
 use crate::vm::limits::{self, SCRIPT_STACK_BYTES_MAX, Stopper};
 use crate::vm::memory::{Counted, Memory};
-use crate::vm::sys::{Cx, Raw, Val, address, class_id};
+use crate::vm::sys::{Cx, Raw, Thrown, Val, address, class_id};
 use rquickjs::qjs;
 use sampan_host::json::Tape;
 use sampan_host::{
@@ -39,7 +40,7 @@ pub(crate) struct Atoms {
 }
 
 impl Atoms {
-    fn new(cx: Cx<'_>) -> Self {
+    fn new(cx: Cx<'_>, hidden: &HiddenKeys) -> Result<Self, Thrown> {
         // SAFETY: the context is alive; the symbol is released after the atom took its reference.
         let kind = unsafe {
             let symbol = qjs::JS_NewSymbol(cx.raw(), c"kind".as_ptr(), false);
@@ -47,18 +48,18 @@ impl Atoms {
             qjs::JS_FreeValue(cx.raw(), symbol);
             atom
         };
-        Self {
+        Ok(Self {
             kind,
             status: cx.atom("status"),
             to_json: cx.atom("toJSON"),
-            web_status: cx.symbol_atom(c"sampan.status"),
-            web_headers: cx.symbol_atom(c"sampan.headers"),
-            web_list: cx.symbol_atom(c"sampan.list"),
-            web_body: cx.symbol_atom(c"sampan.body"),
-            web_used: cx.symbol_atom(c"sampan.used"),
-            web_source: cx.symbol_atom(c"sampan.source"),
-            web_signal: cx.symbol_atom(c"sampan.signal"),
-        }
+            web_status: hidden.atom(cx, "status")?,
+            web_headers: hidden.atom(cx, "headers")?,
+            web_list: hidden.atom(cx, "list")?,
+            web_body: hidden.atom(cx, "body")?,
+            web_used: hidden.atom(cx, "used")?,
+            web_source: hidden.atom(cx, "source")?,
+            web_signal: hidden.atom(cx, "signal")?,
+        })
     }
 
     fn release(&self, cx: Cx<'_>) {
@@ -129,6 +130,8 @@ pub(crate) struct Core {
     pub(crate) layout: Cell<Option<Layout>>,
     /// Names of route parameters.
     pub(crate) names: Names,
+    /// The keys under which the Web surface keeps what scripts must not see.
+    pub(crate) hidden: HiddenKeys,
     /// Reused from one JSON text to the next.
     pub(crate) tape: RefCell<Tape>,
     /// The address of `Object.prototype`: most objects are told from responses by it.
@@ -227,9 +230,13 @@ impl Core {
         // SAFETY: the context is alive, and stays so as long as what is made here.
         let (cx, stopper) = unsafe { (Cx::from_raw(ctx), Stopper::new(ctx, &setup.watch)) };
         memory.stop_with(stopper.counter());
+        let hidden = HiddenKeys::default();
+        let atoms = Atoms::new(cx, &hidden)
+            .map_err(|Thrown| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate"))?;
         let core = Rc::new(Self {
             memory,
-            atoms: Atoms::new(cx),
+            atoms,
+            hidden,
             classes: classes(cx)?,
             keys: Keys::new(),
             shapes: Shapes::new(),
@@ -536,6 +543,7 @@ impl Drop for Core {
         self.shapes.clear();
         self.columns.clear();
         self.names.clear(cx);
+        self.hidden.clear(cx);
         self.atoms.release(cx);
     }
 }

@@ -17,15 +17,15 @@ use sampan_host::{Error, ErrorKind, HandlerId, Program, Setup};
 use std::ffi::CStr;
 use std::rc::Rc;
 
-/// Symbols of the Web surface's contract that the prelude uses.
-const SYMBOLS: &[(&CStr, &CStr)] = &[
-    (c"status", c"sampan.status"),
-    (c"statusText", c"sampan.statusText"),
-    (c"immutable", c"sampan.immutable"),
-    (c"headers", c"sampan.headers"),
-    (c"list", c"sampan.list"),
-    (c"body", c"sampan.body"),
-    (c"used", c"sampan.used"),
+/// Hidden keys of the Web surface's contract that the prelude uses.
+const HIDDEN: &[&CStr] = &[
+    c"status",
+    c"statusText",
+    c"immutable",
+    c"headers",
+    c"list",
+    c"body",
+    c"used",
 ];
 
 /// Loads the project of `setup`.
@@ -131,10 +131,8 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
         cx.define(native.raw(), name, cx.get(web.raw(), name)?)?;
     }
     let symbols = cx.object()?;
-    for (name, description) in SYMBOLS {
-        // SAFETY: the description is terminated.
-        let symbol =
-            cx.check(unsafe { qjs::JS_NewSymbol(cx.raw(), description.as_ptr(), true) })?;
+    for name in HIDDEN {
+        let symbol = cx.core().hidden.symbol(cx, &name.to_string_lossy())?;
         cx.define(symbols.raw(), name, symbol)?;
     }
     cx.define(native.raw(), c"symbols", symbols)?;

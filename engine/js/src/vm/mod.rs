@@ -4,6 +4,7 @@ pub(crate) mod bind;
 pub(crate) mod bracket;
 pub(crate) mod declare;
 pub(crate) mod error;
+pub(crate) mod hidden;
 pub(crate) mod hooks;
 pub(crate) mod isolate;
 pub(crate) mod limits;

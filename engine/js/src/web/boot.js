@@ -73,17 +73,9 @@
     DOMException, WeakRef,
   });
 
-  // The engine contract (see mod.rs): registered symbols, so that native code finds them by name.
-  const symbols = { __proto__: null };
-  for (const name of ["status", "statusText", "headers", "list", "body", "used", "source", "take",
-    "method", "url", "signal", "immutable"]) {
-    symbols[name] = Symbol.for("sampan." + name);
-  }
-  freeze(symbols);
-
   // The engine's hooks leave the global object with the start.
   const host = { __proto__: null };
-  for (const name of ["log", "sleep", "cancel"]) {
+  for (const name of ["log", "sleep", "cancel", "hidden"]) {
     const key = "__host_" + name;
     if (typeof globalThis[key] !== "function") {
       throw new TypeError(`${key} must be a function before the Web surface is installed`);
@@ -92,6 +84,14 @@
     delete globalThis[key];
   }
   freeze(host);
+
+  // Keys of the engine contract (see mod.rs), under which scripts do not see what is kept.
+  const symbols = { __proto__: null };
+  for (const name of ["status", "statusText", "headers", "list", "body", "used", "source", "take",
+    "method", "url", "signal", "immutable", "options", "error"]) {
+    symbols[name] = host.hidden(name);
+  }
+  freeze(symbols);
 
   // A lone surrogate has no UTF-8; everything that goes to native code passes through here.
   const usv = (value) => p.wellFormed(`${value}`);

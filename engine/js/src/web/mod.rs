@@ -14,6 +14,8 @@
 //!   this isolate has while it runs, except that an interval sleeps again under its own.
 //! - `__host_cancel(id)`: that sleep is of no use any more and may be dropped; its promise need never settle. Sleeps that the
 //!   engine gives up by itself (its request has ended) need no word: their timers go with their promises.
+//! - `__host_hidden(name)`: the hidden key of that name, the same each time: a symbol under which a property is kept that
+//!   `Reflect.ownKeys` and the like do not list.
 //!
 //! **After [`install`]** `globalThis[Symbol.for("sampan.web")]` is a frozen object, which the engine takes and deletes:
 //!
@@ -24,12 +26,12 @@
 //! - `cancel(stream, reason)`: nobody reads the rest of this stream. `abort(signal, reason)`: aborts a request's signal.
 //! - `report(error)`: writes an error that no promise carries to the log.
 //!
-//! **Symbols** are registered, `Symbol.for("sampan." + name)`, so native code reads what it needs without a getter:
+//! **Hidden keys** hold what native code reads without a getter:
 //!
 //! - A `Headers` has `list`: an array `[name, value, name, value, ...]`, names in lower case, in the order in which
 //!   they were set, equal names not combined. A character of a value is one byte (U+0000 to U+00FF). Native code may
 //!   make one: an object whose prototype is `headersPrototype` with an own `list` (or an accessor of that name on its
-//!   prototype). Scripts can reach the list through the symbol, so the writer checks names and values again.
+//!   prototype). A proxy can show a script the key, so the writer checks names and values again.
 //! - A `Response` has the own properties `status` (an integer from 200 to 599; 0 for `Response.error()`, which is no
 //!   answer), `statusText` (a string; `null` where nobody chose the status), `headers` (a `Headers`), `body` and `used` (a boolean; true: the script has read
 //!   the body, so it cannot be sent). `body` is a string without lone surrogates (its bytes are its UTF-8), a
@@ -40,9 +42,9 @@
 //!   asked for it, `signal`.
 //!
 //! **Native requests** inherit from `requestPrototype` and have, on their own prototype or themselves: getters `method`,
-//! `url` (absolute) and `headers` (a `Headers`); a getter `Symbol.for("sampan.used")` (a boolean, never `undefined`); a
-//! getter `Symbol.for("sampan.body")` that is `null` for a request without body and `undefined` otherwise; and a method
-//! `Symbol.for("sampan.take")` that hands the content out once, as string, `Uint8Array` (then no longer the engine's) or
+//! `url` (absolute) and `headers` (a `Headers`); a getter `used` (a boolean, never `undefined`); a
+//! getter `body` that is `null` for a request without body and `undefined` otherwise; and a method
+//! `take`, all three under hidden keys, that hands the content out once, as string, `Uint8Array` (then no longer the engine's) or
 //! `null`, or a promise of that, and throws a `TypeError` the second time. `clone()`, `body` and `new Request(native)` take
 //! the content and keep it in own properties `body` and `used` of the object, so native `text()`, `json()` and `bytes()` that
 //! find the content taken call the methods of `requestPrototype`, which know both. The engine aborts the request when

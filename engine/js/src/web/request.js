@@ -7,7 +7,7 @@
   const { headerName } = native("headers");
   const { TypeError } = p;
   const { method: METHOD, url: URL_TEXT, headers: HEADERS, body: BODY, used: USED, signal: SIGNAL } = symbols;
-  const OPTIONS = Symbol("options");
+  const OPTIONS = symbols.options;
 
   const NORMAL = { __proto__: null };
   for (const name of ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"]) NORMAL[name] = name;

@@ -7,7 +7,7 @@
   const { parse } = native("url");
   const { TypeError, RangeError } = p;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, body: BODY, used: USED } = symbols;
-  const ERROR = Symbol("error");
+  const ERROR = symbols.error;
 
   const noBody = (status) => status === 204 || status === 205 || status === 304;
 

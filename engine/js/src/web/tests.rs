@@ -2,7 +2,7 @@
 //! a clock that jumps to the next sleeper when no job is left.
 
 mod form;
-mod hono;
+mod frameworks;
 
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Module, Runtime, context::EvalOptions};
 

@@ -1,4 +1,4 @@
-// What the Hono app of tests/hono answers, through app.fetch. `app` is the bundle's default export.
+// What the Hono app of tests/frameworks answers, through app.fetch. `app` is the bundle's default export.
 const base = "http://app.example";
 const get = (path, headers = {}, init = {}) => app.fetch(new Request(base + path, { headers, ...init }));
 const post = (path, body, headers = {}) => app.fetch(new Request(base + path, { method: "POST", body, headers }));

@@ -1,4 +1,4 @@
-//! The Hono app of `tests/hono`, unchanged, served through its default export by the host's contract.
+//! The apps of `tests/frameworks`, unchanged, served through their default exports by the host's contract.
 
 mod common;
 
@@ -10,12 +10,12 @@ use std::process::Command;
 /// `bundle.sh` exits with this where npm or its registry is not there.
 const NO_NPM: i32 = 3;
 
-/// The app bundled into one file, or nothing where that cannot be made on this machine.
-fn bundle() -> Option<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/hono");
+/// An app bundled into one file, or nothing where that cannot be made on this machine.
+fn bundle(name: &str) -> Option<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/frameworks");
     let test = std::env::current_exe().expect("the test's path");
     let target: PathBuf = test.ancestors().nth(3).expect("a target folder").to_owned();
-    let out = target.join("hono-js");
+    let out = target.join("frameworks");
     let status = Command::new("sh")
         .arg(folder.join("bundle.sh"))
         .arg(&out)
@@ -23,7 +23,8 @@ fn bundle() -> Option<String> {
         .ok()?;
     match status.code() {
         Some(0) => {
-            Some(std::fs::read_to_string(out.join("bundle.mjs")).expect("bundle.sh made its file"))
+            let bundled = out.join("bundled").join(name);
+            Some(std::fs::read_to_string(bundled).expect("bundle.sh made its file"))
         }
         Some(NO_NPM) => None,
         _ => panic!("bundle.sh failed: {status}"),
@@ -58,7 +59,7 @@ fn with(mut request: Request, name: &str, value: &str) -> Request {
 
 #[test]
 fn a_hono_app_is_served_unchanged() {
-    let Some(source) = bundle() else {
+    let Some(source) = bundle("hono.mjs") else {
         println!("SKIPPED: npm is not available, so there is no Hono app to serve");
         return;
     };
@@ -165,4 +166,34 @@ fn a_hono_app_is_served_unchanged() {
         "{:?}",
         app.reports.borrow()
     );
+}
+
+#[test]
+fn an_itty_router_is_served_unchanged() {
+    let Some(source) = bundle("itty.mjs") else {
+        println!("SKIPPED: npm is not available, so there is no itty-router to serve");
+        return;
+    };
+    let app = load_with(&[("app.js", &source)], ScriptLimits::default()).expect("it loads");
+    for (request, expected) in [
+        (
+            get("/hello/zoe?a=1&a=2&b=x"),
+            r#"200 application/json;charset=utf-8 {"name":"zoe","query":{"a":["1","2"],"b":"x"},"user":"ada"}"#,
+        ),
+        (
+            post("/echo", "application/json", "[1]"),
+            r#"200 application/json;charset=utf-8 {"body":[1]}"#,
+        ),
+        (
+            get("/broken"),
+            r#"418 application/json;charset=utf-8 {"status":418,"error":"a teapot"}"#,
+        ),
+        (
+            get("/nowhere"),
+            r#"404 application/json;charset=utf-8 {"status":404,"error":"Not Found"}"#,
+        ),
+    ] {
+        let path = request.path.clone();
+        assert_eq!(shown(&app, request), expected, "{path}");
+    }
 }

@@ -1,4 +1,4 @@
-//! The Hono app of `tests/hono`, bundled from npm into one file, answering through `app.fetch`.
+//! The Hono app of `tests/frameworks`, bundled from npm into one file, answering through `app.fetch`.
 
 use super::{evaluate, module, report, with_web};
 use std::io::Write as _;
@@ -10,17 +10,17 @@ const NO_NPM: i32 = 3;
 
 /// The bundle's text, or nothing where it cannot be made on this machine.
 fn bundle() -> Option<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/hono");
-    let out = target().join("hono-web");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/frameworks");
+    let out = target().join("frameworks");
     let status = Command::new("sh")
         .arg(folder.join("bundle.sh"))
         .arg(&out)
         .status()
         .ok()?;
     match status.code() {
-        Some(0) => {
-            Some(std::fs::read_to_string(out.join("bundle.mjs")).expect("bundle.sh made its file"))
-        }
+        Some(0) => Some(
+            std::fs::read_to_string(out.join("bundled/hono.mjs")).expect("bundle.sh made its file"),
+        ),
         Some(NO_NPM) => None,
         _ => panic!("bundle.sh failed: {status}"),
     }
