@@ -332,6 +332,45 @@ mod tests {
         assert!(!lua(&[&MODULE]).contains("sql"));
     }
 
+    /// An editor knows what `req` is only where the parameter itself has the type, not behind a union with `any`.
+    #[test]
+    fn every_route_of_lua_gives_its_handler_a_typed_request() {
+        let text = lua(&[]);
+        let typed = |name: &str, param: &str| {
+            let end = text.find(&format!("function {name}(")).expect(name);
+            let start = text[..end].rfind(") end\n").map_or(0, |at| at + 6);
+            assert!(
+                text[start..end].contains(param),
+                "{name}: {}",
+                &text[start..end]
+            );
+        };
+        for verb in ["get", "post", "put", "patch", "delete", "options", "all"] {
+            let name = format!("group.{verb}");
+            typed(&name, "---@param handler fun(req: sampan.Request): any\n");
+            typed(&name, "handler: fun(req: sampan.Request): any)\n");
+        }
+        let middleware = "fun(req: sampan.Request, next: sampan.Next): any";
+        typed("group.use", &format!("---@param middleware {middleware}\n"));
+        typed(
+            "group.use",
+            &format!("---@overload fun(middleware: {middleware})\n"),
+        );
+        typed(
+            "group.group",
+            "---@param declare fun(group: sampan.Group)\n",
+        );
+        typed(
+            "app.not_found",
+            "---@param handler fun(req: sampan.Request): any\n",
+        );
+        typed(
+            "app.on_error",
+            "---@param handler fun(req: sampan.Request, err: sampan.RaisedError): any\n",
+        );
+        assert!(!text.contains("|any"), "a union with any is any");
+    }
+
     #[test]
     fn a_row_is_declared_in_all_three() {
         for (path, text) in files() {

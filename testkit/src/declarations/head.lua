@@ -33,20 +33,79 @@ function request:bytes() end
 ---@field body any
 
 ---@alias sampan.Options integer|{ status?: integer, headers?: table<string, string|number|string[]> }
----@alias sampan.Handler fun(req: sampan.Request): any
----@alias sampan.Middleware fun(req: sampan.Request, next: fun(req?: sampan.Request): sampan.Response): any
----@alias sampan.Verb fun(pattern: string, handler: sampan.Handler|any)|fun(pattern: string, options: { body_bytes_max?: integer }, handler: sampan.Handler|any)
+---@alias sampan.Answer table|string|number|boolean an answer that is made once, when the file loads
+---@alias sampan.RouteOptions { body_bytes_max?: integer }
+---@alias sampan.Next fun(req?: sampan.Request): sampan.Response
 
 ---@class sampan.Group
----@field get sampan.Verb
----@field post sampan.Verb
----@field put sampan.Verb
----@field patch sampan.Verb
----@field delete sampan.Verb
----@field options sampan.Verb
----@field all sampan.Verb a route for every method
----@field use fun(middleware: sampan.Middleware)|fun(pattern: string, middleware: sampan.Middleware) wraps every path, or those of a pattern
----@field group fun(prefix: string, declare: fun(group: sampan.Group)) patterns in the group begin with the prefix
+local group = {}
+
+--- A route of GET, and of HEAD. Between the pattern and the handler may stand options.
+---@param pattern string like "/users/:id" or "/files/*path"
+---@param handler fun(req: sampan.Request): any
+---@overload fun(pattern: string, options: sampan.RouteOptions, handler: fun(req: sampan.Request): any)
+---@overload fun(pattern: string, answer: sampan.Answer)
+---@overload fun(pattern: string, options: sampan.RouteOptions, answer: sampan.Answer)
+function group.get(pattern, handler) end
+--- A route of POST. Between the pattern and the handler may stand options.
+---@param pattern string like "/users/:id" or "/files/*path"
+---@param handler fun(req: sampan.Request): any
+---@overload fun(pattern: string, options: sampan.RouteOptions, handler: fun(req: sampan.Request): any)
+---@overload fun(pattern: string, answer: sampan.Answer)
+---@overload fun(pattern: string, options: sampan.RouteOptions, answer: sampan.Answer)
+function group.post(pattern, handler) end
+--- A route of PUT. Between the pattern and the handler may stand options.
+---@param pattern string like "/users/:id" or "/files/*path"
+---@param handler fun(req: sampan.Request): any
+---@overload fun(pattern: string, options: sampan.RouteOptions, handler: fun(req: sampan.Request): any)
+---@overload fun(pattern: string, answer: sampan.Answer)
+---@overload fun(pattern: string, options: sampan.RouteOptions, answer: sampan.Answer)
+function group.put(pattern, handler) end
+--- A route of PATCH. Between the pattern and the handler may stand options.
+---@param pattern string like "/users/:id" or "/files/*path"
+---@param handler fun(req: sampan.Request): any
+---@overload fun(pattern: string, options: sampan.RouteOptions, handler: fun(req: sampan.Request): any)
+---@overload fun(pattern: string, answer: sampan.Answer)
+---@overload fun(pattern: string, options: sampan.RouteOptions, answer: sampan.Answer)
+function group.patch(pattern, handler) end
+--- A route of DELETE. Between the pattern and the handler may stand options.
+---@param pattern string like "/users/:id" or "/files/*path"
+---@param handler fun(req: sampan.Request): any
+---@overload fun(pattern: string, options: sampan.RouteOptions, handler: fun(req: sampan.Request): any)
+---@overload fun(pattern: string, answer: sampan.Answer)
+---@overload fun(pattern: string, options: sampan.RouteOptions, answer: sampan.Answer)
+function group.delete(pattern, handler) end
+--- A route of OPTIONS. Between the pattern and the handler may stand options.
+---@param pattern string like "/users/:id" or "/files/*path"
+---@param handler fun(req: sampan.Request): any
+---@overload fun(pattern: string, options: sampan.RouteOptions, handler: fun(req: sampan.Request): any)
+---@overload fun(pattern: string, answer: sampan.Answer)
+---@overload fun(pattern: string, options: sampan.RouteOptions, answer: sampan.Answer)
+function group.options(pattern, handler) end
+--- A route of every method. Between the pattern and the handler may stand options.
+---@param pattern string like "/users/:id" or "/files/*path"
+---@param handler fun(req: sampan.Request): any
+---@overload fun(pattern: string, options: sampan.RouteOptions, handler: fun(req: sampan.Request): any)
+---@overload fun(pattern: string, answer: sampan.Answer)
+---@overload fun(pattern: string, options: sampan.RouteOptions, answer: sampan.Answer)
+function group.all(pattern, handler) end
+--- Wraps the paths of a pattern, or every path.
+---@param pattern string
+---@param middleware fun(req: sampan.Request, next: sampan.Next): any
+---@overload fun(middleware: fun(req: sampan.Request, next: sampan.Next): any)
+function group.use(pattern, middleware) end
+--- Patterns that are declared in the group begin with the prefix.
+---@param prefix string
+---@param declare fun(group: sampan.Group)
+function group.group(prefix, declare) end
+
+---@class sampan.RaisedError
+---@field message string
+---@field status integer
+---@field file? string
+---@field line? integer
+---@field stack? string
+---@field value any what was raised
 
 ---@class sampan.App: sampan.Group
 ---@field runtime string "lua"
@@ -57,10 +116,10 @@ local app = {}
 ---@alias sampan.Row table<string, any> a row of a query: its columns by name
 
 --- Answers what no route answers.
----@param handler sampan.Handler
+---@param handler fun(req: sampan.Request): any
 function app.not_found(handler) end
 --- Answers when a handler failed.
----@param handler fun(req: sampan.Request, err: { message: string, status: integer, file?: string, line?: integer, stack?: string, value: any }): any
+---@param handler fun(req: sampan.Request, err: sampan.RaisedError): any
 function app.on_error(handler) end
 ---@param body string
 ---@param options? sampan.Options

@@ -15,11 +15,13 @@ const CHUNKS: [(&CStr, &str); 6] = [
     (c"=[modules]", include_str!("modules.lua")),
 ];
 
-/// Whether `name`, as it stands in a message, is one of these chunks.
-pub(crate) fn is_chunk(name: &str) -> bool {
-    CHUNKS
-        .iter()
-        .any(|(chunk, _)| &chunk.to_bytes()[1..] == name.as_bytes())
+/// The other chunks of Lua that are the server's.
+const OTHERS: [&str; 5] = ["[sampan]", "[chain]", "[rows]", "[pattern]", "[sandbox]"];
+
+/// Whether `name`, as it stands in a message, is a chunk of the server's, whose lines tell a reader of the log nothing.
+pub(crate) fn is_own_chunk(name: &str) -> bool {
+    let is_library = |(chunk, _): &(&CStr, &str)| &chunk.to_bytes()[1..] == name.as_bytes();
+    OTHERS.contains(&name) || CHUNKS.iter().any(is_library)
 }
 
 /// Adds the libraries to the globals of the scripts. The three indices are of LuaJIT's own globals, the host's table and the globals of the

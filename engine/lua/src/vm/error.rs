@@ -1,6 +1,7 @@
 //! From Lua errors to the errors of the contract, and back.
 
 use crate::libraries;
+use crate::vm::stack::{CHAIN, place_of, stack_of};
 use crate::vm::state::{self, State, current, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::{Error, ErrorKind, Place, ScriptLimits};
@@ -81,9 +82,6 @@ unsafe fn is_raised(state: State) -> bool {
     }
 }
 
-/// How many calls of a stack are kept for the log.
-const STACK_CALLS_MAX: usize = 20;
-
 /// Makes an error of the value on top of `from`, the thread that failed; its stack is still as it was. `main` is the thread
 /// under whose protection this runs, or whose protected call just ended.
 pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Fault {
@@ -128,9 +126,6 @@ pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Fault 
     }
 }
 
-/// Our own chunks, whose lines tell a reader of the log nothing.
-const OWN_CHUNKS: [&str; 5] = ["[sampan]", "[chain]", "[rows]", "[pattern]", "[sandbox]"];
-
 /// Splits `file:line: message` as Lua writes it.
 pub(crate) fn from_text(text: &str) -> Error {
     let mut parts = text.splitn(3, ':');
@@ -138,7 +133,7 @@ pub(crate) fn from_text(text: &str) -> Error {
         && let (Ok(line), true) = (line.parse(), !file.is_empty())
     {
         let message = message.strip_prefix(' ').unwrap_or(message);
-        if OWN_CHUNKS.contains(&file) || libraries::is_chunk(file) {
+        if libraries::is_own_chunk(file) {
             return Error::script(message);
         }
         return Error::script(message).at(Some(Place {
@@ -200,68 +195,6 @@ unsafe fn kind_of_meta(state: State) -> Option<ErrorKind> {
 
 fn current_refs() -> state::Refs {
     current().refs.get()
-}
-
-/// The name of the chunk that calls handlers (`chain.lua`). Where no line of the project stands in front of it, the handler has
-/// ended with a call that took its place, and whoever stands behind it is not at fault.
-pub(crate) const CHAIN: &CStr = c"=[chain]";
-
-/// The innermost line of a project file on the stack of `thread`; none if that is not the handler's.
-unsafe fn place_of(thread: State) -> Option<Place> {
-    // SAFETY: reading debug information of a thread that does not run.
-    unsafe {
-        let mut place = None;
-        each_level(thread, |source, line, _| {
-            if line > 0 && source.starts_with('@') && place.is_none() {
-                place = Some(Place {
-                    file: source[1..].to_owned(),
-                    line: line as u32,
-                });
-            }
-            place.is_none() && source.as_bytes() != CHAIN.to_bytes()
-        });
-        place
-    }
-}
-
-/// The calls on the stack of `thread`, innermost first, one a line.
-unsafe fn stack_of(thread: State) -> String {
-    let mut out = String::new();
-    let mut calls = 0;
-    // SAFETY: as above.
-    unsafe {
-        each_level(thread, |source, line, name| {
-            if line > 0 && source.starts_with('@') {
-                let name = name.map(|n| format!(" in {n}")).unwrap_or_default();
-                out.push_str(&format!("  {}:{line}{name}\n", &source[1..]));
-            }
-            calls += 1;
-            calls < STACK_CALLS_MAX
-        });
-    }
-    out.truncate(out.trim_end().len());
-    out
-}
-
-/// Shows source, line and name of each call to `each`, until it returns false.
-unsafe fn each_level(thread: State, mut each: impl FnMut(&str, c_int, Option<String>) -> bool) {
-    // SAFETY: `lua_getinfo` fills what "Snl" asks for; the strings belong to prototypes on the stack.
-    unsafe {
-        let mut record: lua_Debug = std::mem::zeroed();
-        for level in 0.. {
-            if lua_getstack(thread, level, &raw mut record) == 0
-                || lua_getinfo(thread, c"Snl".as_ptr(), &raw mut record) == 0
-            {
-                return;
-            }
-            let source = CStr::from_ptr(record.source).to_string_lossy();
-            let name = (!record.name.is_null())
-                .then(|| CStr::from_ptr(record.name).to_string_lossy().into_owned());
-            if !each(&source, record.currentline, name) {
-                return;
-            }
-        }
-    }
 }
 
 /// Second stage of a C function that failed: raises the error in `current().result`. Errors of the script itself become plain

@@ -8,6 +8,7 @@ use crate::vm::bind;
 use crate::vm::error;
 use crate::vm::error::from_top;
 use crate::vm::limits;
+use crate::vm::stack;
 use crate::vm::state::{
     Fixed, Inner, Refs, State, anchor_entry, current, data, guard, key, push_text, text_at,
 };
@@ -36,7 +37,7 @@ pub struct Lua {
     inner: Rc<Inner>,
     program: Program,
     /// Registry references of the handlers, by their number.
-    handlers: Vec<c_int>,
+    handlers: Rc<[c_int]>,
 }
 
 impl Lua {
@@ -83,10 +84,12 @@ impl Lua {
             .protected(u32::MAX, read_program, &mut declared)
             .map_err(|fault| fault.0)?;
         inner.is_loaded.set(true);
+        let handlers: Rc<[c_int]> = declared.handlers.into();
+        let _ = inner.handlers.set(handlers.clone());
         Ok(Self {
             inner,
             program: declared.program,
-            handlers: declared.handlers,
+            handlers,
         })
     }
 }
@@ -162,7 +165,7 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         lua_pushvalue(state, 2);
         lua_pushvalue(state, 1);
         lua_pushvalue(state, 4);
-        load(state, CHAIN, error::CHAIN);
+        load(state, CHAIN, stack::CHAIN);
         lua_call(state, 4, 1);
         for (name, slot) in [
             (c"chain", &mut refs.chain),

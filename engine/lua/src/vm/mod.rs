@@ -6,4 +6,5 @@ pub(crate) mod isolate;
 pub(crate) mod limits;
 #[cfg(test)]
 mod pattern_test;
+pub(crate) mod stack;
 pub(crate) mod state;

@@ -12,7 +12,7 @@ use sampan_host::{
 };
 use slab::Slab;
 use std::alloc::{self, Layout};
-use std::cell::{Cell, RefCell, UnsafeCell};
+use std::cell::{Cell, OnceCell, RefCell, UnsafeCell};
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -199,6 +199,8 @@ pub(crate) struct Inner {
     pub(crate) report: Rc<dyn Fn(Error)>,
     /// The coroutine of the handler that runs; null while none does.
     pub(crate) running: Cell<State>,
+    /// Registry references of the handlers, by their number, once they are declared: errors look for them on the stack.
+    pub(crate) handlers: OnceCell<Rc<[c_int]>>,
     /// Whether the project's files have been run: routes cannot be declared any more, and waiting is possible.
     pub(crate) is_loaded: Cell<bool>,
     /// Between the stages of a C function: what is to be pushed.
@@ -253,6 +255,7 @@ impl Inner {
             raised: RefCell::default(),
             report: setup.report.clone(),
             running: Cell::new(ptr::null_mut()),
+            handlers: OnceCell::new(),
             is_loaded: Cell::new(false),
             result: UnsafeCell::default(),
             scratch: UnsafeCell::default(),
