@@ -1,17 +1,19 @@
-//! Built-ins that loop without asking whether they must stop are wrapped: each looks at the size of its work first, and refuses what
-//! would take too long. The table below is the list.
+//! Some built-ins can run for over a second without an interrupt poll, on a request body of 1 MiB or within the memory limit. They
+//! are wrapped: the wrapper measures the work first, and throws a RangeError if there is too much. The table below is the list, and
+//! `tests/builtins.rs` has a call for each entry, with the time that it takes without the wrapper.
 //!
-//! What is looked at must be what the built-in sees then: lengths that a script computes are refused, and texts to search are
-//! converted once, here. `flat` and `flatMap` are replaced altogether (see `flat.js`).
+//! The built-in must see what was measured. So a length that a script computes is refused, and texts to search are converted once,
+//! here. `flat` and `flatMap` are replaced by `flat.js`.
 //!
-//! A wrapper costs some ten nanoseconds; built-ins that poll for interrupts themselves are left alone.
+//! A wrapper costs about ten nanoseconds. Built-ins that poll, or that must allocate as they go, are not wrapped: an allocation fails
+//! when the script must stop.
 
 use crate::builtin_limits::work;
-use crate::values::inspect::{self, Own};
+use crate::values::inspect::{self, Found};
 use crate::values::json_write;
 use crate::vm::error::{hidden, whole_number};
 use crate::vm::limits::{
-    ARRAY_LIKE_LENGTH_MAX, BUILTIN_LENGTH_MAX, DIGITS_MAX, NORMALIZE_STEPS_MAX, PROTOTYPES_MAX,
+    ARRAY_LIKE_LENGTH_MAX, BUILTIN_LENGTH_MAX, NORMALIZE_STEPS_MAX, PROTOTYPES_MAX,
     SEARCH_STEPS_MAX, SORT_LENGTH_MAX,
 };
 use crate::vm::sys::{
@@ -30,8 +32,6 @@ enum Rule {
     Sort,
     /// The lengths of `this` and of all arguments.
     All,
-    /// The length of the first argument.
-    First,
     /// The length of the `raw` of the first argument.
     Raw,
     /// The first argument, a number.
@@ -42,20 +42,13 @@ enum Rule {
     Find,
     /// The work of a normalization of `this`.
     Normalize,
-    /// The length of the first argument, a text of digits.
-    Digits,
-    /// The length of the first argument; and where there is no other, our own writer does the work, which is
-    /// several times faster.
-    Json,
 }
 
 impl Rule {
     /// What is refused above which number.
     fn limit(self) -> (&'static str, i64) {
         match self {
-            Self::This | Self::Sort | Self::All | Self::First | Self::Raw | Self::Json => {
-                ("length", BUILTIN_LENGTH_MAX)
-            }
+            Self::This | Self::Sort | Self::All | Self::Raw => ("length", BUILTIN_LENGTH_MAX),
             Self::Count => ("count", BUILTIN_LENGTH_MAX),
             Self::Search(_) => ("characters to compare", SEARCH_STEPS_MAX),
             Self::Find => ("length times that of the value to find", SEARCH_STEPS_MAX),
@@ -63,7 +56,6 @@ impl Rule {
                 "combining characters in a row, squared,",
                 NORMALIZE_STEPS_MAX,
             ),
-            Self::Digits => ("digits", DIGITS_MAX),
         }
     }
 }
@@ -88,9 +80,7 @@ const WRAPPED: &[(&CStr, &CStr, Rule)] = &[
     (c"Array.prototype", c"toSpliced", Rule::This),
     (c"Array.prototype", c"unshift", Rule::This),
     (c"Array.prototype", c"with", Rule::This),
-    (c"Array", c"from", Rule::First),
     (c"Iterator.prototype", c"drop", Rule::Count),
-    (c"JSON", c"stringify", Rule::Json),
     (c"String", c"raw", Rule::Raw),
     (c"String.prototype", c"includes", Rule::Search(c"match")),
     (c"String.prototype", c"indexOf", Rule::Search(c"")),
@@ -99,15 +89,8 @@ const WRAPPED: &[(&CStr, &CStr, Rule)] = &[
     (c"String.prototype", c"replace", Rule::Search(c"replace")),
     (c"String.prototype", c"replaceAll", Rule::Search(c"replace")),
     (c"String.prototype", c"split", Rule::Search(c"split")),
-    (c"Uint8Array.prototype.__proto__", c"join", Rule::This),
     (c"Uint8Array.prototype.__proto__", c"sort", Rule::This),
-    (
-        c"Uint8Array.prototype.__proto__",
-        c"toLocaleString",
-        Rule::This,
-    ),
     (c"Uint8Array.prototype.__proto__", c"toSorted", Rule::This),
-    (c"globalThis", c"BigInt", Rule::Digits),
 ];
 
 /// The order of a sort without a comparator (ECMA-262, SortCompare), as a function of which each call polls.
@@ -136,27 +119,37 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
         let symbol = match rule {
             Rule::Search(symbol) => cx.get(symbols.raw(), symbol)?,
             Rule::All => cx.get(symbols.raw(), c"isConcatSpreadable")?,
-            Rule::First => cx.get(symbols.raw(), c"iterator")?,
             Rule::Sort => cx.eval(COMPARE, c"sampan:sort")?,
             _ => cx.undefined(),
         };
         let mut data = [original.raw(), typed_length.raw(), symbol.raw()];
-        let wrapped = wrapper(cx, &mut data, name, index)?;
-        adopt(cx, &original, &wrapped)?;
+        let wrapped = wrapper(cx, guarded, &mut data, name, index)?;
         hidden(cx, owner.raw(), name, wrapped)?;
     }
-    Ok(())
+    let json = find(cx, c"JSON")?;
+    let original = cx.get(json.raw(), c"stringify")?;
+    let wrapped = wrapper(cx, stringify, &mut [original.raw()], c"stringify", 0)?;
+    hidden(cx, json.raw(), c"stringify", wrapped)
 }
 
-/// A function that looks first. Its data: the original, the getter of the length of typed arrays, and the symbol (or the
-/// order) that the rule needs.
-fn wrapper(cx: Cx<'_>, data: &mut [Raw; 3], name: &CStr, index: usize) -> Result<Val, Thrown> {
+/// A native function that has data of its own.
+type WithData =
+    unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int, *mut Raw, c_int, *mut Raw) -> Raw;
+
+/// A function around the built-in that is the first of its data.
+fn wrapper(
+    cx: Cx<'_>,
+    body: WithData,
+    data: &mut [Raw],
+    name: &CStr,
+    index: usize,
+) -> Result<Val, Thrown> {
     let (length, index) = (cx.length(data[0])? as c_int, index as c_int);
     // SAFETY: the data are copied, the name terminated.
     cx.check(unsafe {
         qjs::JS_NewCFunctionData2(
             cx.raw(),
-            Some(guarded),
+            Some(body),
             name.as_ptr(),
             length,
             index,
@@ -164,20 +157,6 @@ fn wrapper(cx: Cx<'_>, data: &mut [Raw; 3], name: &CStr, index: usize) -> Result
             data.as_mut_ptr(),
         )
     })
-}
-
-/// `BigInt` has a prototype and functions of its own: they move to the wrapper.
-fn adopt(cx: Cx<'_>, original: &Val, wrapped: &Val) -> Result<(), Thrown> {
-    let prototype = cx.get(original.raw(), c"prototype")?;
-    if !is_object(prototype.raw()) {
-        return Ok(());
-    }
-    hidden(cx, prototype.raw(), c"constructor", wrapped.clone())?;
-    hidden(cx, wrapped.raw(), c"prototype", prototype)?;
-    for name in [c"asIntN", c"asUintN"] {
-        hidden(cx, wrapped.raw(), name, cx.get(original.raw(), name)?)?;
-    }
-    Ok(())
 }
 
 /// The object of a path from the global object.
@@ -190,6 +169,30 @@ fn find(cx: Cx<'_>, path: &CStr) -> Result<Val, Thrown> {
     Ok(at)
 }
 
+/// `JSON.stringify` with a value alone: our own writer is several times faster.
+// SAFETY: called by QuickJS alone, with a context that has a core, `argc` values and one datum.
+unsafe extern "C" fn stringify(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+    data: *mut Raw,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: QuickJS passes `argc` values, and the function was made with one datum.
+        let (args, original) = unsafe { (arguments(argc, argv), *data) };
+        if let [value] = args
+            && let Some(text) = json_write::standard(cx, *value)?
+        {
+            return Ok(text);
+        }
+        Ok(cx.call(original, this, args)?)
+    })
+}
+
+/// Measures, then calls the built-in. Its data: the built-in, the getter of the length of typed arrays, and the symbol (or the
+/// comparator) that the rule needs.
 unsafe extern "C" fn guarded(
     ctx: *mut qjs::JSContext,
     this: Raw,
@@ -219,11 +222,6 @@ unsafe extern "C" fn guarded(
             && args.first().is_none_or(|order| is_undefined(*order))
         {
             return Ok(cx.call(original, this, &[symbol])?);
-        }
-        if let (Rule::Json, [value]) = (rule, args)
-            && let Some(text) = json_write::standard(cx, *value)?
-        {
-            return Ok(text);
         }
         Ok(cx.call(original, this, args)?)
     })
@@ -263,14 +261,11 @@ impl Guard<'_> {
         };
         match rule {
             Rule::This | Rule::Sort => self.length(this),
-            Rule::First => self.iterable(first),
-            Rule::Json if self.is_array(first) || inspect::is_proxy(first) => Ok(cx.length(first)?),
-            Rule::Raw => match self.steady(first, c"raw")? {
+            Rule::Raw => match self.plain_property(first, c"raw")? {
                 Some(raw) => self.length(raw.raw()),
                 None => Ok(0),
             },
             Rule::Count => Ok(whole_number(first).unwrap_or(0)),
-            Rule::Digits if is_string(first) => Ok(cx.length(first)?),
             Rule::All => args.iter().try_fold(self.length(this)?, |sum, arg| {
                 Ok(sum.saturating_add(self.spread(*arg)?))
             }),
@@ -313,7 +308,7 @@ impl Guard<'_> {
         } else if !is_object(value) {
             return Ok(0);
         } else {
-            let length = match self.steady(value, c"length")? {
+            let length = match self.plain_property(value, c"length")? {
                 Some(length) if is_object(length.raw()) => {
                     return Err(self.refuse("the length is an object"));
                 }
@@ -326,10 +321,6 @@ impl Guard<'_> {
             if !inspect::is_shallow(self.cx, value, PROTOTYPES_MAX) {
                 return Err(self.refuse("too many prototypes, or a proxy"));
             }
-            // Scripts do write `Array.from({ length: 100000 })`.
-            if matches!(self.rule(), Rule::First) && inspect::is_shallow(self.cx, value, 1) {
-                return Ok(length);
-            }
             length
         };
         if length > ARRAY_LIKE_LENGTH_MAX {
@@ -337,20 +328,6 @@ impl Guard<'_> {
             return Err(self.refuse(&text));
         }
         Ok(length)
-    }
-
-    /// What an iterable yields comes from calls, which ask whether they must stop.
-    fn iterable(&self, value: Raw) -> Result<i64, Failure> {
-        if !is_object(value) {
-            return Ok(0);
-        }
-        if !self.is_array(value) && !inspect::is_typed_array(value) {
-            let found = inspect::symbol(self.cx, value, self.symbol, self.typed_length)?;
-            if matches!(self.value(found)?, Some(method) if !is_nothing(method.raw())) {
-                return Ok(0);
-            }
-        }
-        self.length(value)
     }
 
     /// How many elements an argument of `concat` adds.
@@ -371,17 +348,19 @@ impl Guard<'_> {
         }
     }
 
-    /// A property that no script computes.
-    fn steady(&self, value: Raw, name: &CStr) -> Result<Option<Val>, Failure> {
+    /// A property that is no getter and not behind a proxy.
+    fn plain_property(&self, value: Raw, name: &CStr) -> Result<Option<Val>, Failure> {
         let found = inspect::named(self.cx, value, name, self.typed_length)?;
         self.value(found)
     }
 
-    fn value(&self, found: Own) -> Result<Option<Val>, Failure> {
+    fn value(&self, found: Found) -> Result<Option<Val>, Failure> {
         match found {
-            Own::Value(value) => Ok(Some(value)),
-            Own::Nothing => Ok(None),
-            Own::Computed => Err(self.refuse("a getter or a proxy where a plain value is needed")),
+            Found::Value(value) => Ok(Some(value)),
+            Found::Nothing => Ok(None),
+            Found::Computed => {
+                Err(self.refuse("a getter or a proxy where a plain value is needed"))
+            }
         }
     }
 

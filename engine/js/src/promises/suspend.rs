@@ -228,13 +228,13 @@ pub(crate) fn ended(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId, error
             tasks.abandon(core);
             core.recover();
         }
-        _ => leave_behind(core, tasks, handler),
+        _ => continue_in_background(core, tasks, handler),
     }
 }
 
 /// Lets what a request left unfinished go on after its answer, for a while. While a body stream is sent, that drives the
 /// tasks instead, and calls this at its end.
-fn leave_behind(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId) {
+fn continue_in_background(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId) {
     if tasks.is_empty() || tasks.feeds_stream.get() {
         return;
     }
@@ -248,7 +248,7 @@ fn leave_behind(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId) {
     }
     core.background.set(core.background.get() + 1);
     let until = Instant::now() + Duration::from_millis(BACKGROUND_MILLIS_MAX);
-    let left = LeftOver {
+    let left = BackgroundWork {
         owner: Owner::Request(core.clone()),
         tasks,
         handler,
@@ -260,7 +260,7 @@ fn leave_behind(core: &Rc<Core>, tasks: Rc<Tasks>, handler: HandlerId) {
 /// Lets timers of the module top level run for as long as the isolate lives.
 pub(crate) fn keep_top_level(core: &Rc<Core>, tasks: Rc<Tasks>) {
     *core.top_level.borrow_mut() = Some(tasks.clone());
-    let left = LeftOver {
+    let left = BackgroundWork {
         owner: Owner::Isolate(Rc::downgrade(core)),
         tasks,
         handler: 0,
@@ -278,14 +278,14 @@ enum Owner {
 }
 
 /// Work that no answer waits for.
-struct LeftOver {
+struct BackgroundWork {
     owner: Owner,
     tasks: Rc<Tasks>,
     handler: HandlerId,
     until: Option<Instant>,
 }
 
-impl std::future::Future for LeftOver {
+impl std::future::Future for BackgroundWork {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -323,14 +323,14 @@ impl std::future::Future for LeftOver {
     }
 }
 
-impl LeftOver {
+impl BackgroundWork {
     fn again(&self, cx: &Context<'_>) -> Poll<()> {
         cx.waker().wake_by_ref();
         Poll::Pending
     }
 }
 
-impl Drop for LeftOver {
+impl Drop for BackgroundWork {
     fn drop(&mut self) {
         match &self.owner {
             Owner::Request(core) => {

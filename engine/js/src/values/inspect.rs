@@ -1,4 +1,4 @@
-//! Looks at objects without running scripts: what a script computes could be another value the next time.
+//! Reads properties without side effects, so that the size checked is the size used.
 
 use crate::vm::limits::PROTOTYPES_MAX;
 use crate::vm::sys::{Cx, Raw, Thrown, UNDEFINED, Val, address, is_object};
@@ -6,7 +6,7 @@ use rquickjs::qjs;
 use std::ffi::CStr;
 
 /// What was found under a name.
-pub(crate) enum Own {
+pub(crate) enum Found {
     /// A plain value.
     Value(Val),
     /// Nothing.
@@ -17,7 +17,7 @@ pub(crate) enum Own {
 
 /// The property `name` of an object or its prototypes; `Nothing` for other values. A getter counts as plain if it is
 /// `allowed`.
-pub(crate) fn named(cx: Cx<'_>, value: Raw, name: &CStr, allowed: Raw) -> Result<Own, Thrown> {
+pub(crate) fn named(cx: Cx<'_>, value: Raw, name: &CStr, allowed: Raw) -> Result<Found, Thrown> {
     // SAFETY: the name is terminated; the atom is released after its last use.
     unsafe {
         let atom = qjs::JS_NewAtom(cx.raw(), name.as_ptr());
@@ -28,7 +28,7 @@ pub(crate) fn named(cx: Cx<'_>, value: Raw, name: &CStr, allowed: Raw) -> Result
 }
 
 /// The same for a symbol.
-pub(crate) fn symbol(cx: Cx<'_>, value: Raw, symbol: Raw, allowed: Raw) -> Result<Own, Thrown> {
+pub(crate) fn symbol(cx: Cx<'_>, value: Raw, symbol: Raw, allowed: Raw) -> Result<Found, Thrown> {
     // SAFETY: the symbol is alive; the atom is released after its last use.
     unsafe {
         let atom = qjs::JS_ValueToAtom(cx.raw(), symbol);
@@ -50,28 +50,28 @@ pub(crate) fn getter(cx: Cx<'_>, object: Raw, name: &CStr) -> Result<Val, Thrown
     Ok(found.map_or(cx.undefined(), |(_, _, getter)| getter))
 }
 
-fn property(cx: Cx<'_>, value: Raw, atom: qjs::JSAtom, allowed: Raw) -> Result<Own, Thrown> {
+fn property(cx: Cx<'_>, value: Raw, atom: qjs::JSAtom, allowed: Raw) -> Result<Found, Thrown> {
     let mut at = cx.dup(value);
     for _ in 0..PROTOTYPES_MAX {
         if !is_object(at.raw()) {
-            return Ok(Own::Nothing);
+            return Ok(Found::Nothing);
         }
         if is_proxy(at.raw()) {
-            return Ok(Own::Computed);
+            return Ok(Found::Computed);
         }
         match own(cx, at.raw(), atom)? {
-            Some((false, plain, _)) => return Ok(Own::Value(plain)),
+            Some((false, plain, _)) => return Ok(Found::Value(plain)),
             Some((true, _, getter))
                 if is_object(allowed) && address(getter.raw()) == address(allowed) =>
             {
-                return Ok(Own::Value(cx.get_atom(value, atom)?));
+                return Ok(Found::Value(cx.get_atom(value, atom)?));
             }
-            Some(_) => return Ok(Own::Computed),
+            Some(_) => return Ok(Found::Computed),
             None => {}
         }
         at = prototype(cx, &at);
     }
-    Ok(Own::Computed)
+    Ok(Found::Computed)
 }
 
 /// An own property of an object that is no proxy: whether it is computed, its value, its getter.

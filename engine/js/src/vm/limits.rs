@@ -50,11 +50,8 @@ pub(crate) const SEARCH_STEPS_MAX: i64 = 100_000_000;
 /// How much work a normalization may be: the sum of the squares of the lengths of runs that may be reordered, in characters.
 pub(crate) const NORMALIZE_STEPS_MAX: i64 = 100_000_000;
 
-/// How large an integer may be that becomes text, in bytes: about [`DIGITS_MAX`] digits.
+/// How large an integer may be that becomes text, in bytes: about 50,000 digits. The work grows with their square.
 pub(crate) const INTEGER_BYTES_MAX: usize = 20_800;
-
-/// How many digits a text may have that becomes a BigInt: the work grows with their square.
-pub(crate) const DIGITS_MAX: i64 = 50_000;
 
 /// How deeply values may nest on their way to and from capabilities.
 pub(crate) const VALUE_DEPTH_MAX: usize = 128;

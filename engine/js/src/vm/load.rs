@@ -1,4 +1,4 @@
-//! Loading a project: the isolate is furnished, the entry file runs, and what it declared is the program.
+//! Loading a project: the isolate is set up, the entry file runs, and what it declared is the program.
 
 use crate::builtin_limits::guard;
 use crate::request::call;
@@ -31,7 +31,7 @@ const HIDDEN: &[&CStr] = &[
 /// Loads the project of `setup`.
 pub(crate) fn load(setup: &Setup) -> Result<(Rc<Core>, Program), Error> {
     let core = Core::new(setup)?;
-    furnish(&core)?;
+    set_up(&core)?;
     let source = core.sources.read(&setup.entry);
     let source = source
         .ok_or_else(|| Error::new(ErrorKind::Load, format!("there is no file {}", setup.entry)))?;
@@ -57,7 +57,7 @@ fn described(cx: Cx<'_>, failure: Failure) -> Error {
 }
 
 /// Puts everything into the context that scripts find there.
-fn furnish(core: &Rc<Core>) -> Result<(), Error> {
+fn set_up(core: &Rc<Core>) -> Result<(), Error> {
     let cx = core.cx();
     modules::install(cx);
     guard::install(cx).map_err(|Thrown| modules::load_error(cx))?;
