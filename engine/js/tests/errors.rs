@@ -152,7 +152,7 @@ fn what_does_not_load_says_where() {
         ),
         (
             vec![("app.js", "import { nothing } from 'sampan';")],
-            "SyntaxError: ",
+            "app.js:1: cannot import \"nothing\": sampan has no export",
         ),
         (
             vec![
@@ -184,6 +184,77 @@ fn what_does_not_load_says_where() {
         let error = load_files(&files).err().expect("it does not load");
         assert_eq!(error.kind(), ErrorKind::Load, "{files:?}");
         assert!(error.to_string().contains(shown), "{files:?}: {error}");
+    }
+}
+
+#[test]
+fn a_missing_export_is_named_where_it_is_imported() {
+    let util = ("lib/util.js", "export const yes = 1;");
+    for (name, source, line) in [
+        (
+            "app.js",
+            "import { app } from 'sampan';\nimport {\n  yes,\n  nope,\n} from './lib/util.js';",
+            4,
+        ),
+        (
+            "app.js",
+            "import './lib/util.js';\nimport nope from './lib/util.js';",
+            2,
+        ),
+        ("app.js", "export { nope } from './lib/util.js';", 1),
+    ] {
+        let error = load_files(&[(name, source), util]).err().expect("an error");
+        let place = error.place().map(ToString::to_string);
+        assert_eq!(place, Some(format!("{name}:{line}")), "{error}");
+        assert!(error.message().starts_with("cannot import \""), "{error}");
+        assert!(
+            error.message().contains("lib/util.js has no export"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_module_that_hangs_is_told_with_its_lines() {
+    let error = load_files(&[
+        (
+            "app.js",
+            "import { app } from 'sampan';\nimport './wait.js';",
+        ),
+        (
+            "wait.js",
+            "const f = async () => { await 1; };\nawait f();\nawait new Promise(() => {});",
+        ),
+    ])
+    .err()
+    .expect("an error");
+    let shown = error.to_string();
+    assert!(shown.starts_with("wait.js:2: cannot wait here"), "{shown}");
+    assert!(shown.ends_with("(it may also be wait.js:3)"), "{shown}");
+}
+
+#[test]
+fn what_is_called_and_is_no_function_is_named() {
+    for (handler, shown) in [
+        (
+            "(req) => req.nope()",
+            "TypeError: req.nope is not a function",
+        ),
+        (
+            "() => { const helper = 3; return helper(1); }",
+            "TypeError: helper is not a function",
+        ),
+        (
+            "(req) => { new req.path(); }",
+            "TypeError: req.path is not a function",
+        ),
+        (
+            "(req) => [1].map(req.nope)",
+            "TypeError: map: an argument is not a function",
+        ),
+        ("() => ({})['x' + 1]()", "TypeError: not a function"),
+    ] {
+        assert_eq!(failure(handler).message(), shown, "{handler}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Exceptions become [`sampan_host::Error`]s with file, line and stack, and those become exceptions.
 
+use crate::vm::source_text::callee;
 use crate::vm::sys::{
     Cx, Failure, Raw, Thrown, Val, float_of, int_of, is_nothing, is_object, is_string, number, tag,
 };
@@ -124,6 +125,12 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: Raw) -> Error {
         None
     };
     let kind = kind_of(cx, thrown, &name, message.as_deref());
+    let message = match (&*name, message) {
+        ("TypeError", Some(text)) if text == "not a function" => {
+            Some(not_a_function(cx, stack.as_deref()))
+        }
+        (_, message) => message,
+    };
     let message = match message {
         Some(message) if name.is_empty() || name == "Error" || kind != ErrorKind::Script => message,
         Some(message) if message.is_empty() => name,
@@ -140,6 +147,36 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: Raw) -> Error {
         cx.core().note_interrupt(&error);
     }
     error
+}
+
+/// Says what was called that is no function. QuickJS tells only where.
+#[cold]
+fn not_a_function(cx: Cx<'_>, stack: Option<&str>) -> String {
+    const PLAIN: &str = "not a function";
+    let Some(call) = stack.and_then(|stack| stack.lines().find(|line| !line.trim().is_empty()))
+    else {
+        return PLAIN.to_owned();
+    };
+    if let Some(built_in) = call
+        .trim()
+        .strip_prefix("at ")
+        .and_then(|call| call.strip_suffix(" (native)"))
+    {
+        return format!("{built_in}: an argument is not a function");
+    }
+    let named = place_of(call).and_then(|place| {
+        let source = cx.core().sources.read(&place.file)?;
+        let source = String::from_utf8_lossy(&source);
+        let line = source.lines().nth((place.line as usize).checked_sub(1)?)?;
+        let column = call
+            .trim_end_matches(')')
+            .rsplit_once(':')?
+            .1
+            .parse()
+            .ok()?;
+        Some(format!("{} is {PLAIN}", callee(line, column)?))
+    });
+    named.unwrap_or_else(|| PLAIN.to_owned())
 }
 
 fn kind_of(cx: Cx<'_>, thrown: Raw, name: &str, message: Option<&str>) -> ErrorKind {

@@ -151,6 +151,8 @@ pub(crate) struct Core {
     pub(crate) rows: RefCell<Vec<crate::vm::bind::Row>>,
     pub(crate) context_of_capabilities: Rc<Context>,
     pub(crate) sources: Arc<dyn Sources>,
+    /// The project's files that were compiled, in that order.
+    pub(crate) compiled: RefCell<Vec<String>>,
     pub(crate) limits: ScriptLimits,
     pub(crate) report: Rc<dyn Fn(Error)>,
     pub(crate) spawn: Rc<dyn Fn(LocalFuture<()>)>,
@@ -255,6 +257,7 @@ impl Core {
             rows: RefCell::default(),
             context_of_capabilities: setup.context.clone(),
             sources: setup.sources.clone(),
+            compiled: RefCell::default(),
             limits: setup.limits.clone(),
             report: setup.report.clone(),
             spawn: setup.spawn.clone(),

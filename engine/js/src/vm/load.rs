@@ -172,12 +172,7 @@ fn finish_entry(core: &Rc<Core>, entry: &Entry, name: &str) -> Result<Option<Han
         match call::promise_result(cx, entry.promise.raw()) {
             Some(Ok(_)) => default_fetch(cx, entry).map_err(|failure| described(cx, failure)),
             Some(Err(reason)) => Err(modules::as_load_error(&error::describe(cx, reason.raw()))),
-            None => {
-                let text = format!(
-                    "{name}: cannot wait here: the module awaits something at its top level"
-                );
-                Err(Error::new(ErrorKind::Load, text))
-            }
+            None => Err(modules::hanging(core, name)),
         }
     });
     ran.value.map_err(|error| modules::as_load_error(&error))?

@@ -11,4 +11,5 @@ pub(crate) mod limits;
 pub(crate) mod load;
 pub(crate) mod memory;
 pub(crate) mod modules;
+pub(crate) mod source_text;
 pub(crate) mod sys;

@@ -3,6 +3,7 @@
 use crate::values::json_read;
 use crate::vm::error;
 use crate::vm::isolate::Core;
+use crate::vm::source_text::{import_line, top_level_awaits};
 use crate::vm::sys::{Cx, Failure, Raw, Thrown, Val};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, Place};
@@ -198,6 +199,7 @@ pub(crate) fn compile(
     name: &str,
     source: Vec<u8>,
 ) -> Result<(Val, *mut qjs::JSModuleDef), Failure> {
+    cx.core().compiled.borrow_mut().push(name.to_owned());
     let nul = |_| Error::new(ErrorKind::Load, format!("{name}: the file has a NUL byte"));
     let source = CString::new(source).map_err(nul)?;
     let file = CString::new(name).map_err(nul)?;
@@ -311,7 +313,55 @@ unsafe extern "C" fn export_sampan(
 
 /// The pending exception as an error of loading.
 pub(crate) fn load_error(cx: Cx<'_>) -> Error {
-    as_load_error(&error::take(cx))
+    let error = error::take(cx);
+    as_load_error(&missing_export(cx.core(), error.message()).unwrap_or(error))
+}
+
+/// An error about a name that a module does not export, at the line that imports it; QuickJS tells only the two names.
+fn missing_export(core: &Core, message: &str) -> Option<Error> {
+    let (_, rest) = message.split_once("Could not find export '")?;
+    let (name, rest) = rest.split_once("' in module '")?;
+    let module = rest.strip_suffix('\'')?;
+    let place = core.compiled.borrow().iter().find_map(|file| {
+        let source = core.sources.read(file)?;
+        let is_from = |specifier: &str| resolve(file, specifier).as_deref() == Ok(module);
+        let line = import_line(&String::from_utf8_lossy(&source), name, is_from)?;
+        Some(Place {
+            file: file.clone(),
+            line,
+        })
+    });
+    let text = format!("cannot import \"{name}\": {module} has no export of that name");
+    Some(Error::new(ErrorKind::Load, text).at(place))
+}
+
+/// An error about a module that awaits, at its top level, what does not settle while it loads.
+pub(crate) fn hanging(core: &Core, entry: &str) -> Error {
+    const PLACES_MAX: usize = 4;
+    let compiled = core.compiled.borrow();
+    let mut places = compiled.iter().flat_map(|file| {
+        let source = core.sources.read(file).unwrap_or_default();
+        let lines = top_level_awaits(&String::from_utf8_lossy(&source));
+        lines.into_iter().map(|line| Place {
+            file: file.clone(),
+            line,
+        })
+    });
+    let first = places.next().unwrap_or_else(|| Place {
+        file: entry.to_owned(),
+        line: 1,
+    });
+    let others: Vec<String> = places
+        .take(PLACES_MAX)
+        .map(|place| place.to_string())
+        .collect();
+    let mut text =
+        "cannot wait here: an await at the top level of a module did not settle while it loaded"
+            .to_owned();
+    if !others.is_empty() {
+        text.push_str(&format!(" (it may also be {})", others.join(", ")));
+    }
+    Error::new(ErrorKind::Load, text).at(Some(first))
 }
 
 /// The same error as one of loading. Errors about imports carry their place in front of the message.

@@ -1,0 +1,168 @@
+//! Finds in a script's text what QuickJS does not tell: what was called that is no function, where a name is imported, where a
+//! module awaits at its top level. The text is searched, not parsed, so nothing may depend on what is found but messages.
+
+/// What the call at `column` of `line` calls, such as `lib.users.find`. The column is the one in QuickJS's stacks: that of the
+/// name that was read last, which is the called one or an argument. Nothing where it could be either of two.
+pub(crate) fn callee(line: &str, column: usize) -> Option<&str> {
+    let at = line.char_indices().nth(column.checked_sub(1)?)?.0;
+    let length = line[at..].find(|c: char| !is_chained(c));
+    let end = length.map_or(line.len(), |length| at + length);
+    let is_called = line[end..].trim_start().starts_with('(') || line[..at].ends_with("new ");
+    let own = is_called.then(|| chain(line, end)).flatten();
+    match (own, open_call(&line[..at])) {
+        (Some(name), None) | (None, Some(name)) => Some(name),
+        _ => None,
+    }
+}
+
+/// What stands before the bracket that is open at the end of `front`, within one function's body.
+fn open_call(front: &str) -> Option<&str> {
+    let mut closed = 0;
+    for (at, c) in front.char_indices().rev() {
+        match c {
+            ')' => closed += 1,
+            '(' if closed == 0 => {
+                return chain(front, at)
+                    .filter(|name| !matches!(*name, "if" | "while" | "for" | "switch"));
+            }
+            '(' => closed -= 1,
+            '{' | '}' | ';' => return None,
+            '>' if front[..at].ends_with('=') => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The chain of names with dots that ends at `end`.
+fn chain(line: &str, end: usize) -> Option<&str> {
+    let front = &line[..end];
+    let start = front
+        .char_indices()
+        .rev()
+        .find(|(_, c)| !is_chained(*c))
+        .map_or(0, |(at, c)| at + c.len_utf8());
+    // What stands before a dot may be a call or an index: then only the names behind it are shown.
+    let name = front[start..].trim_start_matches(['.', '?']);
+    let is_name = name
+        .chars()
+        .next()
+        .is_some_and(|c| !c.is_ascii_digit() && c != '.');
+    is_name.then_some(name)
+}
+
+fn is_chained(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$' | '#' | '.' | '?')
+}
+
+/// The line, from 1, where an import or a re-export names `name` from the module that `is_from` accepts.
+pub(crate) fn import_line(source: &str, name: &str, is_from: impl Fn(&str) -> bool) -> Option<u32> {
+    let lines: Vec<&str> = source.lines().collect();
+    let last = lines
+        .iter()
+        .position(|line| specifier(line).is_some_and(&is_from))?;
+    let first = (0..=last).rev().find(|index| {
+        let line = lines[*index].trim_start();
+        line.starts_with("import") || line.starts_with("export")
+    })?;
+    let found = (first..=last).find(|index| {
+        lines[*index]
+            .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$')
+            .any(|word| word == name)
+    });
+    u32::try_from(found.unwrap_or(last) + 1).ok()
+}
+
+/// What stands in quotes behind `from`.
+fn specifier(line: &str) -> Option<&str> {
+    let (_, rest) = line.rsplit_once("from")?;
+    let rest = rest.trim_start();
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    rest[1..].split_once(quote).map(|(name, _)| name)
+}
+
+/// The lines, from 1, that await outside of any bracket; all that await where there is none.
+pub(crate) fn top_level_awaits(source: &str) -> Vec<u32> {
+    let mut depth = 0i32;
+    let (mut outside, mut anywhere) = (Vec::new(), Vec::new());
+    for (index, line) in source.lines().enumerate() {
+        let code = line.split("//").next().unwrap_or_default();
+        if let Some(before) = before_word(code, "await") {
+            anywhere.push(index as u32 + 1);
+            if depth == 0 && !before.contains("=>") && !before.contains("function") {
+                outside.push(index as u32 + 1);
+            }
+        }
+        for c in code.chars() {
+            match c {
+                '{' | '(' | '[' => depth += 1,
+                '}' | ')' | ']' => depth -= 1,
+                _ => {}
+            }
+        }
+    }
+    if outside.is_empty() {
+        anywhere
+    } else {
+        outside
+    }
+}
+
+/// What stands before the first `word` that is no part of a longer one.
+fn before_word<'a>(code: &'a str, word: &str) -> Option<&'a str> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    code.match_indices(word)
+        .map(|(at, _)| (&code[..at], &code[at + word.len()..]))
+        .find(|(before, after)| !before.ends_with(is_part) && !after.starts_with(is_part))
+        .map(|(before, _)| before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_named() {
+        for (line, column, name) in [
+            ("  return lib.a.b.c(1, 2);", 18, Some("lib.a.b.c")),
+            ("return helper(req);", 15, Some("helper")),
+            ("return helper(1);", 8, Some("helper")),
+            (
+                "app.get('/', (req) => helper(\"a\", req));",
+                35,
+                Some("helper"),
+            ),
+            ("app.get('/', (req) => req.nope());", 27, Some("req.nope")),
+            ("outer(inner(1))", 7, None),
+            ("(req) => req.nope()", 14, Some("req.nope")),
+            ("new req.path();", 5, Some("req.path")),
+            ("  .method(1);", 4, Some("method")),
+            ("await lib?.wait(1)", 12, Some("lib?.wait")),
+            ("first().second(1)", 9, Some("second")),
+            ("lib[\"x\" + 1](2)", 11, None),
+            ("(1)(2)", 5, None),
+            ("ünï.nope(1)", 5, Some("ünï.nope")),
+            ("", 1, None),
+            ("x()", 99, None),
+            ("x()", 0, None),
+        ] {
+            assert_eq!(callee(line, column), name, "{line:?} at {column}");
+        }
+    }
+
+    #[test]
+    fn an_imported_name_is_found_in_its_clause() {
+        let source = "import a from \"./b.js\";\nimport {\n  yes,\n  nope,\n} from './util.js';\n";
+        let is_util = |name: &str| name == "./util.js";
+        assert_eq!(import_line(source, "nope", is_util), Some(4));
+        assert_eq!(import_line(source, "default", is_util), Some(5));
+        assert_eq!(import_line(source, "nope", |name| name == "./c.js"), None);
+    }
+
+    #[test]
+    fn awaits_inside_of_functions_do_not_count() {
+        let source = "const f = async () => { await 1; };\nasync function g() {\n  await 2;\n}\nawait f(); // await\nx(await g());\n";
+        assert_eq!(top_level_awaits(source), [5, 6]);
+        assert_eq!(top_level_awaits("if (x) {\n  await f();\n}\n"), [2]);
+    }
+}
