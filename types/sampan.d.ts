@@ -158,7 +158,7 @@ declare module "sampan" {
 
   /** SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit. */
   export namespace db {
-    /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that Lua waits for a reader thread, and in JavaScript `queryAsync` does. */
+    /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in the middle of a call, and fails elsewhere: `query_async` always waits. */
     function query<T = Row>(sql: string, params?: any): T[];
     /** The first row of a statement, or nothing. */
     function one<T = Row>(sql: string, params?: any): T | null;

@@ -207,7 +207,7 @@ function app.json.decode(text) end
 --- SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit.
 app.db = {}
 
---- The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that Lua waits for a reader thread, and in JavaScript `queryAsync` does.
+--- The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in the middle of a call, and fails elsewhere: `query_async` always waits.
 ---@param sql string One statement, with `?` or `:name` where a parameter goes.
 ---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
 ---@return sampan.Row[]

@@ -1,9 +1,8 @@
 //! The project's database at start: migrations, and opening it where it is known to be needed.
 
 use crate::config::Config;
-use crate::project::Language;
+use sampan_db::Database;
 use sampan_db::migrate::{self, Entry, Progress, State};
-use sampan_db::{Database, Script};
 use sampan_log::{Level, Logger};
 use std::sync::Arc;
 
@@ -40,16 +39,8 @@ pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
         warn_of(&entries, &config.logger);
     }
     let logger = config.logger.clone();
-    let script = match config.project.language() {
-        Some(Language::Js) => Script::JavaScript,
-        Some(Language::Lua) | None => Script::Lua,
-    };
-    let settings = sampan_db::Config {
-        script,
-        ..config.db.clone()
-    };
     let database = Database::new(
-        settings,
+        config.db.clone(),
         Arc::new(move |line: &str| logger.text(Level::Error, format!("database: {line}"))),
     );
     if has_migrations || exists {

@@ -1,6 +1,7 @@
 //! One worker: a thread with its own runtime, its own isolate and its own connections.
 
 use crate::config::Config;
+use crate::project::Language;
 use crate::request::commit_gate::Gate;
 use crate::request::dispatch::Dispatch;
 use crate::request::response_sink;
@@ -91,7 +92,9 @@ async fn serve(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
     };
     plan.watchdog
         .add(plan.id, Arc::clone(&watch), Box::new(deaf_while_loading));
-    let gate = Gate::new(&plan.database, &watch);
+    // A JavaScript handler goes on in the run that settles its promise; a coroutine goes on in a run of its own.
+    let runs_mix = plan.config.project.language() == Some(Language::Js);
+    let gate = Gate::new(&plan.database, &watch, runs_mix);
     let loader = Rc::new(Loader::new(&plan, watch, Rc::clone(&gate)));
     let loaded = match loader.load() {
         Ok(loaded) => loaded,

@@ -62,7 +62,7 @@ macro_rules! raw_db {
         impl RawDb {
             /// Replaces what the file sets. Taking the settings apart by name makes one that is missing here an error.
             fn apply(&self, config: &mut Config) -> Result<(), String> {
-                let Config { path: _, file: _, script: _, durability, $($name,)* } = config;
+                let Config { path: _, file: _, durability, $($name,)* } = config;
                 if let Some(value) = &self.durability {
                     *durability = value.resolved();
                 }

@@ -3,7 +3,7 @@
 //! Every run of a script passes through here. While its worker has writes that are not committed, answers and chunks are
 //! held; what ran in a group that was lost is not answered as if its writes were there.
 
-use sampan_db::{Database, Db, Script, Use};
+use sampan_db::{Database, Db, RouteUse};
 use sampan_host::{Context, Error, ErrorKind, Fate, LocalFuture, Outbox, Verdict, Watch};
 use sampan_http::{Answer, Response, Ticket, WorkerHandle};
 use std::cell::OnceCell;
@@ -27,9 +27,9 @@ pub(crate) struct Gate {
 }
 
 /// What is known about the handlers behind one route, by whether the method says that it only reads.
-pub(crate) struct Uses {
-    safe: Arc<Use>,
-    other: Arc<Use>,
+pub(crate) struct RouteUses {
+    safe: Arc<RouteUse>,
+    other: Arc<RouteUse>,
 }
 
 /// One request as it runs, again and again if it waits.
@@ -44,7 +44,7 @@ pub(crate) struct Visit {
 }
 
 impl Gate {
-    pub(crate) fn new(database: &Arc<Database>, watch: &Arc<Watch>) -> Rc<Self> {
+    pub(crate) fn new(database: &Arc<Database>, watch: &Arc<Watch>, runs_mix: bool) -> Rc<Self> {
         let outbox = Outbox::default();
         Rc::new(Self {
             db: Db::new(Arc::clone(database), outbox.clone(), Arc::clone(watch)),
@@ -52,7 +52,7 @@ impl Gate {
             watch: Arc::clone(watch),
             database: Arc::clone(database),
             worker: OnceCell::new(),
-            runs_mix: database.script() == Script::JavaScript,
+            runs_mix,
         })
     }
 
@@ -84,22 +84,22 @@ impl Gate {
     }
 
     /// What is known about a handler.
-    pub(crate) fn uses(&self, handler: u32) -> Rc<Uses> {
-        Rc::new(Uses {
+    pub(crate) fn uses(&self, handler: u32) -> Rc<RouteUses> {
+        Rc::new(RouteUses {
             safe: self.database.route(handler, true),
             other: self.database.route(handler, false),
         })
     }
 
-    /// Whether a handler may run at once; if not, see [`Gate::admitted`].
+    /// Whether a handler may run at once; if not, see [`Gate::acquire`].
     #[inline]
-    pub(crate) fn admits(&self, route: &Use) -> bool {
-        self.db.admits(route)
+    pub(crate) fn try_acquire(&self, route: &RouteUse) -> bool {
+        self.db.try_acquire(route)
     }
 
     /// Waits until a handler may run.
-    pub(crate) async fn admitted(&self, route: &Use) -> Result<(), Error> {
-        self.db.admitted(route).await
+    pub(crate) async fn acquire(&self, route: &RouteUse) -> Result<(), Error> {
+        self.db.acquire(route).await
     }
 
     /// A visit begins.
@@ -128,10 +128,10 @@ impl Gate {
     }
 }
 
-impl Uses {
+impl RouteUses {
     /// What is known about the handler for requests with this method.
     #[inline]
-    pub(crate) fn of(&self, is_safe: bool) -> &Use {
+    pub(crate) fn of(&self, is_safe: bool) -> &RouteUse {
         if is_safe { &self.safe } else { &self.other }
     }
 }
@@ -139,7 +139,7 @@ impl Uses {
 impl Visit {
     /// To be called after each run of the script for this request.
     #[inline]
-    pub(crate) fn left(&mut self, route: Option<&Use>) {
+    pub(crate) fn left(&mut self, route: Option<&RouteUse>) {
         self.gate.db.left(route, || self.gate.is_complete());
     }
 
@@ -155,7 +155,7 @@ impl Visit {
     pub(crate) fn turn<T>(
         &mut self,
         cx: &mut task::Context<'_>,
-        route: Option<&Use>,
+        route: Option<&RouteUse>,
         run: impl FnOnce(&mut task::Context<'_>) -> Poll<Result<T, Error>>,
     ) -> Poll<Result<T, Error>> {
         if self.gate.outbox.is_sealed() {

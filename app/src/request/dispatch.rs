@@ -1,6 +1,6 @@
 //! From a request to its answer: router, middleware, script, error handlers.
 
-use crate::request::commit_gate::{Uses, Visit};
+use crate::request::commit_gate::{RouteUses, Visit};
 use crate::request::errors;
 use crate::request::request_view::{RouteInfo, View};
 use crate::request::response_sink::{self, Sink};
@@ -83,7 +83,7 @@ struct Exchange {
     loaded: Rc<Loaded>,
     view: Rc<View>,
     fallback: Fallback,
-    uses: Rc<Uses>,
+    uses: Rc<RouteUses>,
 }
 
 impl Handler for Dispatch {
@@ -196,13 +196,13 @@ fn no_route(
 impl Exchange {
     /// Answers by a handler within its middleware, as soon as it may run.
     fn answer(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
-        if self.loaded.control.gate.admits(self.route()) {
+        if self.loaded.control.gate.try_acquire(self.route()) {
             return self.run(handler, middleware);
         }
         let middleware = middleware.to_vec();
         Answer::Later(Box::pin(async move {
-            let admitted = self.loaded.control.gate.admitted(self.route()).await;
-            match admitted {
+            let acquired = self.loaded.control.gate.acquire(self.route()).await;
+            match acquired {
                 Ok(()) => self.run(handler, &middleware),
                 Err(error) => {
                     self.log(&error);
@@ -213,7 +213,7 @@ impl Exchange {
     }
 
     /// What is known about the route for this method.
-    fn route(&self) -> &sampan_db::Use {
+    fn route(&self) -> &sampan_db::RouteUse {
         let method = self.view.method();
         self.uses
             .of(matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE"))

@@ -140,6 +140,8 @@ impl sampan_http::BodyStream for Stream {
 /// Logs an error once, with its place and stack; `during` says what was being done.
 pub(crate) fn log(logger: &Logger, during: &str, error: &Error) {
     if errors::is_logged(error.kind()) {
-        logger.with_stack(Level::Error, format!("{during}: {error}"), error.stack());
+        let code = error.code().map(|code| format!(" code={code}"));
+        let line = format!("{during}: {error}{}", code.unwrap_or_default());
+        logger.with_stack(Level::Error, line, error.stack());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::project::Language;
-use crate::request::commit_gate::{Gate, Uses};
+use crate::request::commit_gate::{Gate, RouteUses};
 use crate::request::proxies::Cidr;
 use crate::request::request_view::RouteInfo;
 use crate::request::response_sink::Sink;
@@ -26,7 +26,7 @@ pub(crate) struct Loaded {
     middleware: Vec<(Pattern, HandlerId)>,
     /// What requests without a route share.
     pub(crate) no_route: Rc<RouteInfo>,
-    pub(crate) no_route_uses: Rc<Uses>,
+    pub(crate) no_route_uses: Rc<RouteUses>,
     pub(crate) not_found: Option<HandlerId>,
     pub(crate) on_error: Option<HandlerId>,
     pub(crate) fetch: Option<HandlerId>,
@@ -53,7 +53,7 @@ pub(crate) struct Entry {
     pub(crate) handler: HandlerId,
     pub(crate) info: Rc<RouteInfo>,
     /// What its handler does with the database.
-    pub(crate) uses: Rc<Uses>,
+    pub(crate) uses: Rc<RouteUses>,
     pub(crate) chain: Chain,
     /// The answer of a route that is a value.
     pub(crate) precomputed: Option<Arc<Precomputed>>,

@@ -33,11 +33,12 @@ pub static MODULE: Module = Module {
             params: &[SQL, PARAMS],
             returns: Type::Rows,
             doc: "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the \
-                  request wrote. Runs in place up to `query_inline_millis_max`; beyond that Lua waits for a reader thread, and in JavaScript \
-                  `queryAsync` does.",
+                  request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in \
+                  the middle of a call, and fails elsewhere: `query_async` always waits.",
             kind: Kind::Prompt {
                 body: query,
                 later: query_async,
+                awaited: "query_async",
             },
         },
         Function {
@@ -48,6 +49,7 @@ pub static MODULE: Module = Module {
             kind: Kind::Prompt {
                 body: one,
                 later: one_async,
+                awaited: "one_async",
             },
         },
         Function {
@@ -113,27 +115,33 @@ fn db(context: &Context) -> Result<Rc<Db>, Error> {
         .ok_or_else(|| Error::new(ErrorKind::Internal, "there is no database here"))
 }
 
-fn rows(context: &Context, sql: &str, params: &Value, first_only: bool) -> Result<Rows, Error> {
+fn rows(
+    context: &Context,
+    sql: &str,
+    params: &Value,
+    first_only: bool,
+    may_wait: bool,
+) -> Result<Rows, Error> {
     db(context)?
         .0
-        .run(sql, first_only, |connection, run: &Run<'_>| {
+        .run(sql, first_only, may_wait, |connection, run: &Run<'_>| {
             connection.query(sql, params, run)
         })
 }
 
 fn query(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (sql, params) = (args.text(0), args.take(1));
-    rows(context, &sql, &params, false).map(Value::Rows)
+    rows(context, &sql, &params, false, args.may_wait()).map(Value::Rows)
 }
 
 fn one(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (sql, params) = (args.text(0), args.take(1));
-    rows(context, &sql, &params, true).map(Value::Row)
+    rows(context, &sql, &params, true, args.may_wait()).map(Value::Row)
 }
 
 fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (sql, params) = (args.text(0), args.take(1));
-    let Done { changes, last_id } = db(context)?.0.run(&sql, false, |connection, run| {
+    let Done { changes, last_id } = db(context)?.0.run(&sql, false, false, |connection, run| {
         connection.exec(&sql, &params, run)
     })?;
     let mut done = Rows::with_capacity(Arc::clone(&DONE), 2, 0);
@@ -195,5 +203,5 @@ fn tagged(context: &Context, mut args: Args) -> Result<Value, Error> {
             sql.push_str(piece);
         }
     }
-    rows(context, &sql, &values, false).map(Value::Rows)
+    rows(context, &sql, &values, false, false).map(Value::Rows)
 }

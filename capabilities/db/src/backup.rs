@@ -5,7 +5,7 @@
 //! The copy is checked before it gets its name: it is whole, and has as many rows in each table as the snapshot.
 
 use crate::config::Config;
-use crate::sqlite::fault::words;
+use crate::sqlite::error::words;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use sampan_host::{Error, ErrorKind};

@@ -13,16 +13,6 @@ pub enum Durability {
     Normal,
 }
 
-/// What the scripts are written in that use the database: advice in errors depends on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Script {
-    /// Lua, whose functions can wait and whose tables lose nothing but `nil`.
-    #[default]
-    Lua,
-    /// JavaScript.
-    JavaScript,
-}
-
 /// The settings of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -52,8 +42,6 @@ pub struct Config {
     pub checkpoint_pages: u32,
     /// Size of the write-ahead log from which writers wait until it has been copied.
     pub wal_bytes_max: u64,
-    /// What the scripts are written in.
-    pub script: Script,
     /// Which file that turned out to be; shared by clones.
     pub file: KnownFile,
 }
@@ -75,7 +63,6 @@ impl Config {
             reader_threads: 2,
             checkpoint_pages: 1_000,
             wal_bytes_max: 1024 * 1024 * 1024,
-            script: Script::default(),
             file: KnownFile::default(),
         }
     }

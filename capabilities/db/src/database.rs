@@ -1,13 +1,13 @@
 //! The database of a process: what all workers share.
 
-use crate::config::{Config, Script};
+use crate::config::Config;
 use crate::group_commit::checkpoint::Checkpointer;
 use crate::group_commit::commit_thread::CommitThread;
 use crate::group_commit::repair;
 use crate::group_commit::writer::{Refused, Writers};
 use crate::read_pool::readers::Readers;
 use crate::sqlite::connection::{Connection, Role};
-use crate::sqlite::fault::{Code, Fault};
+use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::file::Lookout;
 use sampan_host::Error;
 use std::collections::{HashMap, HashSet};
@@ -20,7 +20,7 @@ pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What is known about the handlers of one route, on all workers together.
 #[derive(Debug, Default)]
-pub struct Use {
+pub struct RouteUse {
     /// It has written, so it gets the write connection before it runs.
     pub(crate) writes: AtomicBool,
     /// Its method says that it may and it has not run yet, so it is treated as if it did: its first write would have to wait in place.
@@ -29,7 +29,7 @@ pub struct Use {
     pub(crate) alone: AtomicBool,
 }
 
-impl Use {
+impl RouteUse {
     /// Takes note of whether a run has written.
     pub(crate) fn note(&self, wrote: bool) {
         if wrote && !self.writes.load(Relaxed) {
@@ -50,7 +50,7 @@ pub struct Database {
     pub(crate) commits: AtomicU64,
     report: Report,
     repeated: Mutex<Repeated>,
-    uses: Mutex<HashMap<(u32, bool), Arc<Use>>>,
+    uses: Mutex<HashMap<(u32, bool), Arc<RouteUse>>>,
 }
 
 /// The line that was reported last, and how often it would have been again.
@@ -89,11 +89,6 @@ impl Database {
             repeated: Mutex::default(),
             uses: Mutex::default(),
         }
-    }
-
-    /// What the scripts are written in that use it.
-    pub fn script(&self) -> Script {
-        self.config.script
     }
 
     /// Opens it now, for those who want to know at start whether it can be.
@@ -142,10 +137,10 @@ impl Database {
 
     /// What is known about a handler, shared by all workers. `is_safe`: the method says that it only reads (RFC 9110 section
     /// 9.2.1); the others are expected to write before they have.
-    pub fn route(&self, handler: u32, is_safe: bool) -> Arc<Use> {
+    pub fn route(&self, handler: u32, is_safe: bool) -> Arc<RouteUse> {
         let mut uses = lock(&self.uses);
         let known = uses.entry((handler, is_safe)).or_insert_with(|| {
-            Arc::new(Use {
+            Arc::new(RouteUse {
                 writes: AtomicBool::new(false),
                 may_write: AtomicBool::new(!is_safe),
                 alone: AtomicBool::new(false),
@@ -172,7 +167,7 @@ impl Database {
 }
 
 impl Opened {
-    fn open(config: &Config, report: &Report) -> Result<Self, Fault> {
+    fn open(config: &Config, report: &Report) -> Result<Self, StatementError> {
         let writer = Connection::open(config, Role::Writer)?;
         config.file.learn(&config.path);
         let for_checkpoints = Arc::clone(report);
@@ -210,8 +205,8 @@ impl Opened {
     }
 
     /// Takes the connection back after a failure: at once if it is fit to be used, else when it has been repaired.
-    pub(crate) fn take_back(&self, writer: Box<Connection>, fault: &Fault) {
-        if matches!(fault.code, Code::Io { .. } | Code::Corrupt) {
+    pub(crate) fn take_back(&self, writer: Box<Connection>, fault: &StatementError) {
+        if matches!(fault.code, ErrorCode::Io { .. } | ErrorCode::Corrupt) {
             self.break_off(writer, fault.error.message());
         } else {
             self.roll_back(writer);

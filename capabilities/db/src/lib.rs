@@ -13,6 +13,6 @@ mod sqlite;
 mod test_folder;
 
 pub use api::MODULE;
-pub use config::{Config, Durability, Script};
-pub use database::{Database, Report, Use};
+pub use config::{Config, Durability};
+pub use database::{Database, Report, RouteUse};
 pub use group_commit::group::Db;

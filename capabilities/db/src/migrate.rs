@@ -2,14 +2,14 @@
 //!
 //! Each file runs once, in the order of the numbers, in a transaction of its own: all of it is applied, or nothing. What was
 //! applied is remembered in the table `_sampan_migrations` with a checksum, so that a file which was changed afterwards is noticed.
-//! Migrations run before any script, on connections of their own without fence and limits.
+//! Migrations run before any script, on connections of their own without authorizer and limits.
 
 mod files;
 mod split;
 
 use crate::config::Config;
 use crate::sqlite::connection::{Connection, Role};
-use crate::sqlite::fault::{Code, words};
+use crate::sqlite::error::{ErrorCode, words};
 use crate::sqlite::open::explain;
 use files::{File, fault};
 use rusqlite::OpenFlags;
@@ -225,7 +225,7 @@ fn open(config: &Config) -> Result<Connection, Error> {
     let deadline = Instant::now() + Duration::from_millis(config.busy_millis_max);
     loop {
         match Connection::open(config, Role::Maintenance) {
-            Err(fault) if fault.code == Code::Busy && Instant::now() < deadline => {
+            Err(fault) if fault.code == ErrorCode::Busy && Instant::now() < deadline => {
                 std::thread::sleep(PAUSE);
             }
             result => return result.map_err(|fault| fault.error),
@@ -288,7 +288,7 @@ fn within(sqlite: &rusqlite::Connection, file: &File) -> Result<bool, Error> {
 
 /// Runs the statements of the file, each to its end.
 fn statements(sqlite: &rusqlite::Connection, file: &File) -> Result<(), Error> {
-    let placed = |fault: split::Fault| failed_at(file, &fault);
+    let placed = |fault: split::SplitError| failed_at(file, &fault);
     let mut statements = Statements::new(sqlite, &file.text);
     let mut count = 0;
     while let Some((start, mut statement)) = statements.next().map_err(placed)? {
@@ -297,7 +297,7 @@ fn statements(sqlite: &rusqlite::Connection, file: &File) -> Result<(), Error> {
             match rows.next() {
                 Ok(Some(_)) => {}
                 Ok(None) => break,
-                Err(error) => return Err(placed(split::Fault::of(&error, start))),
+                Err(error) => return Err(placed(split::SplitError::of(&error, start))),
             }
         }
         count += 1;
@@ -361,7 +361,7 @@ fn failed(file: &File, message: &str) -> Error {
 }
 
 /// An error at a place in the file.
-fn failed_at(file: &File, fault: &split::Fault) -> Error {
+fn failed_at(file: &File, fault: &split::SplitError) -> Error {
     let (start_line, _) = position(&file.text, fault.start);
     let (line, column) = position(&file.text, fault.place.unwrap_or(fault.start));
     let statement = if line == start_line {

@@ -3,6 +3,7 @@
 //! The kind decides the status of the answer, the place says where in the script it happened, and the cause is
 //! for the log only.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// What went wrong, as far as the answer to the client depends on it.
@@ -64,6 +65,28 @@ impl fmt::Display for Place {
     }
 }
 
+/// What a script can tell errors apart by, beyond the kind. Engines show each part that is there as a field of the error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    /// A word that stays the same in later versions: `unique`, `timeout`.
+    pub code: Cow<'static, str>,
+    /// The table that it is about.
+    pub table: Option<String>,
+    /// The columns of that table.
+    pub columns: Vec<String>,
+    /// The name of the constraint that was violated.
+    pub constraint: Option<String>,
+}
+
+/// What may have happened where a capability misses a value. It depends on the caller's language, so its engine says what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// A list is shorter than it should be.
+    ShortList,
+    /// A map lacks a member.
+    MissingMember,
+}
+
 /// An error on its way from a script or a capability to the log and the client.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
@@ -74,6 +97,8 @@ struct Inner {
     message: String,
     place: Option<Place>,
     stack: Option<String>,
+    details: Option<Box<Details>>,
+    hint: Option<Hint>,
 }
 
 impl Error {
@@ -84,6 +109,8 @@ impl Error {
             message: message.into(),
             place: None,
             stack: None,
+            details: None,
+            hint: None,
         }))
     }
 
@@ -106,6 +133,43 @@ impl Error {
         self
     }
 
+    /// The same error with what a script can tell it by.
+    #[must_use]
+    pub fn with_details(mut self, details: Details) -> Self {
+        self.0.details = Some(Box::new(details));
+        self
+    }
+
+    /// The same error with this code and no other details.
+    #[must_use]
+    pub fn with_code(self, code: &'static str) -> Self {
+        self.with_details(Details {
+            code: code.into(),
+            ..Details::default()
+        })
+    }
+
+    /// The same error with something that the engine may add to its message.
+    #[must_use]
+    pub fn with_hint(mut self, hint: Option<Hint>) -> Self {
+        self.0.hint = hint;
+        self
+    }
+
+    /// The same error with another message.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
+    /// The same error with another kind.
+    #[must_use]
+    pub fn with_kind(mut self, kind: ErrorKind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
     /// The kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -124,6 +188,21 @@ impl Error {
     /// The call stack, if known.
     pub fn stack(&self) -> Option<&str> {
         self.0.stack.as_deref()
+    }
+
+    /// What a script can tell it by, if there is anything.
+    pub fn details(&self) -> Option<&Details> {
+        self.0.details.as_deref()
+    }
+
+    /// What the engine may add to the message.
+    pub fn hint(&self) -> Option<Hint> {
+        self.0.hint
+    }
+
+    /// The code, if it has one.
+    pub fn code(&self) -> Option<&str> {
+        self.details().map(|details| &*details.code)
     }
 }
 

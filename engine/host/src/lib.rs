@@ -25,7 +25,7 @@ pub use engine::{
     Call, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program, RouteDef, Setup, Sources, Step,
     Suspended,
 };
-pub use error::{Error, ErrorKind, Place};
+pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use limits::ScriptLimits;
 pub use module::{Args, Context, Function, Kind, Module, Param, Type};
 pub use outbox::{Fate, Outbox, Verdict};

@@ -93,13 +93,15 @@ pub enum Kind {
     /// Waits without blocking the worker.
     Async(AsyncBody),
     /// Returns at once where it can. Where `body` fails with [`ErrorKind::TooLong`](crate::ErrorKind::TooLong), a script that can wait in the
-    /// middle of a call (Lua) waits for `later`, called with the same arguments; elsewhere the error is the script's, and says what to
-    /// call instead.
+    /// middle of a call (Lua) waits for `later`, called with the same arguments; elsewhere the error is the script's, and its
+    /// engine adds what to call instead.
     Prompt {
         /// Tries at once.
         body: SyncBody,
         /// Does the same without blocking the worker.
         later: AsyncBody,
+        /// The row of the module that always waits: what scripts call that cannot wait in the middle of a call.
+        awaited: &'static str,
     },
     /// A JavaScript template tag: the body gets the list of the strings around the values, and the list of the values. Lua has
     /// no such thing and does not get the row.
@@ -116,7 +118,10 @@ pub enum Kind {
 
 /// The arguments of one call.
 #[derive(Debug, Default)]
-pub struct Args(Vec<Value>);
+pub struct Args {
+    values: Vec<Value>,
+    may_wait: bool,
+}
 
 impl Args {
     /// Checks `values` against the row's parameters. Missing optional arguments become [`Value::Null`], further ones are
@@ -139,12 +144,27 @@ impl Args {
                 )));
             }
         }
-        Ok(Self(values))
+        Ok(Self {
+            values,
+            may_wait: false,
+        })
+    }
+
+    /// The same arguments for a caller that can wait for the row's `later`, see [`Kind::Prompt`].
+    #[must_use]
+    pub fn waiting(mut self, may_wait: bool) -> Self {
+        self.may_wait = may_wait;
+        self
+    }
+
+    /// Whether the row's `later` is called if its `body` takes too long.
+    pub fn may_wait(&self) -> bool {
+        self.may_wait
     }
 
     /// Takes the `index`th argument.
     pub fn take(&mut self, index: usize) -> Value {
-        self.0
+        self.values
             .get_mut(index)
             .map(std::mem::take)
             .unwrap_or_default()
@@ -160,7 +180,7 @@ impl Args {
 
     /// The `index`th argument as a number; `None` if it was left out.
     pub fn number(&self, index: usize) -> Option<f64> {
-        match self.0.get(index) {
+        match self.values.get(index) {
             Some(Value::Int(value)) => Some(*value as f64),
             Some(Value::Float(value)) => Some(*value),
             _ => None,

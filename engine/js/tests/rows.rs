@@ -189,12 +189,12 @@ fn errors_say_names_as_javascript_has_them_and_keep_their_kind() {
         (
             "data.slowQuery()",
             ErrorKind::TooLong,
-            "data.slowQuery: takes too long; use await data.slowQueryAsync",
+            "takes too long (data.slowQuery: await data.slowQueryAsync)",
         ),
         (
             "await data.slowQueryAsync()",
             ErrorKind::Unavailable,
-            "data.slowQueryAsync: locked",
+            "locked",
         ),
     ] {
         for body in [

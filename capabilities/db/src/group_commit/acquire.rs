@@ -2,11 +2,11 @@
 //!
 //! A foreign process that holds the lock is asked again and again, with pauses in which the worker serves others.
 
-use crate::database::{Opened, Use};
+use crate::database::{Opened, RouteUse};
 use crate::group_commit::group::{Db, Inner};
 use crate::group_commit::writer::{Refused, Take};
 use crate::sqlite::connection::Connection;
-use crate::sqlite::fault::Code;
+use crate::sqlite::error::ErrorCode;
 use sampan_host::{Error, ErrorKind};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -40,8 +40,8 @@ pub(crate) enum Fetch {
 }
 
 impl Db {
-    /// Whether a handler of this route may run at once. If not, see [`Db::admitted`].
-    pub fn admits(&self, route: &Use) -> bool {
+    /// Whether a handler of this route may run at once. If not, see [`Db::acquire`].
+    pub fn try_acquire(&self, route: &RouteUse) -> bool {
         let inner = &*self.0;
         if route.alone.load(Relaxed) && inner.is_open() {
             inner.commit();
@@ -62,11 +62,11 @@ impl Db {
     ///
     /// # Errors
     /// The database cannot be written within `busy_millis_max`.
-    pub async fn admitted(&self, route: &Use) -> Result<(), Error> {
+    pub async fn acquire(&self, route: &RouteUse) -> Result<(), Error> {
         let inner = &*self.0;
         loop {
             inner.outbox.unsealed().await;
-            if self.admits(route) {
+            if self.try_acquire(route) {
                 return Ok(());
             }
             if !inner.outbox.is_sealed() {
@@ -153,7 +153,10 @@ impl Inner {
         let mut pause = RETRY_MILLIS.0;
         while opened.log_is_full() {
             if Instant::now() >= until {
-                return Err(unavailable("the write-ahead log is full (wal_bytes_max)"));
+                return Err(unavailable(
+                    ErrorCode::Busy,
+                    "the write-ahead log is full (wal_bytes_max)",
+                ));
             }
             tokio::time::sleep(Duration::from_millis(pause)).await;
             pause = (pause * 2).min(RETRY_MILLIS.1);
@@ -170,7 +173,7 @@ impl Inner {
             }
             if Instant::now() >= until {
                 self.stop_fetching(opened);
-                return Err(unavailable(LOCKED));
+                return Err(unavailable(ErrorCode::Busy, LOCKED));
             }
             tokio::time::sleep(Duration::from_millis(pause)).await;
             pause = (pause * 2).min(RETRY_MILLIS.1);
@@ -213,7 +216,7 @@ impl Inner {
                 Ok(true)
             }
             Ok(()) => Err(refusal(&Refused::Gone)),
-            Err(fault) if fault.code == Code::Busy => {
+            Err(fault) if fault.code == ErrorCode::Busy => {
                 *self.fetching.borrow_mut() = Fetch::Owned(writer);
                 Ok(false)
             }
@@ -256,7 +259,7 @@ impl Inner {
         while !self.begin(opened)? {
             if Instant::now() >= until || self.watch.must_stop() {
                 self.stop_fetching(opened);
-                return Err(unavailable(LOCKED));
+                return Err(unavailable(ErrorCode::Busy, LOCKED));
             }
             std::thread::sleep(Duration::from_millis(pause));
             pause = (pause * 2).min(RETRY_MILLIS.1);
@@ -267,8 +270,8 @@ impl Inner {
 
 const LOCKED: &str = "another process holds its lock";
 
-fn unavailable(why: &str) -> Error {
-    Error::new(
+fn unavailable(code: ErrorCode, why: &str) -> Error {
+    code.error(
         ErrorKind::Unavailable,
         format!("the database cannot be written at the moment: {why}"),
     )
@@ -276,9 +279,12 @@ fn unavailable(why: &str) -> Error {
 
 pub(crate) fn refusal(why: &Refused) -> Error {
     match why {
-        Refused::Broken(cause) => unavailable(cause),
-        Refused::Gone => unavailable("its file was removed or replaced"),
-        Refused::Closed => unavailable("the server is ending"),
-        Refused::Late => unavailable("others were writing for too long"),
+        Refused::Broken(cause) => unavailable(ErrorCode::Io { fsync: false }, cause),
+        Refused::Gone => unavailable(
+            ErrorCode::Io { fsync: false },
+            "its file was removed or replaced",
+        ),
+        Refused::Closed => unavailable(ErrorCode::Closed, "the server is ending"),
+        Refused::Late => unavailable(ErrorCode::Busy, "others were writing for too long"),
     }
 }

@@ -7,8 +7,7 @@
 
 use crate::config::Config;
 use crate::sqlite::connection::{Connection, Role};
-use crate::sqlite::fault::{Code, words};
-use rusqlite::ErrorCode;
+use crate::sqlite::error::{ErrorCode, classify, words};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -329,7 +328,7 @@ impl Worker {
             .and_then(|()| sqlite.execute_batch("PRAGMA optimize"));
         // Without new statistics queries are as fast as they were.
         match optimized {
-            Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
+            Err(error) if classify(&error).1 != ErrorCode::Busy => {
                 return Err(format!("PRAGMA optimize failed: {}", words(&error)));
             }
             _ => {}
@@ -373,7 +372,7 @@ fn run(sqlite: &rusqlite::Connection, mode: Mode, wait: Duration) -> rusqlite::R
             log: pages(log),
             copied: pages(copied),
         }),
-        Err(error) if crate::sqlite::fault::classify(&error).1 == Code::Busy => Ok(Outcome {
+        Err(error) if classify(&error).1 == ErrorCode::Busy => Ok(Outcome {
             is_busy: true,
             log: 0,
             copied: 0,

@@ -10,13 +10,13 @@ const WINDOW: usize = 15;
 
 /// The last commits of one worker.
 #[derive(Default)]
-pub(crate) struct Pace {
+pub(crate) struct CommitLatency {
     last: RefCell<[Duration; WINDOW]>,
     count: Cell<usize>,
     is_slow: Cell<bool>,
 }
 
-impl Pace {
+impl CommitLatency {
     /// Takes note of how long a commit took.
     pub(crate) fn note(&self, took: Duration) {
         let count = self.count.get();
@@ -44,19 +44,19 @@ mod tests {
 
     #[test]
     fn one_slow_commit_is_not_a_slow_disk() {
-        let pace = Pace::default();
+        let latency = CommitLatency::default();
         for _ in 0..20 {
-            pace.note(Duration::from_micros(100));
+            latency.note(Duration::from_micros(100));
         }
-        pace.note(Duration::from_millis(50));
-        assert!(!pace.is_slow());
+        latency.note(Duration::from_millis(50));
+        assert!(!latency.is_slow());
         for _ in 0..20 {
-            pace.note(Duration::from_millis(5));
+            latency.note(Duration::from_millis(5));
         }
-        assert!(pace.is_slow());
+        assert!(latency.is_slow());
         for _ in 0..20 {
-            pace.note(Duration::from_micros(100));
+            latency.note(Duration::from_micros(100));
         }
-        assert!(!pace.is_slow());
+        assert!(!latency.is_slow());
     }
 }

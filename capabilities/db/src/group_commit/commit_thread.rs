@@ -1,14 +1,14 @@
 //! The thread on which slow commits run, so that no worker stands still while the disk works.
 
 use crate::sqlite::connection::Connection;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::error::StatementError;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// The connection after its commit, what came of it, and how long it took.
-pub(crate) type Committed = (Box<Connection>, Result<(), Fault>, Duration);
+pub(crate) type Committed = (Box<Connection>, Result<(), StatementError>, Duration);
 
 /// Starts when it is first needed, ends with the database.
 #[derive(Default)]

@@ -9,13 +9,13 @@
 //! error the connection is asked whether its transaction is still there. If it is gone, everything that was held becomes 500, the
 //! request that did it too, and what did it runs alone from then on.
 
-use crate::database::{Database, Use};
+use crate::database::{Database, RouteUse};
 use crate::group_commit::acquire::{Fetch, Wanted};
-use crate::group_commit::commit_latency::Pace;
+use crate::group_commit::commit_latency::CommitLatency;
 use crate::group_commit::commit_thread::Outcome;
 use crate::read_pool::snapshot::Reads;
 use crate::sqlite::connection::Connection;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::error::StatementError;
 use sampan_host::{Error, ErrorKind, Outbox, Verdict, Watch};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -51,7 +51,7 @@ pub(crate) struct Inner {
     pub(crate) undid: Cell<bool>,
     /// Whether the last commit failed.
     pub(crate) is_failing: Cell<bool>,
-    pace: Pace,
+    latency: CommitLatency,
     /// Wakes [`Db::serve`].
     pub(crate) wake: tokio::sync::Notify,
     pub(crate) wanted: RefCell<Wanted>,
@@ -91,7 +91,7 @@ impl Db {
             wrote: Cell::new(false),
             undid: Cell::new(false),
             is_failing: Cell::new(false),
-            pace: Pace::default(),
+            latency: CommitLatency::default(),
             wake: tokio::sync::Notify::new(),
             wanted: RefCell::default(),
             fetching: RefCell::default(),
@@ -127,7 +127,7 @@ impl Db {
     /// To be called whenever the isolate was left, in a run for this route. Takes back savepoints that a stopped script left
     /// open, and commits what should not wait: also where all others who could join the group wait for it already (`is_complete`).
     /// Whether a group was lost in between is told by [`Db::losses`].
-    pub fn left(&self, route: Option<&Use>, is_complete: impl FnOnce() -> bool) {
+    pub fn left(&self, route: Option<&RouteUse>, is_complete: impl FnOnce() -> bool) {
         let inner = &*self.0;
         inner.close_savepoints();
         let wrote = inner.wrote.take();
@@ -231,7 +231,7 @@ impl Inner {
         if self.depth.get() > 0 || !self.is_open() {
             return;
         }
-        if !self.pace.is_slow() {
+        if !self.latency.is_slow() {
             // What failed has been logged, and everything that is held becomes 500.
             let _ = self.commit_in_place();
             return;
@@ -259,7 +259,7 @@ impl Inner {
         .await;
         if let Some((writer, result, took)) = result {
             *self.group.borrow_mut() = State::Closed;
-            self.pace.note(took);
+            self.latency.note(took);
             let _ = self.conclude(writer, result);
         }
     }
@@ -270,20 +270,24 @@ impl Inner {
             State::Closed => Ok(()),
             State::Committing(outcome) => {
                 let (writer, result, took) = outcome.wait();
-                self.pace.note(took);
+                self.latency.note(took);
                 self.conclude(writer, result)
             }
             State::Open(group) => {
                 let began = Instant::now();
                 let result = group.writer.commit();
-                self.pace.note(began.elapsed());
+                self.latency.note(began.elapsed());
                 self.conclude(group.writer, result)
             }
         }
     }
 
     /// Acts on the result of a commit.
-    fn conclude(&self, writer: Box<Connection>, result: Result<(), Fault>) -> Result<(), Error> {
+    fn conclude(
+        &self,
+        writer: Box<Connection>,
+        result: Result<(), StatementError>,
+    ) -> Result<(), Error> {
         let Some(opened) = self.database.opened() else {
             self.outbox.settle(Verdict::Failed);
             return Ok(());
@@ -307,7 +311,7 @@ impl Inner {
                 self.losses.set(self.losses.get() + 1);
                 self.is_failing.set(true);
                 self.outbox.settle(Verdict::Failed);
-                Err(Error::new(ErrorKind::Internal, text))
+                Err(fault.code.error(ErrorKind::Internal, text))
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::database::Report;
 use crate::group_commit::writer::{Refused, Writers};
 use crate::sqlite::connection::{Connection, Role};
-use crate::sqlite::fault::Fault;
+use crate::sqlite::error::StatementError;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,13 +41,13 @@ pub(crate) fn start(config: Config, writers: Arc<Writers>, report: Report) {
 const READ_VERSION: &str = "PRAGMA user_version";
 
 /// Writes the first page anew, with nothing changed in it, and syncs it.
-fn attempt(config: &Config) -> Result<Connection, Fault> {
+fn attempt(config: &Config) -> Result<Connection, StatementError> {
     let writer = Connection::open(config, Role::Writer)?;
     writer.control("BEGIN IMMEDIATE")?;
     let version: i64 = writer
         .sqlite()
         .query_row(READ_VERSION, (), |row| row.get(0))
-        .map_err(|error| Fault::of(&error, READ_VERSION))?;
+        .map_err(|error| StatementError::of(&error, READ_VERSION))?;
     writer.control(&format!("PRAGMA user_version = {version}"))?;
     writer.commit()?;
     Ok(writer)

@@ -1,12 +1,11 @@
 //! Statements and savepoints within a group, and what follows when one of them undoes the whole transaction.
 
-use crate::config::Script;
 use crate::group_commit::acquire::refusal;
 use crate::group_commit::group::{Inner, State};
 use crate::group_commit::writer::Refused;
 use crate::sql_policy::authorizer::first_word;
 use crate::sqlite::connection::{Connection, Role, Run};
-use crate::sqlite::fault::{Code, Fault};
+use crate::sqlite::error::{ErrorCode, StatementError};
 use sampan_host::{Error, ErrorKind, Rows, Value, Verdict};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -18,7 +17,8 @@ impl Inner {
             let _ = self.commit_in_place();
         }
         if self.is_lost.get() {
-            return Err(Error::script(
+            return Err(ErrorCode::Aborted.error(
+                ErrorKind::Script,
                 "an earlier error undid everything that this request wrote: it can only be answered 500",
             ));
         }
@@ -38,12 +38,14 @@ impl Inner {
         Ok(self.reader.get_or_init(|| reader))
     }
 
-    /// Runs `read` if the statement only reads, on the connection that sees what this worker has written; `write` otherwise.
+    /// Runs `read` if the statement only reads, on the connection that sees what this worker has written; `write` otherwise. `may_wait`: where
+    /// the read would take too long, the caller waits for it elsewhere.
     pub(crate) fn run<T>(
         &self,
         sql: &str,
         first_only: bool,
-        work: impl Fn(&Connection, &Run<'_>) -> Result<T, Fault>,
+        may_wait: bool,
+        work: impl Fn(&Connection, &Run<'_>) -> Result<T, StatementError>,
     ) -> Result<T, Error> {
         self.check_entry()?;
         let config = &self.database.config;
@@ -64,7 +66,7 @@ impl Inner {
             _ => {
                 let reader = self.reader()?;
                 if reader.is_readonly(sql).map_err(|fault| fault.error)? {
-                    return self.read(reader, sql, || work(reader, &reads));
+                    return self.read(reader, sql, may_wait, || work(reader, &reads));
                 }
                 None
             }
@@ -77,19 +79,19 @@ impl Inner {
         })
     }
 
-    /// A read on the read connection. One that took too long before does not try again where the script can wait.
+    /// A read on the read connection. One that took too long before does not try again where the caller can wait (`may_wait`).
     fn read<T>(
         &self,
         reader: &Connection,
         sql: &str,
-        work: impl FnOnce() -> Result<T, Fault>,
+        may_wait: bool,
+        work: impl FnOnce() -> Result<T, StatementError>,
     ) -> Result<T, Error> {
         let slow = self.database.opened().map(|opened| &opened.slow);
-        let can_wait = self.database.script() == Script::Lua;
-        if can_wait && slow.is_some_and(|slow| slow.contains(sql)) {
-            return Err(Error::new(
+        if may_wait && slow.is_some_and(|slow| slow.contains(sql)) {
+            return Err(ErrorCode::Timeout.error(
                 ErrorKind::TooLong,
-                "the statement ran longer than query_inline_millis_max before, and the script cannot wait here",
+                "the statement ran longer than query_inline_millis_max before",
             ));
         }
         self.share_snapshot(reader);
@@ -112,7 +114,7 @@ impl Inner {
             self.wake.notify_one();
             if self.outbox.settled().await == Verdict::Failed {
                 let why = "what this request wrote could not be committed";
-                return Err(Error::new(ErrorKind::Internal, why));
+                return Err(ErrorCode::Aborted.error(ErrorKind::Internal, why));
             }
         }
         let opened = self.database.open()?;
@@ -123,7 +125,7 @@ impl Inner {
     fn write<T>(
         &self,
         sql: &str,
-        work: impl Fn(&Connection) -> Result<T, Fault>,
+        work: impl Fn(&Connection) -> Result<T, StatementError>,
     ) -> Result<T, Error> {
         let is_lonely = self.depth.get() == 0
             && self
@@ -153,7 +155,7 @@ impl Inner {
     fn write_one<T>(
         &self,
         sql: &str,
-        work: impl Fn(&Connection) -> Result<T, Fault>,
+        work: impl Fn(&Connection) -> Result<T, StatementError>,
     ) -> Result<T, Error> {
         let defers = self.depth.get() == 0
             && self
@@ -183,7 +185,7 @@ impl Inner {
                 let mut error = self.examine(sql, fault);
                 if error.kind() == ErrorKind::TooLong {
                     // A write cannot be done again elsewhere, as a read can.
-                    error = Error::script(error.message());
+                    error = error.with_kind(ErrorKind::Script);
                 }
                 if defers {
                     self.control("ROLLBACK TO single");
@@ -203,7 +205,7 @@ impl Inner {
                     }
                 }
                 let why = "FOREIGN KEY constraint failed at the end of the statement";
-                Err(Fault::script(why, sql).error)
+                Err(StatementError::refused(ErrorCode::ForeignKey, why, sql).error)
             }
             Ok(value) => {
                 if defers {
@@ -215,7 +217,7 @@ impl Inner {
     }
 
     /// After an error of a write: whether the transaction is still there, and what follows if it is not.
-    fn examine(&self, sql: &str, fault: Fault) -> Error {
+    fn examine(&self, sql: &str, fault: StatementError) -> Error {
         let is_gone = match &*self.group.borrow() {
             State::Open(group) => !group.writer.in_transaction(),
             _ => false,
@@ -229,7 +231,7 @@ impl Inner {
         let was_alone = group.writes.get() <= 1 && self.depth.get() == 0;
         if let Some(opened) = self.database.opened() {
             // The disk's faults are nobody's fault.
-            if matches!(fault.code, Code::Full | Code::Io { .. }) {
+            if matches!(fault.code, ErrorCode::Full | ErrorCode::Io { .. }) {
                 self.is_failing.set(true);
             } else {
                 self.undid.set(true);
@@ -292,7 +294,8 @@ impl Inner {
         self.depth.set(depth - 1);
         if self.is_lost.get() {
             return if keep {
-                Err(Error::script(
+                Err(ErrorCode::Aborted.error(
+                    ErrorKind::Script,
                     "db.batch: nothing of it was kept, because an error undid the transaction",
                 ))
             } else {
@@ -310,7 +313,8 @@ impl Inner {
         }
         let is_released = self.savepoint("RELEASE", depth);
         if violates {
-            return Err(Error::script(
+            return Err(ErrorCode::ForeignKey.error(
+                ErrorKind::Script,
                 "FOREIGN KEY constraint failed at the end of db.batch",
             ));
         }

@@ -3,7 +3,7 @@
 //! A `;` inside a string, a comment or a trigger ends nothing, and each statement is prepared only after the one before has run,
 //! because it may need the table which that one made.
 
-use crate::sqlite::fault::words;
+use crate::sqlite::error::words;
 use rusqlite::{Batch, Connection, Error, Statement, fallible_iterator::FallibleIterator};
 
 /// How much is shown to the parser at first. It copies what it is shown, so that showing it the whole rest for each statement
@@ -32,7 +32,7 @@ pub(super) struct Statements<'c, 't> {
 
 /// What is wrong with a text, and at which byte.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct SplitError {
     /// Where the statement begins.
     pub(super) start: usize,
     /// Where in it the error is, if SQLite knows.
@@ -40,7 +40,7 @@ pub(super) struct Fault {
     pub(super) message: String,
 }
 
-impl Fault {
+impl SplitError {
     /// What SQLite said about the statement that begins at `start`.
     pub(super) fn of(error: &Error, start: usize) -> Self {
         let place = match error {
@@ -73,7 +73,7 @@ impl<'c, 't> Statements<'c, 't> {
     }
 
     /// The next statement and the byte at which it begins; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<(usize, Statement<'c>)>, Fault> {
+    pub(super) fn next(&mut self) -> Result<Option<(usize, Statement<'c>)>, SplitError> {
         let start = skip(self.text, self.at);
         let rest = &self.text[start..];
         if rest.is_empty() {
@@ -86,7 +86,7 @@ impl<'c, 't> Statements<'c, 't> {
             .unwrap_or(rest.len());
         let word = &rest[..length];
         if REFUSED.iter().any(|known| word.eq_ignore_ascii_case(known)) {
-            return Err(Fault::at(
+            return Err(SplitError::at(
                 start,
                 format!(
                     "{} cannot be used in a migration: each file is one transaction, begun and committed for it",
@@ -100,7 +100,7 @@ impl<'c, 't> Statements<'c, 't> {
     }
 
     /// Prepares the statement that begins at `start`. Returns its length too.
-    fn prepare(&self, start: usize) -> Result<(Statement<'c>, usize), Fault> {
+    fn prepare(&self, start: usize) -> Result<(Statement<'c>, usize), SplitError> {
         let rest = &self.text[start..];
         let mut window = WINDOW_BYTES;
         loop {
@@ -110,7 +110,7 @@ impl<'c, 't> Statements<'c, 't> {
                 Ok(Some(statement)) => {
                     if statement.parameter_count() > 0 {
                         let message = "a parameter in a migration: nothing can be given for it";
-                        return Err(Fault::at(start, message.to_owned()));
+                        return Err(SplitError::at(start, message.to_owned()));
                     }
                     // Without parameters this is the text as it was prepared, up to where the statement ends.
                     let sql = statement.expanded_sql().unwrap_or_default();
@@ -123,9 +123,9 @@ impl<'c, 't> Statements<'c, 't> {
                 }
                 Ok(None) if is_all => {
                     let message = "nothing that SQLite takes for a statement";
-                    return Err(Fault::at(start, message.to_owned()));
+                    return Err(SplitError::at(start, message.to_owned()));
                 }
-                Err(error) if is_all => return Err(Fault::of(&error, start)),
+                Err(error) if is_all => return Err(SplitError::of(&error, start)),
                 // Where the window ends is not where the statement ends.
                 Ok(None) | Err(_) => {}
             }
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     /// The statements of a text, each run before the next is looked at.
-    fn split(text: &str) -> Result<Vec<String>, Fault> {
+    fn split(text: &str) -> Result<Vec<String>, SplitError> {
         let sqlite = Connection::open_in_memory().expect("memory");
         let mut statements = Statements::new(&sqlite, text);
         let mut found = Vec::new();
@@ -171,7 +171,7 @@ mod tests {
             let mut rows = statement.raw_query();
             while rows
                 .next()
-                .map_err(|error| Fault::of(&error, start))?
+                .map_err(|error| SplitError::of(&error, start))?
                 .is_some()
             {}
         }

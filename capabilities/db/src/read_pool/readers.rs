@@ -5,7 +5,7 @@
 
 use crate::config::Config;
 use crate::sqlite::connection::{Connection, Role};
-use crate::sqlite::fault::{Code, Fault};
+use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::run::Run;
 use sampan_host::{ErrorKind, Rows, Value, Watch};
 use std::collections::VecDeque;
@@ -52,7 +52,7 @@ struct Job {
 
 #[derive(Default)]
 struct Outcome {
-    result: Option<Result<Rows, Fault>>,
+    result: Option<Result<Rows, StatementError>>,
     waker: Option<Waker>,
 }
 
@@ -76,7 +76,7 @@ impl Readers {
         sql: String,
         params: Value,
         first_only: bool,
-    ) -> impl Future<Output = Result<Rows, Fault>> + Send + use<> {
+    ) -> impl Future<Output = Result<Rows, StatementError>> + Send + use<> {
         let watch = Watch::default();
         watch.enter(0);
         let job = Arc::new(Job {
@@ -133,15 +133,18 @@ impl Shared {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn submit(self: &Arc<Self>, job: &Arc<Job>) -> Result<(), Fault> {
+    fn submit(self: &Arc<Self>, job: &Arc<Job>) -> Result<(), StatementError> {
         let mut state = self.lock();
         if state.is_closed {
             return Err(closed());
         }
         if state.queue.len() >= WAITING_MAX {
-            return Err(unavailable(&format!(
-                "{WAITING_MAX} long reads wait already: try again later, or raise reader_threads"
-            )));
+            return Err(unavailable(
+                ErrorCode::Busy,
+                &format!(
+                    "{WAITING_MAX} long reads wait already: try again later, or raise reader_threads"
+                ),
+            ));
         }
         let threads_max = self.config.reader_threads.max(1);
         if state.queue.len() >= state.idle && state.threads.len() < threads_max {
@@ -153,7 +156,12 @@ impl Shared {
                 Ok(thread) => state.threads.push(thread),
                 // The threads that there are do it, later.
                 Err(_) if !state.threads.is_empty() => {}
-                Err(error) => return Err(unavailable(&format!("no thread to read with: {error}"))),
+                Err(error) => {
+                    return Err(unavailable(
+                        ErrorCode::Internal,
+                        &format!("no thread to read with: {error}"),
+                    ));
+                }
             }
         }
         state.queue.push_back(Arc::clone(job));
@@ -169,16 +177,18 @@ impl Shared {
             let result = catch_unwind(AssertUnwindSafe(|| self.read(&mut connection, &job)))
                 .unwrap_or_else(|_| {
                     connection = None;
-                    Err(Fault::new(
+                    Err(StatementError::new(
                         ErrorKind::Internal,
-                        Code::Other,
+                        ErrorCode::Internal,
                         "the reader thread panicked",
                     ))
                 });
             let mut state = self.lock();
             state.running.retain(|running| !Arc::ptr_eq(running, &job));
             let result = match result {
-                Err(fault) if state.is_closed && fault.code == Code::Interrupted => Err(closed()),
+                Err(fault) if state.is_closed && fault.code == ErrorCode::Interrupted => {
+                    Err(closed())
+                }
                 result => result,
             };
             drop(state);
@@ -206,7 +216,7 @@ impl Shared {
         }
     }
 
-    fn read(&self, kept: &mut Option<Connection>, job: &Job) -> Result<Rows, Fault> {
+    fn read(&self, kept: &mut Option<Connection>, job: &Job) -> Result<Rows, StatementError> {
         let connection = match kept.take() {
             Some(connection) => connection,
             None => Connection::open(&self.config, Role::Reader)?,
@@ -214,7 +224,7 @@ impl Shared {
         let result = self.read_with(&connection, job);
         let is_sound = !matches!(
             &result,
-            Err(fault) if matches!(fault.code, Code::Io { .. } | Code::Corrupt | Code::NotADatabase)
+            Err(fault) if matches!(fault.code, ErrorCode::Io { .. } | ErrorCode::Corrupt | ErrorCode::NotADatabase)
         );
         if is_sound {
             *kept = Some(connection);
@@ -222,9 +232,10 @@ impl Shared {
         result
     }
 
-    fn read_with(&self, connection: &Connection, job: &Job) -> Result<Rows, Fault> {
+    fn read_with(&self, connection: &Connection, job: &Job) -> Result<Rows, StatementError> {
         if !connection.is_readonly(&job.sql)? {
-            return Err(Fault::script(
+            return Err(StatementError::refused(
+                ErrorCode::Denied,
                 "the statement writes, which a reader thread cannot: use db.exec or db.query",
                 &job.sql,
             ));
@@ -247,7 +258,7 @@ impl Job {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn settle(&self, result: Result<Rows, Fault>) {
+    fn settle(&self, result: Result<Rows, StatementError>) {
         let waker = {
             let mut outcome = self.outcome();
             outcome.result = Some(result);
@@ -263,12 +274,12 @@ impl Job {
     }
 }
 
-fn closed() -> Fault {
-    unavailable("the database is being closed")
+fn closed() -> StatementError {
+    unavailable(ErrorCode::Closed, "the database is being closed")
 }
 
-fn unavailable(message: &str) -> Fault {
-    Fault::new(ErrorKind::Unavailable, Code::Other, message)
+fn unavailable(code: ErrorCode, message: &str) -> StatementError {
+    StatementError::new(ErrorKind::Unavailable, code, message)
 }
 
 /// A read that somebody waits for.
@@ -278,7 +289,7 @@ struct Reading {
 }
 
 impl Future for Reading {
-    type Output = Result<Rows, Fault>;
+    type Output = Result<Rows, StatementError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut outcome = self.job.outcome();

@@ -2,7 +2,7 @@
 //! here while it prepares a statement.
 //!
 //! Transactions belong to group commit, other files to the operator, and settings to the configuration. Our own statements
-//! go past the fence, see [`Fence::lowered`].
+//! go past the authorizer, see [`Authorizer::bypassed`].
 
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -49,32 +49,34 @@ const PRAGMAS_ASKED: &[&str] = &[
     "table_xinfo",
 ];
 
-/// The fence of one connection.
+/// The authorizer of one connection.
 #[derive(Default)]
-pub(crate) struct Fence {
+pub(crate) struct Authorizer {
     /// Our own statement is being prepared. Only the connection's thread reads and writes this.
-    is_lowered: AtomicBool,
+    is_bypassed: AtomicBool,
     /// Why the last statement was refused.
     refusal: Mutex<Option<String>>,
 }
 
-impl Fence {
-    /// Puts the fence before the SQL of a connection.
+impl Authorizer {
+    /// Puts the authorizer before the SQL of a connection.
     pub(crate) fn install(self: &Arc<Self>, sqlite: &mut Connection) -> rusqlite::Result<()> {
-        let fence = Arc::clone(self);
-        sqlite.authorizer(Some(move |asked: AuthContext<'_>| fence.answer(&asked)))
+        let authorizer = Arc::clone(self);
+        sqlite.authorizer(Some(move |asked: AuthContext<'_>| {
+            authorizer.answer(&asked)
+        }))
     }
 
-    /// Does `work` past the fence.
-    pub(crate) fn lowered<T>(&self, work: impl FnOnce() -> T) -> T {
-        /// Raises the fence again, after a panic too.
-        struct Raised<'a>(&'a Fence);
+    /// Does `work` past the authorizer.
+    pub(crate) fn bypassed<T>(&self, work: impl FnOnce() -> T) -> T {
+        /// Raises the authorizer again, after a panic too.
+        struct Raised<'a>(&'a Authorizer);
         impl Drop for Raised<'_> {
             fn drop(&mut self) {
-                self.0.is_lowered.store(false, Ordering::Relaxed);
+                self.0.is_bypassed.store(false, Ordering::Relaxed);
             }
         }
-        self.is_lowered.store(true, Ordering::Relaxed);
+        self.is_bypassed.store(true, Ordering::Relaxed);
         let _raised = Raised(self);
         work()
     }
@@ -91,7 +93,7 @@ impl Fence {
     }
 
     fn answer(&self, asked: &AuthContext<'_>) -> Authorization {
-        if self.is_lowered.load(Ordering::Relaxed) {
+        if self.is_bypassed.load(Ordering::Relaxed) {
             return Authorization::Allow;
         }
         match judge(asked) {
@@ -334,7 +336,7 @@ mod tests {
                 );
             }
         }
-        // SQLite has been built without the function; the fence is there for when it is not.
+        // SQLite has been built without the function; the authorizer is there for when it is not.
         assert!(
             writer
                 .refusal("SELECT load_extension('x')")
@@ -396,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn full_text_search_works_behind_the_fence() {
+    fn full_text_search_works_behind_the_authorizer() {
         let (_folder, config, db) = scratch();
         db.control("BEGIN IMMEDIATE").unwrap();
         for sql in [

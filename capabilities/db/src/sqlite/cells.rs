@@ -4,6 +4,7 @@
 //! asked once for the cell and then looks at that.
 #![allow(unsafe_code)]
 
+use crate::sqlite::error::ErrorCode;
 use crate::sqlite::run::{Known, Run, Trouble};
 use rusqlite::{Connection, Row, Statement, ffi};
 use sampan_host::rows::TooLarge;
@@ -157,10 +158,14 @@ fn check_room(rows: &Rows, more: usize, run: &Run<'_>) -> Result<(), Trouble> {
 
 #[cold]
 fn too_large(run: &Run<'_>) -> Trouble {
-    Trouble::Script(format!(
-        "the result is larger than result_bytes_max ({} bytes): ask for fewer rows (LIMIT) or fewer columns",
-        run.result_bytes_max
-    ))
+    Trouble::Refused(
+        ErrorCode::TooLarge,
+        format!(
+            "the result is larger than result_bytes_max ({} bytes): ask for fewer rows (LIMIT) or fewer columns",
+            run.result_bytes_max
+        ),
+        None,
+    )
 }
 
 #[cfg(test)]

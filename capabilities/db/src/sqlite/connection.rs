@@ -3,10 +3,10 @@
 //! A statement is looked up by its text, stepped to its end and reset before anything else happens, so no statement is
 //! ever open between two calls. What is worth knowing about it is kept with it, in [`crate::sqlite::prepared`].
 
-use crate::config::{Config, Script};
-use crate::sql_policy::authorizer::{self, Fence};
+use crate::config::Config;
+use crate::sql_policy::authorizer::{self, Authorizer};
 use crate::sqlite::cells;
-use crate::sqlite::fault::{Code, Fault};
+use crate::sqlite::error::{ErrorCode, StatementError, words};
 use crate::sqlite::log_file;
 use crate::sqlite::open;
 use crate::sqlite::params;
@@ -14,8 +14,8 @@ use crate::sqlite::prepared::Prepared;
 use crate::sqlite::run::{self, Guard, Known, Trouble};
 pub(crate) use crate::sqlite::run::{Done, Run};
 use crate::sqlite::status;
-use rusqlite::{ErrorCode, PrepFlags, Statement};
-use sampan_host::{ErrorKind, Rows, Value};
+use rusqlite::{ErrorCode as SqliteCode, PrepFlags, Statement};
+use sampan_host::{Rows, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -29,17 +29,16 @@ pub(crate) enum Role {
     Reader,
     /// Reads and writes for scripts.
     Writer,
-    /// Migrations, checkpoints and backups: no fence and no limits but those of [`Run`].
+    /// Migrations, checkpoints and backups: no authorizer and no limits but those of [`Run`].
     Maintenance,
 }
 
 /// A connection. It may move between threads; one uses it at a time.
 pub(crate) struct Connection {
     prepared: Prepared,
-    fence: Arc<Fence>,
+    authorizer: Arc<Authorizer>,
     guard: Arc<Guard>,
     role: Role,
-    script: Script,
     wal_pages: Arc<AtomicU32>,
 }
 
@@ -48,22 +47,21 @@ impl Connection {
     ///
     /// # Errors
     /// A file that is no database, that cannot be created, read or written, or that another process keeps locked.
-    pub(crate) fn open(config: &Config, role: Role) -> Result<Self, Fault> {
+    pub(crate) fn open(config: &Config, role: Role) -> Result<Self, StatementError> {
         let mut sqlite = open::open(config, role)?;
-        let (fence, guard) = (Arc::new(Fence::default()), Arc::new(Guard::default()));
+        let (authorizer, guard) = (Arc::new(Authorizer::default()), Arc::new(Guard::default()));
         let installed = guard.install(&mut sqlite).and_then(|()| match role {
-            Role::Reader | Role::Writer => fence.install(&mut sqlite),
+            Role::Reader | Role::Writer => authorizer.install(&mut sqlite),
             Role::Maintenance => Ok(()),
         });
         let wal_pages = Arc::new(AtomicU32::new(0));
         let installed = installed.and_then(|()| count_pages(&mut sqlite, role, &wal_pages));
-        installed.map_err(|error| Fault::of(&error, ""))?;
+        installed.map_err(|error| StatementError::of(&error, ""))?;
         Ok(Self {
             prepared: Prepared::new(sqlite, config.statements_max),
-            fence,
+            authorizer,
             guard,
             role,
-            script: config.script,
             wal_pages,
         })
     }
@@ -72,7 +70,7 @@ impl Connection {
     ///
     /// # Errors
     /// A statement that does not prepare, that is refused, or that is not exactly one.
-    pub(crate) fn is_readonly(&self, sql: &str) -> Result<bool, Fault> {
+    pub(crate) fn is_readonly(&self, sql: &str) -> Result<bool, StatementError> {
         self.look_up(sql, |known| known.readonly)
     }
 
@@ -80,10 +78,15 @@ impl Connection {
     ///
     /// # Errors
     /// Whatever [`Connection::is_readonly`] refuses, parameters that do not fit, and what fails while it runs.
-    pub(crate) fn query(&self, sql: &str, params: &Value, run: &Run<'_>) -> Result<Rows, Fault> {
+    pub(crate) fn query(
+        &self,
+        sql: &str,
+        params: &Value,
+        run: &Run<'_>,
+    ) -> Result<Rows, StatementError> {
         let fetch = || {
             self.with(sql, run, |statement, known| {
-                params::bind(statement, params, &known.searches, self.script)?;
+                params::bind(statement, params, &known.searches)?;
                 cells::rows(statement, known, run)
             })
         };
@@ -98,9 +101,14 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Connection::query`].
-    pub(crate) fn exec(&self, sql: &str, params: &Value, run: &Run<'_>) -> Result<Done, Fault> {
+    pub(crate) fn exec(
+        &self,
+        sql: &str,
+        params: &Value,
+        run: &Run<'_>,
+    ) -> Result<Done, StatementError> {
         self.with(sql, run, |statement, known| {
-            params::bind(statement, params, &known.searches, self.script)?;
+            params::bind(statement, params, &known.searches)?;
             if !known.counts {
                 run::drain(statement)?;
                 return Ok(Done::default());
@@ -114,13 +122,13 @@ impl Connection {
         })
     }
 
-    /// Runs one of our own statements, which the fence would refuse to a script, without limits.
+    /// Runs one of our own statements, which the authorizer would refuse to a script, without limits.
     ///
     /// # Errors
     /// What SQLite says.
-    pub(crate) fn control(&self, sql: &str) -> Result<(), Fault> {
-        self.fence
-            .lowered(|| self.prepared.control(sql, run::drain))
+    pub(crate) fn control(&self, sql: &str) -> Result<(), StatementError> {
+        self.authorizer
+            .bypassed(|| self.prepared.control(sql, run::drain))
             .map_err(|trouble| self.fault(trouble, sql, None))
     }
 
@@ -128,7 +136,7 @@ impl Connection {
     ///
     /// # Errors
     /// What SQLite says.
-    pub(crate) fn commit(&self) -> Result<(), Fault> {
+    pub(crate) fn commit(&self) -> Result<(), StatementError> {
         log_file::commit(|| self.control("COMMIT"))
     }
 
@@ -147,13 +155,16 @@ impl Connection {
         self.wal_pages.load(Relaxed)
     }
 
-    /// The connection itself, for what only its owner needs. Statements prepared here pass the fence like a script's.
+    /// The connection itself, for what only its owner needs. Statements prepared here pass the authorizer like a script's.
     pub(crate) fn sqlite(&self) -> &rusqlite::Connection {
         self.prepared.sqlite()
     }
 
     /// Does `work` within a savepoint, to which an error returns.
-    fn undone_by_error<T>(&self, work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    fn undone_by_error<T>(
+        &self,
+        work: impl FnOnce() -> Result<T, StatementError>,
+    ) -> Result<T, StatementError> {
         self.control("SAVEPOINT sampan_returning")?;
         let result = work();
         // Some errors undo the whole transaction, and the savepoint with it.
@@ -167,7 +178,7 @@ impl Connection {
     }
 
     /// What is known about the statement.
-    fn look_up(&self, sql: &str, ask: impl Fn(&Known) -> bool) -> Result<bool, Fault> {
+    fn look_up(&self, sql: &str, ask: impl Fn(&Known) -> bool) -> Result<bool, StatementError> {
         let text = trimmed(sql);
         self.prepared
             .ask(text, |sqlite| self.meet(sqlite, text), ask)
@@ -180,7 +191,7 @@ impl Connection {
         sql: &str,
         run: &Run<'_>,
         work: impl FnOnce(&mut Statement<'_>, &mut Known) -> Result<T, Trouble>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, StatementError> {
         let text = trimmed(sql);
         let result = self.guard.during(run, || {
             self.prepared
@@ -196,24 +207,38 @@ impl Connection {
         text: &str,
     ) -> Result<(Statement<'a>, Known), Trouble> {
         if text.len() > SQL_BYTES_MAX {
-            return Err(Trouble::Script(format!(
-                "the statement has {} bytes; at most {SQL_BYTES_MAX} are allowed",
-                text.len()
-            )));
+            return Err(Trouble::Refused(
+                ErrorCode::TooLarge,
+                format!(
+                    "the statement has {} bytes; at most {SQL_BYTES_MAX} are allowed",
+                    text.len()
+                ),
+                None,
+            ));
         }
         if text.as_bytes().contains(&0) {
-            return Err(Trouble::Script(
+            return Err(Trouble::Refused(
+                ErrorCode::Syntax,
                 "the statement contains a NUL byte: pass such values as parameters".to_owned(),
+                None,
             ));
         }
         let word = authorizer::first_word(text);
         if word.is_empty() {
-            return Err(Trouble::Script("there is no statement in it".to_owned()));
+            return Err(Trouble::Refused(
+                ErrorCode::Syntax,
+                "there is no statement in it".to_owned(),
+                None,
+            ));
         }
         if self.role != Role::Maintenance
             && let Some(refusal) = authorizer::refused_by_word(word)
         {
-            return Err(Trouble::Script(refusal.to_owned()));
+            return Err(Trouble::Refused(
+                ErrorCode::Denied,
+                refusal.to_owned(),
+                None,
+            ));
         }
         let statement = sqlite
             .prepare_with_flags(text, PrepFlags::SQLITE_PREPARE_PERSISTENT)
@@ -223,31 +248,35 @@ impl Connection {
     }
 
     /// The error that the script sees.
-    fn fault(&self, trouble: Trouble, sql: &str, run: Option<&Run<'_>>) -> Fault {
+    fn fault(&self, trouble: Trouble, sql: &str, run: Option<&Run<'_>>) -> StatementError {
+        let is_preparing = matches!(trouble, Trouble::Preparing(_));
         let error = match trouble {
-            Trouble::Script(message) => return Fault::script(&message, sql),
-            Trouble::Sqlite(error) => error,
+            Trouble::Refused(code, message, hint) => {
+                let mut refused = StatementError::refused(code, &message, sql);
+                refused.error = refused.error.with_hint(hint);
+                return refused;
+            }
+            Trouble::Sqlite(error) | Trouble::Preparing(error) => error,
         };
         match error.sqlite_error_code() {
-            Some(ErrorCode::AuthorizationForStatementDenied) => {
-                if let Some(refusal) = self.fence.take_refusal() {
-                    return Fault::script(&refusal, sql);
+            Some(SqliteCode::AuthorizationForStatementDenied) => {
+                if let Some(refusal) = self.authorizer.take_refusal() {
+                    return StatementError::refused(ErrorCode::Denied, &refusal, sql);
                 }
             }
-            Some(ErrorCode::OperationInterrupted) => {
-                if let Some(fault) = run.and_then(|run| self.guard.reason(run, sql, self.script)) {
+            Some(SqliteCode::OperationInterrupted) => {
+                if let Some(fault) = run.and_then(|run| self.guard.reason(run, sql)) {
                     return fault;
                 }
             }
-            Some(ErrorCode::ReadOnly) if self.role == Role::Reader => {
+            Some(SqliteCode::ReadOnly) if self.role == Role::Reader => {
                 // The connection is read-only by intention; the disk is not at fault.
-                let message =
-                    crate::sqlite::fault::with_statement(&crate::sqlite::fault::words(&error), sql);
-                return Fault::new(ErrorKind::Script, Code::ReadOnly, message);
+                return StatementError::refused(ErrorCode::Denied, &words(&error), sql);
             }
+            _ if is_preparing => return StatementError::of_preparing(&error, sql),
             _ => {}
         }
-        Fault::of(&error, sql)
+        StatementError::of(&error, sql)
     }
 }
 
@@ -275,9 +304,13 @@ fn only_one(error: rusqlite::Error, text: &str) -> Trouble {
         _ => false,
     };
     if is_second {
-        Trouble::Script("one statement at a time: use db.batch".to_owned())
+        Trouble::Refused(
+            ErrorCode::Syntax,
+            "one statement at a time: use db.batch".to_owned(),
+            None,
+        )
     } else {
-        Trouble::Sqlite(error)
+        Trouble::Preparing(error)
     }
 }
 

@@ -2,7 +2,7 @@
 
 pub(crate) mod cells;
 pub(crate) mod connection;
-pub(crate) mod fault;
+pub(crate) mod error;
 pub(crate) mod file;
 pub(crate) mod log_file;
 pub(crate) mod open;

@@ -3,7 +3,7 @@
 use crate::config::{Config, Durability};
 use crate::sql_policy::functions;
 use crate::sqlite::connection::{Role, SQL_BYTES_MAX};
-use crate::sqlite::fault::{Code, Fault, classify, words};
+use crate::sqlite::error::{ErrorCode, StatementError, classify, words};
 use crate::sqlite::log_file;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -37,18 +37,22 @@ const LIMITS: [(Limit, i32); 7] = [
 ];
 
 /// Opens the file with everything set that does not depend on what is run.
-pub(crate) fn open(config: &Config, role: Role) -> Result<Connection, Fault> {
+pub(crate) fn open(config: &Config, role: Role) -> Result<Connection, StatementError> {
     let path = &config.path;
     if path.as_os_str().is_empty() || path.as_os_str() == ":memory:" {
-        return Err(Fault::new(
+        return Err(StatementError::new(
             ErrorKind::Load,
-            Code::Other,
+            ErrorCode::Io { fsync: false },
             "a database in memory cannot be shared by workers: name a file",
         ));
     }
     if !config.file.is_at(path) {
         let message = format!("{}: the file was removed or replaced", path.display());
-        return Err(Fault::new(ErrorKind::Unavailable, Code::Other, message));
+        return Err(StatementError::new(
+            ErrorKind::Unavailable,
+            ErrorCode::Io { fsync: false },
+            message,
+        ));
     }
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, !config.file.is_known());
@@ -60,9 +64,9 @@ pub(crate) fn open(config: &Config, role: Role) -> Result<Connection, Fault> {
     };
     let sqlite = opened.map_err(explained)?;
     if sqlite.is_readonly("main").map_err(explained)? {
-        return Err(Fault::new(
+        return Err(StatementError::new(
             ErrorKind::Load,
-            Code::ReadOnly,
+            ErrorCode::ReadOnly,
             format!(
                 "{}: the file cannot be written: give this user permission to write it",
                 path.display()
@@ -115,14 +119,14 @@ fn set_up(sqlite: &Connection, config: &Config, role: Role) -> rusqlite::Result<
 }
 
 /// What SQLite said about the file, and what to do about it.
-pub(crate) fn explain(error: &rusqlite::Error, path: &Path) -> Fault {
+pub(crate) fn explain(error: &rusqlite::Error, path: &Path) -> StatementError {
     let (kind, code) = classify(error);
     let file = path.display();
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let advice = if code == Code::NotADatabase {
+    let advice = if code == ErrorCode::NotADatabase {
         "name another file, or move this one away".to_owned()
     } else if path.is_dir() {
         "it is a folder: name a file".to_owned()
@@ -130,12 +134,12 @@ pub(crate) fn explain(error: &rusqlite::Error, path: &Path) -> Fault {
         format!("there is no folder {}: create it", folder.display())
     } else {
         match code {
-            Code::Busy => {
+            ErrorCode::Busy => {
                 "another process keeps the database locked: end it or try again".to_owned()
             }
-            Code::Corrupt => "the file is damaged: restore a backup".to_owned(),
-            Code::Full => "the disk is full: make room".to_owned(),
-            Code::Io { .. } | Code::ReadOnly => format!(
+            ErrorCode::Corrupt => "the file is damaged: restore a backup".to_owned(),
+            ErrorCode::Full => "the disk is full: make room".to_owned(),
+            ErrorCode::Io { .. } | ErrorCode::ReadOnly => format!(
                 "this user must be allowed to write the file and to create files in the folder {}, which must be on a local disk",
                 folder.display()
             ),
@@ -150,7 +154,7 @@ pub(crate) fn explain(error: &rusqlite::Error, path: &Path) -> Fault {
     } else {
         format!("{file}: {words}: {advice}")
     };
-    Fault::new(kind, code, message)
+    StatementError::new(kind, code, message)
 }
 
 #[cfg(test)]
@@ -162,7 +166,7 @@ mod tests {
     const ROLES: [Role; 3] = [Role::Writer, Role::Reader, Role::Maintenance];
 
     /// What is said about a file, on one line.
-    fn refusal(path: &Path, role: Role) -> Fault {
+    fn refusal(path: &Path, role: Role) -> StatementError {
         let fault = open(&Config::new(path), role).expect_err("it cannot be opened");
         assert!(!fault.error.message().contains('\n'), "{:?}", fault.error);
         fault
@@ -226,7 +230,7 @@ mod tests {
         fs::write(&path, &text).unwrap();
         for role in ROLES {
             let fault = refusal(&path, role);
-            assert_eq!(fault.code, Code::NotADatabase);
+            assert_eq!(fault.code, ErrorCode::NotADatabase);
             assert!(
                 fault
                     .error
@@ -290,7 +294,7 @@ mod tests {
         // The administrator may write it nevertheless.
         if fs::OpenOptions::new().write(true).open(&path).is_err() {
             let fault = refusal(&path, Role::Writer);
-            assert_eq!(fault.code, Code::ReadOnly);
+            assert_eq!(fault.code, ErrorCode::ReadOnly);
             assert!(fault.error.message().contains("permission to write it"));
         }
     }

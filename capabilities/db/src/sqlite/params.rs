@@ -1,23 +1,14 @@
 //! Parameters of a statement: a list fills `?` in order, a table fills `:name`, `@name` and `$name`.
 
-use crate::config::Script;
 use crate::sql_policy::search::SEARCH_BYTES_MAX;
+use crate::sqlite::error::ErrorCode;
 use crate::sqlite::run::Trouble;
 use rusqlite::Statement;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use sampan_host::Value;
+use sampan_host::{Hint, Value};
 
 /// The most parameters that a table fills: finding each takes a look at all names.
 const NAMED_PARAMS_MAX: usize = 1_000;
-
-/// What is being bound.
-struct Target<'a> {
-    /// The parameters that are queries of a full-text search.
-    searches: &'a [usize],
-    script: Script,
-    /// Whether the script gave parameters at all.
-    is_given: bool,
-}
 
 /// Binds `params` to all parameters of the statement.
 ///
@@ -27,51 +18,45 @@ pub(crate) fn bind(
     statement: &mut Statement<'_>,
     params: &Value,
     searches: &[usize],
-    script: Script,
 ) -> Result<(), Trouble> {
-    let to = Target {
-        searches,
-        script,
-        is_given: !matches!(params, Value::Null),
-    };
     match params {
-        Value::Null => bind_list(statement, &[], &to),
-        Value::List(values) => bind_list(statement, values, &to),
-        Value::Map(members) if members.is_empty() => bind_list(statement, &[], &to),
-        Value::Map(members) => bind_names(statement, members, &to),
-        other => Err(Trouble::Script(format!(
+        Value::Null => bind_list(statement, &[], searches, None),
+        Value::List(values) => bind_list(statement, values, searches, Some(Hint::ShortList)),
+        Value::Map(members) if members.is_empty() => {
+            bind_list(statement, &[], searches, Some(Hint::ShortList))
+        }
+        Value::Map(members) => bind_names(statement, members, searches),
+        other => Err(refused(format!(
             "parameters are a list or a table, not {}",
             other.type_name()
         ))),
     }
 }
 
+fn refused(message: impl Into<String>) -> Trouble {
+    Trouble::Refused(ErrorCode::Parameter, message.into(), None)
+}
+
+/// `hint`: what may have happened if there are too few.
 fn bind_list(
     statement: &mut Statement<'_>,
     values: &[Value],
-    to: &Target<'_>,
+    searches: &[usize],
+    hint: Option<Hint>,
 ) -> Result<(), Trouble> {
     let expected = statement.parameter_count();
     if values.len() != expected {
-        return Err(Trouble::Script(wrong_count(
-            statement,
-            expected,
-            values.len(),
-            to,
-        )));
+        let message = wrong_count(statement, expected, values.len());
+        let hint = hint.filter(|_| values.len() < expected);
+        return Err(Trouble::Refused(ErrorCode::Parameter, message, hint));
     }
     for (index, value) in values.iter().enumerate() {
-        bind_one(statement, index + 1, value, to)?;
+        bind_one(statement, index + 1, value, searches)?;
     }
     Ok(())
 }
 
-fn wrong_count(
-    statement: &Statement<'_>,
-    expected: usize,
-    given: usize,
-    to: &Target<'_>,
-) -> String {
+fn wrong_count(statement: &Statement<'_>, expected: usize, given: usize) -> String {
     let amount = |count: usize| match count {
         0 => "no parameters".to_owned(),
         1 => "1 parameter".to_owned(),
@@ -85,8 +70,6 @@ fn wrong_count(
     let names = names(statement);
     if given == 0 && !names.is_empty() {
         message = format!("{message}: the statement has {}", names.join(", "));
-    } else if to.is_given && given < expected && to.script == Script::Lua {
-        message.push_str(" (a nil at the end of a table is lost: use app.null)");
     } else if given > expected {
         message.push_str(" (a ? in quotes is text)");
     }
@@ -104,38 +87,36 @@ fn names(statement: &Statement<'_>) -> Vec<String> {
 fn bind_names(
     statement: &mut Statement<'_>,
     members: &[(String, Value)],
-    to: &Target<'_>,
+    searches: &[usize],
 ) -> Result<(), Trouble> {
     let count = statement.parameter_count();
     if count > NAMED_PARAMS_MAX {
-        return Err(Trouble::Script(format!(
+        return Err(refused(format!(
             "{count} parameters; a table fills at most {NAMED_PARAMS_MAX}: give a list"
         )));
     }
     let mut is_used = vec![false; members.len()];
     for index in 1..=count {
         let Some(name) = statement.parameter_name(index) else {
-            return Err(Trouble::Script(
+            return Err(refused(
                 "named parameters given, but the statement has a parameter without a name (?): give a list".to_owned(),
             ));
         };
         // The first byte is the prefix. `:x` and `@x` are two parameters that one member fills.
         let Some(at) = members.iter().position(|(key, _)| bare(key) == &name[1..]) else {
-            return Err(Trouble::Script(format!(
-                "parameter {name} is missing: given are {} ({})",
-                list(members.iter().map(|(key, _)| key.as_str())),
-                match to.script {
-                    Script::Lua => "a nil in a table is lost: use app.null",
-                    Script::JavaScript => "undefined is no value: use null",
-                }
-            )));
+            let given = list(members.iter().map(|(key, _)| key.as_str()));
+            return Err(Trouble::Refused(
+                ErrorCode::Parameter,
+                format!("parameter {name} is missing: given are {given}"),
+                Some(Hint::MissingMember),
+            ));
         };
         is_used[at] = true;
-        bind_one(statement, index, &members[at].1, to)?;
+        bind_one(statement, index, &members[at].1, searches)?;
     }
     match is_used.iter().position(|is_used| !is_used) {
         None => Ok(()),
-        Some(unused) => Err(Trouble::Script(format!(
+        Some(unused) => Err(refused(format!(
             "the statement has no parameter :{}; it has {}",
             bare(&members[unused].0),
             list(names(statement).iter().map(String::as_str))
@@ -160,14 +141,14 @@ fn bind_one(
     statement: &mut Statement<'_>,
     index: usize,
     value: &Value,
-    to: &Target<'_>,
+    searches: &[usize],
 ) -> Result<(), Trouble> {
     let text = match value {
         Value::Text(text) => text.as_bytes(),
         Value::Bytes(bytes) => bytes,
         _ => &[],
     };
-    if text.len() > SEARCH_BYTES_MAX && to.searches.contains(&index) {
+    if text.len() > SEARCH_BYTES_MAX && searches.contains(&index) {
         let why = format!(
             "{} bytes; a full-text search takes at most {SEARCH_BYTES_MAX}",
             text.len()
@@ -188,14 +169,11 @@ fn bind_one(
             let why = "a list; for IN give it as JSON to IN (SELECT value FROM json_each(?))";
             return Err(unbindable(statement, index, why));
         }
-        Value::Map(_) if to.script == Script::JavaScript => {
-            return Err(unbindable(statement, index, "an object"));
-        }
         other => return Err(unbindable(statement, index, other.type_name())),
     };
     statement
         .raw_bind_parameter(index, ToSqlOutput::Borrowed(bound))
-        .map_err(|error| unbindable(statement, index, &crate::sqlite::fault::words(&error)))
+        .map_err(|error| unbindable(statement, index, &crate::sqlite::error::words(&error)))
 }
 
 fn unbindable(statement: &Statement<'_>, index: usize, why: &str) -> Trouble {
@@ -203,14 +181,13 @@ fn unbindable(statement: &Statement<'_>, index: usize, why: &str) -> Trouble {
         .parameter_name(index)
         .map(|name| format!(" ({name})"))
         .unwrap_or_default();
-    Trouble::Script(format!("parameter {index}{name} cannot be bound: {why}"))
+    refused(format!("parameter {index}{name} cannot be bound: {why}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{Config, Script};
+    use crate::sqlite::connection::Connection;
     use crate::sqlite::connection::testing::{all, scratch};
-    use crate::sqlite::connection::{Connection, Role};
     use sampan_host::{Cell, Rows, Value};
 
     fn list(values: impl Into<Vec<Value>>) -> Value {
@@ -288,7 +265,7 @@ mod tests {
         let one = list([Value::Int(1)]);
         assert_eq!(
             refusal(&db, "SELECT ?, ?", &one),
-            "2 parameters expected, 1 given (a nil at the end of a table is lost: use app.null) (in: SELECT ?, ?)"
+            "2 parameters expected, 1 given (in: SELECT ?, ?)"
         );
         assert_eq!(
             refusal(&db, "SELECT ?", &Value::Null),
@@ -315,7 +292,7 @@ mod tests {
 
     #[test]
     fn names_must_match() {
-        let (_folder, config, db) = scratch();
+        let (_folder, _, db) = scratch();
         let sql = "SELECT :a, @b, :a, $c, @a";
         let full = [
             ("a", Value::Int(1)),
@@ -332,18 +309,8 @@ mod tests {
         );
         assert_eq!(
             refusal(&db, "SELECT :a, :b", &table(&full[..1])),
-            "parameter :b is missing: given are a (a nil in a table is lost: use app.null) (in: SELECT :a, :b)"
+            "parameter :b is missing: given are a (in: SELECT :a, :b)"
         );
-        let advised = Config {
-            script: Script::JavaScript,
-            ..config
-        };
-        let advised = Connection::open(&advised, Role::Reader).expect("it opens");
-        assert_eq!(
-            refusal(&advised, "SELECT :a, :b", &table(&full[..1])),
-            "parameter :b is missing: given are a (undefined is no value: use null) (in: SELECT :a, :b)"
-        );
-        assert!(refusal(&advised, "SELECT ?", &list([table(&full)])).contains("an object"));
         assert_eq!(
             refusal(&db, "SELECT :a, :b", &table(&full)),
             "the statement has no parameter :c; it has :a, :b (in: SELECT :a, :b)"

@@ -4,13 +4,12 @@
 //! call costs no look at the clock. A single instruction is never interrupted: the length of patterns and values is limited in
 //! [`crate::sqlite::open`], and functions that would take long are replaced in [`crate::sql_policy::functions`].
 
-use crate::config::Script;
 use crate::sql_policy::search;
 use crate::sqlite::cells::Cells;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::status::WatchSlot;
 use rusqlite::{Connection, Statement, StatementStatus};
-use sampan_host::Watch;
+use sampan_host::{Hint, Watch};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -47,8 +46,10 @@ pub(crate) struct Done {
 pub(crate) enum Trouble {
     /// SQLite said so.
     Sqlite(rusqlite::Error),
-    /// The script's fault, found here.
-    Script(String),
+    /// SQLite said so when it prepared the statement.
+    Preparing(rusqlite::Error),
+    /// The script's fault, found here: the message, and what the caller's language may have to do with it.
+    Refused(ErrorCode, String, Option<Hint>),
 }
 
 impl From<rusqlite::Error> for Trouble {
@@ -198,12 +199,12 @@ impl Guard {
     }
 
     /// Why the statement was interrupted, if it was by this guard.
-    pub(crate) fn reason(&self, run: &Run<'_>, sql: &str, script: Script) -> Option<Fault> {
+    pub(crate) fn reason(&self, run: &Run<'_>, sql: &str) -> Option<StatementError> {
         match self.ended_by.load(Relaxed) {
             BY_LIMIT => run
                 .limit
-                .map(|limit| Fault::too_long(run.limit_name, limit, sql, script)),
-            BY_STOP => Some(Fault::stopped(sql)),
+                .map(|limit| StatementError::too_long(run.limit_name, limit, sql)),
+            BY_STOP => Some(StatementError::stopped(sql)),
             _ => None,
         }
     }
@@ -213,7 +214,6 @@ impl Guard {
 mod tests {
     use super::*;
     use crate::sqlite::connection::testing::{all, scratch};
-    use crate::sqlite::fault::Code;
     use sampan_host::{Cell, ErrorKind, Value};
     use std::thread;
 
@@ -232,9 +232,9 @@ mod tests {
         assert!(began.elapsed() >= Duration::from_millis(20));
         assert!(began.elapsed() < Duration::from_secs(5));
         assert_eq!(fault.error.kind(), ErrorKind::TooLong);
-        assert_eq!(fault.code, Code::Interrupted);
+        assert_eq!(fault.code, ErrorCode::Timeout);
         assert!(fault.error.message().starts_with(
-            "the statement ran longer than query_inline_millis_max (20 ms): run it where the script can wait"
+            "the statement ran longer than query_inline_millis_max (20 ms): run it where it can wait"
         ));
         // The limit begins anew with each statement, also when that has run before.
         thread::sleep(Duration::from_millis(30));
@@ -275,7 +275,7 @@ mod tests {
         };
         let fault = db.query(FOREVER, &Value::Null, &run).unwrap_err();
         assert_eq!(fault.error.kind(), ErrorKind::Stopped);
-        assert_eq!(fault.code, Code::Interrupted);
+        assert_eq!(fault.code, ErrorCode::Interrupted);
         stopper.join().unwrap();
         // A statement of nobody is not stopped by what was.
         let counted = FOREVER.replace("FROM n)", "FROM n WHERE i < 100000)");
@@ -292,7 +292,7 @@ mod tests {
         });
         let fault = db.query(FOREVER, &Value::Null, &all()).unwrap_err();
         assert_eq!(fault.error.kind(), ErrorKind::Unavailable);
-        assert_eq!(fault.code, Code::Interrupted);
+        assert_eq!(fault.code, ErrorCode::Interrupted);
         interrupter.join().unwrap();
     }
 

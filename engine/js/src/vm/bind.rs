@@ -9,7 +9,7 @@ use crate::vm::error::here;
 use crate::vm::sys::{Cx, Failure, Raw, Thrown, Val, arguments, native};
 use rquickjs::qjs;
 use sampan_host::names::camel_case;
-use sampan_host::{Args, Error, Function, Kind, Module, Type, Value};
+use sampan_host::{Args, Error, ErrorKind, Function, Kind, Module, Type, Value};
 use std::cell::RefCell;
 use std::ffi::{CString, c_int};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Row {
     }
 
     /// The same error, with the name as JavaScript spells it and in front.
-    fn named(&self, error: &Error) -> Error {
+    fn named(&self, error: Error) -> Error {
         let (name, snake) = (
             self.name(),
             format!("{}.{}", self.module.name, self.function.name),
@@ -37,27 +37,18 @@ impl Row {
             Some(rest) => format!("{name}{rest}"),
             None => format!("{name}: {}", error.message()),
         };
-        Error::new(error.kind(), text)
+        error.with_message(text)
     }
 
-    /// An error of the row's body, with the functions of its module as JavaScript spells them.
+    /// The error of a row that took too long to wait for it in place, with what to call instead.
     #[cold]
-    pub(crate) fn spelled(&self, error: Error) -> Error {
-        let functions = self.module.functions.iter().map(|function| function.name);
-        let mut names: Vec<&str> = functions.filter(|name| name.contains('_')).collect();
-        // A name may be the beginning of another.
-        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
-        let mut text = error.message().to_owned();
-        for name in names {
-            let full = |name: &str| format!("{}.{name}", self.module.name);
-            text = text.replace(&full(name), &full(&camel_case(name)));
-        }
-        if text == error.message() {
+    fn with_advice(&self, error: Error, awaited: &str) -> Error {
+        if error.kind() != ErrorKind::TooLong {
             return error;
         }
-        Error::new(error.kind(), text)
-            .at(error.place().cloned())
-            .with_stack(error.stack().unwrap_or_default())
+        let (said, name, module) = (error.message(), self.name(), self.module.name);
+        let text = format!("{said} ({name}: await {module}.{})", camel_case(awaited));
+        error.with_message(text)
     }
 }
 
@@ -95,15 +86,19 @@ unsafe extern "C" fn call(
         let args = unsafe { arguments(argc, argv) };
         let row = cx.core().rows.borrow()[index as usize];
         match row.function.kind {
-            Kind::Sync(body) | Kind::Prompt { body, .. } => {
+            Kind::Sync(body) => {
+                let args = checked(cx, &row, args)?;
+                returned(cx, &row, body(&cx.core().context_of_capabilities, args)?)
+            }
+            Kind::Prompt { body, awaited, .. } => {
                 let args = checked(cx, &row, args)?;
                 let result = body(&cx.core().context_of_capabilities, args);
-                returned(cx, &row, result.map_err(|error| row.spelled(error))?)
+                let result = result.map_err(|error| row.with_advice(error, awaited));
+                returned(cx, &row, result?)
             }
             Kind::Tag(body) => {
                 let args = tagged(cx, &row, args)?;
-                let result = body(&cx.core().context_of_capabilities, args);
-                returned(cx, &row, result.map_err(|error| row.spelled(error))?)
+                returned(cx, &row, body(&cx.core().context_of_capabilities, args)?)
             }
             Kind::Async(body) => {
                 let args = checked(cx, &row, args)?;
@@ -115,12 +110,8 @@ unsafe extern "C" fn call(
                     .into());
                 }
                 let future = body(&cx.core().context_of_capabilities, args);
-                let future = Box::pin(async move {
-                    match future.await {
-                        Ok(value) => Ok(renamed(value, row.function.returns, spelled)),
-                        Err(error) => Err(row.spelled(error)),
-                    }
-                });
+                let returns = row.function.returns;
+                let future = Box::pin(async move { Ok(renamed(future.await?, returns, spelled)) });
                 cx.core().tasks().promise(cx, future, None, Some(here(cx)?))
             }
             Kind::Bracket { .. } => bracket(cx, &row, args),
@@ -161,7 +152,7 @@ fn tagged(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Failure> {
         })?);
     }
     let values = vec![strings, Value::List(read)];
-    Args::check(row.module.name, row.function, values).map_err(|error| row.named(&error).into())
+    Args::check(row.module.name, row.function, values).map_err(|error| row.named(error).into())
 }
 
 /// The arguments as the row wants them.
@@ -188,7 +179,7 @@ pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Failu
             Err(thrown) => return Err(thrown),
         }
     }
-    Args::check(row.module.name, row.function, values).map_err(|error| row.named(&error).into())
+    Args::check(row.module.name, row.function, values).map_err(|error| row.named(error).into())
 }
 
 /// What a function returns, for the script.

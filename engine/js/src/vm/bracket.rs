@@ -14,15 +14,13 @@ use sampan_host::{Error, Kind, Value};
 /// A bracket that is open.
 struct Open<'a> {
     cx: Cx<'a>,
-    row: &'a Row,
     leave: LeaveBody,
     token: Value,
 }
 
 impl Open<'_> {
     fn succeed(self) -> Result<(), Error> {
-        let row = self.row;
-        self.leave(true).map_err(|error| row.spelled(error))
+        self.leave(true)
     }
 
     /// Leaves as failed. The script is told why it failed, and an error of `leave` is logged.
@@ -58,13 +56,8 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Failur
         return Err(Error::script(text).into());
     }
     let args = checked(cx, row, rest)?;
-    let token = enter(&cx.core().context_of_capabilities, args).map_err(|e| row.spelled(e))?;
-    let open = Open {
-        cx,
-        row,
-        leave,
-        token,
-    };
+    let token = enter(&cx.core().context_of_capabilities, args)?;
+    let open = Open { cx, leave, token };
     let shown = value::to_js(cx, open.token.clone());
     let returned = shown.and_then(|shown| cx.call(*function, UNDEFINED, &[shown.raw()]));
     let checked = returned.and_then(|value| Ok((unfinished(cx, &value)?, value)));

@@ -5,14 +5,14 @@ use crate::vm::sys::{
     Cx, Failure, Raw, Thrown, Val, float_of, int_of, is_nothing, is_object, is_string, number, tag,
 };
 use rquickjs::qjs;
-use sampan_host::{Error, ErrorKind, Place};
+use sampan_host::{Details, Error, ErrorKind, Hint, Place};
 use std::ffi::{CStr, c_int};
 
 /// Files whose name begins so are our own; their frames say nothing to the author of a script.
 pub(crate) const OWN_FILES: &str = "sampan:";
 
 /// A native error as an `Error` object. It keeps its kind in a hidden property, and shows the status of its answer as `status`
-/// if that is not 500.
+/// if that is not 500; what a script can tell it by as `code`, `table`, `columns` and `constraint`.
 pub(crate) fn to_exception(cx: Cx<'_>, error: &Error) -> Result<Val, Thrown> {
     fill(cx, here(cx)?, error)
 }
@@ -25,7 +25,14 @@ pub(crate) fn here(cx: Cx<'_>) -> Result<Val, Thrown> {
 
 /// Makes an error object say what a native error says.
 pub(crate) fn fill(cx: Cx<'_>, made: Val, error: &Error) -> Result<Val, Thrown> {
-    let message = cx.string(error.message())?;
+    // A list keeps what is undefined, so a short one has lost nothing.
+    let message = match error.hint() {
+        Some(Hint::MissingMember) => {
+            let said = error.message();
+            cx.string(&format!("{said} (undefined is no value: use null)"))?
+        }
+        Some(Hint::ShortList) | None => cx.string(error.message())?,
+    };
     hidden(cx, made.raw(), c"message", message)?;
     let status = error.kind().status();
     if status != 500 {
@@ -38,7 +45,27 @@ pub(crate) fn fill(cx: Cx<'_>, made: Val, error: &Error) -> Result<Val, Thrown> 
             cx.own(number(f64::from(code))),
         )?;
     }
+    if let Some(details) = error.details() {
+        show_details(cx, made.raw(), details)?;
+    }
     Ok(made)
+}
+
+/// Adds what is known as properties that are listed, so that copies and logs have them.
+fn show_details(cx: Cx<'_>, made: Raw, details: &Details) -> Result<(), Thrown> {
+    cx.define(made, c"code", cx.string(&details.code)?)?;
+    if let Some(table) = &details.table {
+        cx.define(made, c"table", cx.string(table)?)?;
+    }
+    if !details.columns.is_empty() {
+        let columns = details.columns.iter().map(|column| cx.string(column));
+        let columns = columns.collect::<Result<_, _>>()?;
+        cx.define(made, c"columns", cx.array(columns)?)?;
+    }
+    if let Some(constraint) = &details.constraint {
+        cx.define(made, c"constraint", cx.string(constraint)?)?;
+    }
+    Ok(())
 }
 
 /// Throws a native error. If there is no memory for that, QuickJS's own exception for it is pending.
@@ -139,6 +166,14 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: Raw) -> Error {
         None => name,
     };
     let error = Error::new(kind, message);
+    // The script's own error handler is given what was thrown, so the code is all that is needed here, for the log.
+    let error = match text_property(cx, thrown, c"code") {
+        Some(code) if is_error => error.with_details(Details {
+            code: code.into(),
+            ..Details::default()
+        }),
+        _ => error,
+    };
     let error = match stack {
         Some(stack) => with_stack(error, &stack, cause_of(cx, thrown, 0)),
         None => error,

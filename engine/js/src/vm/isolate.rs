@@ -500,8 +500,7 @@ impl Core {
                 return;
             }
             let text = format!("unhandled rejection: {}", error.message());
-            let reported = Error::new(error.kind(), text).at(error.place().cloned());
-            (self.report)(reported.with_stack(error.stack().unwrap_or_default()));
+            (self.report)(error.with_message(text));
         }
     }
 

@@ -366,13 +366,11 @@ pub(crate) fn hanging(core: &Core, entry: &str) -> Error {
 
 /// The same error as one of loading. Errors about imports carry their place in front of the message.
 pub(crate) fn as_load_error(error: &Error) -> Error {
-    let (place, message) = match front_place(error.message()) {
-        Some((place, message)) => (Some(place), message),
-        None => (error.place().cloned(), error.message()),
-    };
-    Error::new(ErrorKind::Load, message)
-        .at(place)
-        .with_stack(error.stack().unwrap_or_default())
+    let load = error.clone().with_kind(ErrorKind::Load);
+    match front_place(error.message()) {
+        Some((place, message)) => load.at(Some(place)).with_message(message),
+        None => load,
+    }
 }
 
 /// `app.js:3: cannot import ...` as place and message.

@@ -243,17 +243,11 @@ fn odd_cells(_: &Context, _: Args) -> Result<Value, Error> {
 }
 
 fn too_long(_: &Context, _: Args) -> Result<Value, Error> {
-    let text = "data.slow_query: takes too long; use await data.slow_query_async";
-    Err(Error::new(ErrorKind::TooLong, text))
+    Err(Error::new(ErrorKind::TooLong, "takes too long").with_code("timeout"))
 }
 
 fn busy(_: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
-    Box::pin(async {
-        Err(Error::new(
-            ErrorKind::Unavailable,
-            "data.slow_query_async: locked",
-        ))
-    })
+    Box::pin(async { Err(Error::new(ErrorKind::Unavailable, "locked")) })
 }
 
 fn tag(_: &Context, mut args: Args) -> Result<Value, Error> {
@@ -293,6 +287,7 @@ static DATA: Module = Module {
             Kind::Prompt {
                 body: too_long,
                 later: busy,
+                awaited: "slow_query_async",
             },
         ),
         row("slow_query_async", &[], Type::List, Kind::Async(busy)),

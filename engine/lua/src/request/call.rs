@@ -5,7 +5,7 @@ use crate::request::object::{self, Slot};
 use crate::request::response;
 use crate::request::stream;
 use crate::vm::error;
-use crate::vm::error::{from_top, meta_of};
+use crate::vm::error::from_top;
 use crate::vm::state::{Inner, State, Thread, Wait, data, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::{Error, ErrorKind, ResponseSink, Step};
@@ -171,7 +171,7 @@ pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
                 }
                 _ => {
                     lua_pushboolean(state, 0);
-                    error::push_error(state, false);
+                    error::push_error(state, error::waiting_place(thread.state));
                 }
             }
             *entry.inner.result.get() = None;
@@ -236,21 +236,21 @@ unsafe fn advance(state: State, entry: &mut Entry<'_>, thread: Thread, count: c_
 }
 
 /// Pushes an error as error handlers see it: message, status, file, line, stack and the value that was raised.
-unsafe fn push_error_view(state: State, inner: &Inner, error: &Error) {
-    // SAFETY: under protection; `error` is borrowed from above the protected call.
+unsafe fn push_error_view(state: State, inner: &Inner, failure: &Error) {
+    // SAFETY: under protection; `failure` is borrowed from above the protected call.
     unsafe {
         lua_createtable(state, 0, 6);
-        push_text(state, error.message().as_bytes());
+        push_text(state, failure.message().as_bytes());
         lua_setfield(state, -2, c"message".as_ptr());
-        lua_pushnumber(state, f64::from(error.kind().status()));
+        lua_pushnumber(state, f64::from(failure.kind().status()));
         lua_setfield(state, -2, c"status".as_ptr());
-        if let Some(place) = error.place() {
+        if let Some(place) = failure.place() {
             push_text(state, place.file.as_bytes());
             lua_setfield(state, -2, c"file".as_ptr());
             lua_pushnumber(state, f64::from(place.line));
             lua_setfield(state, -2, c"line".as_ptr());
         }
-        if let Some(stack) = error.stack() {
+        if let Some(stack) = failure.stack() {
             push_text(state, stack.as_bytes());
             lua_setfield(state, -2, c"stack".as_ptr());
         }
@@ -265,7 +265,9 @@ unsafe fn push_error_view(state: State, inner: &Inner, error: &Error) {
             LUA_REGISTRYINDEX,
             i64::from(inner.refs.get().last_error),
         );
-        push_ref(state, inner.refs.get().error_metas[meta_of(error.kind())]);
-        lua_setmetatable(state, -2);
+        if let Some(details) = failure.details() {
+            error::set_details(state, details);
+        }
+        error::set_meta(state, failure.kind());
     }
 }

@@ -44,9 +44,17 @@ pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {
             open.module, open.function
         ));
     }
+    // SAFETY: as for the caller.
+    (!unsafe { can_wait(state) }).then(|| CANNOT_WAIT.to_string_lossy().into_owned())
+}
+
+/// Whether the running coroutine can wait.
+unsafe fn can_wait(state: State) -> bool {
+    let inner = current();
     // SAFETY: asks about a running coroutine.
-    let can = unsafe { lua_isyieldable(state) } != 0 && inner.is_loaded.get();
-    (!can).then(|| CANNOT_WAIT.to_string_lossy().into_owned())
+    inner.brackets.borrow().is_empty()
+        && unsafe { lua_isyieldable(state) } != 0
+        && inner.is_loaded.get()
 }
 
 /// `host.check_yield()`: raises if the running coroutine is a handler's, or would leave a bracket that is open in it.
@@ -312,23 +320,19 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
         let mut waits = false;
         let result = guard(|| {
             let (module, function) = row(state);
-            let Kind::Prompt { body, later } = function.kind else {
+            let Kind::Prompt { body, later, .. } = function.kind else {
                 return Ok(Value::Null);
             };
-            let error = match body(&inner.context, arguments(state, module, function)?) {
+            let may_wait = can_wait(state);
+            let args = arguments(state, module, function)?.waiting(may_wait);
+            let error = match body(&inner.context, args) {
                 Err(error) if error.kind() == ErrorKind::TooLong => error,
                 done => return done,
             };
             if let Some(why) = cannot_wait(state) {
-                return Err(Error::new(
-                    error.kind(),
-                    format!(
-                        "{} ({}.{}: {why})",
-                        error.message(),
-                        module.name,
-                        function.name
-                    ),
-                ));
+                let said = error.message();
+                let text = format!("{said} ({}.{}: {why})", module.name, function.name);
+                return Err(error.with_message(text));
             }
             // The arguments are still on the stack.
             let operation = later(&inner.context, arguments(state, module, function)?);

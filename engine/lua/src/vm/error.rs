@@ -4,7 +4,7 @@ use crate::libraries;
 use crate::vm::stack::{CHAIN, place_of, stack_of};
 use crate::vm::state::{self, State, current, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::{Error, ErrorKind, Place, ScriptLimits};
+use sampan_host::{Details, Error, ErrorKind, Hint, Place, ScriptLimits};
 use std::ffi::{CStr, c_int};
 
 /// An error that left a protected call.
@@ -118,7 +118,7 @@ pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Fault 
             Some(_) => error,
             None => error.at(place),
         };
-        Fault(if stack.is_empty() {
+        Fault(if stack.is_empty() || error.stack().is_some() {
             error
         } else {
             error.with_stack(stack)
@@ -144,21 +144,14 @@ pub(crate) fn from_text(text: &str) -> Error {
     Error::script(text)
 }
 
-/// An error table: `message` and `status` count; ours carry a place in their message as well.
+/// An error table: `message` and `status` count, and what [`push_detailed`] puts there; others of ours carry a place in their message.
 unsafe fn from_table(from: State) -> Error {
     // SAFETY: reads of the table on top with raw access; strings are not made, because the keys are in the registry.
     unsafe {
-        let field = |name: usize| {
-            push_ref(from, current_refs().keys[name]);
-            lua_rawget(from, -2);
-        };
-        field(key::MESSAGE);
-        let message = match lua_type(from, -1) {
-            LUA_TSTRING => String::from_utf8_lossy(text_at(from, -1)).into_owned(),
-            _ => "the script raised an error with a table that has no message".to_owned(),
-        };
-        lua_pop(from, 1);
-        field(key::STATUS);
+        let message = text_member(from, key::MESSAGE).unwrap_or_else(|| {
+            "the script raised an error with a table that has no message".to_owned()
+        });
+        push_member(from, key::STATUS);
         let status = lua_tonumber(from, -1);
         lua_pop(from, 1);
         let kind = if status.fract() == 0.0 && (400.0..600.0).contains(&status) {
@@ -169,9 +162,65 @@ unsafe fn from_table(from: State) -> Error {
         } else {
             ErrorKind::Script
         };
-        let error = from_text(&message);
-        Error::new(kind, error.message()).at(error.place().cloned())
+        let Some(code) = text_member(from, key::CODE) else {
+            return from_text(&message).with_kind(kind);
+        };
+        let place = text_member(from, key::PLACE);
+        let place = place.and_then(|place| from_text(&format!("{place}: ")).place().cloned());
+        let error = Error::new(kind, message).at(place).with_details(Details {
+            code: code.into(),
+            table: text_member(from, key::TABLE),
+            columns: columns_of(from),
+            constraint: text_member(from, key::CONSTRAINT),
+        });
+        match text_member(from, key::STACK) {
+            Some(stack) => error.with_stack(stack),
+            None => error,
+        }
     }
+}
+
+/// Pushes the member of the table on top that has this key.
+unsafe fn push_member(state: State, name: usize) {
+    // SAFETY: a raw read; the caller has room for two.
+    unsafe {
+        push_ref(state, current_refs().keys[name]);
+        lua_rawget(state, -2);
+    }
+}
+
+/// The member of the table on top that has this key, if it is text.
+unsafe fn text_member(state: State, name: usize) -> Option<String> {
+    // SAFETY: as above; the text is copied while it is on the stack.
+    unsafe {
+        push_member(state, name);
+        let text = (lua_type(state, -1) == LUA_TSTRING)
+            .then(|| String::from_utf8_lossy(text_at(state, -1)).into_owned());
+        lua_pop(state, 1);
+        text
+    }
+}
+
+/// The texts in the `columns` of the table on top.
+unsafe fn columns_of(state: State) -> Vec<String> {
+    /// As many as SQLite has in an index, and more than a script needs.
+    const COLUMNS_MAX: usize = 2_000;
+    let mut columns = Vec::new();
+    // SAFETY: as above.
+    unsafe {
+        push_member(state, key::COLUMNS);
+        if lua_type(state, -1) == LUA_TTABLE {
+            for at in 1..=lua_objlen(state, -1).min(COLUMNS_MAX) {
+                lua_rawgeti(state, -1, at as i64);
+                if lua_type(state, -1) == LUA_TSTRING {
+                    columns.push(String::from_utf8_lossy(text_at(state, -1)).into_owned());
+                }
+                lua_pop(state, 1);
+            }
+        }
+        lua_pop(state, 1);
+    }
+    columns
 }
 
 /// The kind that the metatable of the table on top tells.
@@ -203,20 +252,20 @@ pub(crate) unsafe fn raise_result(state: State) -> ! {
     // SAFETY: the error stays in `result`, which is no local of this frame, until its parts are pushed; then it is dropped before
     // `lua_error` unwinds.
     unsafe {
-        push_error(state, true);
+        push_error(state, Some(state));
         *current().result.get() = None;
         lua_error(state)
     }
 }
 
-/// Pushes the text `file:line: ` of the innermost line of a project file that runs in `state`, or an empty one.
-unsafe fn push_where(state: State) {
+/// Pushes the text `file:line` of the innermost line of a project file that runs in `at`, or an empty one, onto `state`.
+unsafe fn push_where(state: State, at: State) {
     // SAFETY: reads debug information; the text is made of what belongs to a prototype on the stack.
     unsafe {
         let mut record: lua_Debug = std::mem::zeroed();
         for level in 0.. {
-            if lua_getstack(state, level, &raw mut record) == 0
-                || lua_getinfo(state, c"Sl".as_ptr(), &raw mut record) == 0
+            if lua_getstack(at, level, &raw mut record) == 0
+                || lua_getinfo(at, c"Sl".as_ptr(), &raw mut record) == 0
             {
                 break;
             }
@@ -225,7 +274,7 @@ unsafe fn push_where(state: State) {
             }
             if record.currentline > 0 && *record.source == b'@' as std::ffi::c_char {
                 let line = record.currentline;
-                lua_pushfstring(state, c"%s:%d: ".as_ptr(), record.source.add(1), line);
+                lua_pushfstring(state, c"%s:%d".as_ptr(), record.source.add(1), line);
                 return;
             }
         }
@@ -233,21 +282,28 @@ unsafe fn push_where(state: State) {
     }
 }
 
-/// Pushes the error in `current().result` as scripts see it, with the place that the script is at if it is the script that runs in
-/// `state`. May raise for lack of memory.
-pub(crate) unsafe fn push_error(state: State, with_place: bool) {
+/// Pushes the error in `current().result` as scripts see it: one that has details as an object, one of the script itself as text, others as
+/// tables with `message` and `status`. `at` is the thread whose place it is given. May raise for lack of memory.
+pub(crate) unsafe fn push_error(state: State, at: Option<State>) {
     // SAFETY: reads through the cell; nothing else touches it while this C function runs.
     unsafe {
         let Some(Err(error)) = &*current().result.get() else {
             push_text(state, b"unknown error");
             return;
         };
-        if with_place {
-            push_where(state);
-        } else {
-            push_text(state, b"");
+        match at {
+            Some(at) => push_where(state, at),
+            None => push_text(state, b""),
         }
-        push_text(state, error.message().as_bytes());
+        if let Some(details) = error.details() {
+            push_detailed(state, at, error, details);
+            return;
+        }
+        if !text_at(state, -1).is_empty() {
+            push_text(state, b": ");
+            lua_concat(state, 2);
+        }
+        push_message(state, error);
         lua_concat(state, 2);
         let status = error.kind().status();
         if matches!(error.kind(), ErrorKind::Script | ErrorKind::Load) {
@@ -260,15 +316,107 @@ pub(crate) unsafe fn push_error(state: State, with_place: bool) {
         if status == 500 {
             lua_pushvalue(state, -2);
         } else {
-            push_text(state, error.message().as_bytes());
+            push_message(state, error);
         }
         lua_setfield(state, -2, c"message".as_ptr());
-        push_ref(
-            state,
-            current().refs.get().error_metas[meta_of(error.kind())],
-        );
-        lua_setmetatable(state, -2);
+        set_meta(state, error.kind());
         lua_remove(state, -2);
+    }
+}
+
+/// Pushes the message, with what Lua may have to do with it.
+unsafe fn push_message(state: State, error: &Error) {
+    // SAFETY: under protection; the text belongs to the isolate.
+    unsafe {
+        push_text(state, error.message().as_bytes());
+        let hint: &[u8] = match error.hint() {
+            None => return,
+            Some(Hint::ShortList) => b" (a nil at the end of a table is lost: use app.null)",
+            Some(Hint::MissingMember) => b" (a nil in a table is lost: use app.null)",
+        };
+        push_text(state, hint);
+        lua_concat(state, 2);
+    }
+}
+
+/// Whose place the error in `current().result` is given when it ends the waiting of `thread`. Texts get none, because their message may be
+/// all that the script looks at.
+pub(crate) unsafe fn waiting_place(thread: State) -> Option<State> {
+    // SAFETY: reads through the cell; nothing else touches it now.
+    match unsafe { &*current().result.get() } {
+        Some(Err(error)) if error.details().is_some() => Some(thread),
+        _ => None,
+    }
+}
+
+/// Replaces the place on top by an error object that has it. Its text is the place and the message, see `prelude.lua`.
+unsafe fn push_detailed(state: State, at: Option<State>, error: &Error, details: &Details) {
+    // SAFETY: the error belongs to the isolate, the stack's text to its scratch; nothing on this frame has to be dropped.
+    unsafe {
+        lua_createtable(state, 0, 8);
+        if !text_at(state, -2).is_empty() {
+            lua_pushvalue(state, -2);
+            lua_setfield(state, -2, c"place".as_ptr());
+        }
+        lua_remove(state, -2);
+        push_message(state, error);
+        lua_setfield(state, -2, c"message".as_ptr());
+        if !matches!(error.kind(), ErrorKind::Script | ErrorKind::Load) {
+            lua_pushnumber(state, f64::from(error.kind().status()));
+            lua_setfield(state, -2, c"status".as_ptr());
+        }
+        set_details(state, details);
+        if let Some(at) = at {
+            let scratch = &mut *current().scratch.get();
+            scratch.clear();
+            let _ = guard(|| {
+                scratch.add(stack_of(at).as_bytes());
+                Ok(())
+            });
+            if let Some(stack) = scratch.first() {
+                push_text(state, stack);
+                lua_setfield(state, -2, c"stack".as_ptr());
+            }
+        }
+        set_meta(state, error.kind());
+    }
+}
+
+/// Gives the table on top the fields of `details`, which must not be dropped if this raises.
+pub(crate) unsafe fn set_details(state: State, details: &Details) {
+    let text = |name: &CStr, text: &str| {
+        // SAFETY: under protection; the text belongs to the caller's caller.
+        unsafe {
+            push_text(state, text.as_bytes());
+            lua_setfield(state, -2, name.as_ptr());
+        }
+    };
+    text(c"code", &details.code);
+    if let Some(table) = &details.table {
+        text(c"table", table);
+    }
+    if let Some(constraint) = &details.constraint {
+        text(c"constraint", constraint);
+    }
+    if !details.columns.is_empty() {
+        // SAFETY: as above.
+        unsafe {
+            lua_createtable(state, details.columns.len() as c_int, 0);
+            for (at, column) in (1..).zip(&details.columns) {
+                push_text(state, column.as_bytes());
+                lua_rawseti(state, -2, at);
+            }
+            lua_setfield(state, -2, c"columns".as_ptr());
+        }
+    }
+}
+
+/// Gives the table on top the metatable of errors of this kind.
+pub(crate) unsafe fn set_meta(state: State, kind: ErrorKind) {
+    // SAFETY: both are on the stack; the caller has room for one.
+    unsafe {
+        push_ref(state, current_refs().error_metas[meta_of(kind)]);
+        lua_setmetatable(state, -2);
     }
 }
 

@@ -74,10 +74,7 @@ impl Lua {
             } else {
                 error.kind()
             };
-            let stack = error.stack().unwrap_or_default();
-            return Err(Error::new(kind, error.message())
-                .at(error.place().cloned())
-                .with_stack(stack));
+            return Err(error.with_kind(kind));
         }
         let mut declared = Declared::default();
         inner

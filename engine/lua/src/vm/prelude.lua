@@ -267,9 +267,20 @@ host.fields.headers_meta = { __index = function(headers, name)
 end }
 host.request_meta.__index = host.index
 host.request_meta.__metatable = false
+-- Errors that are objects print as text, and have the methods of a string where they have no field of that name.
+local function text_of(err)
+  local place, message = G.rawget(err, "place"), tostring(G.rawget(err, "message"))
+  if place then return place .. ": " .. message end
+  return message
+end
+local methods = {}
+for name, fn in pairs(env.string) do
+  methods[name] = function(err, ...) return fn(text_of(err), ...) end
+end
 for _, meta in ipairs(host.error_metas) do
-  meta.__tostring = function(err) return tostring(err.message) end
+  meta.__tostring = text_of
   meta.__concat = function(left, right) return tostring(left) .. tostring(right) end
+  meta.__index = methods
 end
 host.array_meta.__metatable = false
 host.object_meta.__metatable = false

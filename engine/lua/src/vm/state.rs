@@ -122,7 +122,7 @@ pub(crate) struct Refs {
     pub(crate) last_error: c_int,
     pub(crate) raised: c_int,
     pub(crate) program: c_int,
-    pub(crate) keys: [c_int; 5],
+    pub(crate) keys: [c_int; key::NAMES.len()],
 }
 
 /// Indices into `Refs::keys`: names that are looked up in tables without making a string.
@@ -132,7 +132,25 @@ pub(crate) mod key {
     pub(crate) const BODY: usize = 2;
     pub(crate) const KIND: usize = 3;
     pub(crate) const MESSAGE: usize = 4;
-    pub(crate) const NAMES: [&str; 5] = ["status", "headers", "body", "kind", "message"];
+    pub(crate) const CODE: usize = 5;
+    pub(crate) const TABLE: usize = 6;
+    pub(crate) const COLUMNS: usize = 7;
+    pub(crate) const CONSTRAINT: usize = 8;
+    pub(crate) const PLACE: usize = 9;
+    pub(crate) const STACK: usize = 10;
+    pub(crate) const NAMES: [&str; 11] = [
+        "status",
+        "headers",
+        "body",
+        "kind",
+        "message",
+        "code",
+        "table",
+        "columns",
+        "constraint",
+        "place",
+        "stack",
+    ];
 }
 
 /// Values that are told from others by where they lie, or by what lies there.
@@ -173,6 +191,11 @@ impl Scratch {
     pub(crate) fn get(&self, index: usize) -> &[u8] {
         let (start, end) = self.spans[index];
         &self.text[start as usize..end as usize]
+    }
+
+    /// The first text, if there is one.
+    pub(crate) fn first(&self) -> Option<&[u8]> {
+        (!self.spans.is_empty()).then(|| self.get(0))
     }
 }
 

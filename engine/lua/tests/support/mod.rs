@@ -230,6 +230,7 @@ static DATA: Module = Module {
                     (_, Value::Bool(true)) => Err(too_long()),
                     (value, _) => Ok(value),
                 },
+                awaited: "slow_query_async",
                 later: |_, mut args| {
                     let value = args.take(0);
                     Box::pin(async move {

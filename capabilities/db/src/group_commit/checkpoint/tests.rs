@@ -47,7 +47,10 @@ impl Scene {
             std::thread::sleep(Duration::from_millis(1));
         }
         while let Err(error) = self.writer.sqlite().execute(sql, [i64::from(pages) * 4096]) {
-            assert_eq!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy));
+            assert_eq!(
+                error.sqlite_error_code(),
+                Some(rusqlite::ErrorCode::DatabaseBusy)
+            );
             assert!(Instant::now() < deadline, "writers are kept out");
             std::thread::sleep(Duration::from_millis(1));
         }

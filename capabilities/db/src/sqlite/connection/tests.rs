@@ -2,7 +2,7 @@
 
 use super::testing::{all, scratch};
 use super::*;
-use sampan_host::Cell;
+use sampan_host::{Cell, ErrorKind};
 
 fn is_send<T: Send>() {}
 
@@ -170,7 +170,7 @@ fn returning_works_through_both() {
             &first,
         )
         .unwrap_err();
-    assert_eq!(fault.code, Code::Constraint);
+    assert_eq!(fault.code, ErrorCode::ForeignKey);
     assert_eq!(db.rows("SELECT * FROM child").len(), 0);
     // Nothing is open afterwards, or this would fail.
     db.done("DROP TABLE child");
@@ -200,7 +200,7 @@ fn a_returned_result_that_is_too_large_is_undone() {
     db.control("BEGIN").unwrap();
     assert_eq!(db.rows(sql).len(), 1);
     let fault = db.query(sql, &Value::Null, &all()).unwrap_err();
-    assert_eq!(fault.code, Code::Constraint);
+    assert_eq!(fault.code, ErrorCode::Unique);
     assert!(!db.in_transaction());
     assert_eq!(db.rows("SELECT * FROM t").len(), 2);
     assert_eq!(db.rows("SELECT * FROM u").len(), 0);
@@ -214,7 +214,7 @@ fn a_full_text_index_out_of_step_is_no_damage() {
     db.done("INSERT INTO t VALUES ('planks')");
     let sql = "INSERT INTO f(f, rank) VALUES ('integrity-check', 1)";
     let fault = db.exec(sql, &Value::Null, &all()).unwrap_err();
-    assert_eq!(fault.code, Code::Other, "{:?}", fault.error);
+    assert_eq!(fault.code, ErrorCode::Data, "{:?}", fault.error);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn errors_tell_the_place_and_the_statement() {
     let fault = db
         .exec("INSERT INTO users VALUES ('a')", &Value::Null, &all())
         .unwrap_err();
-    assert_eq!(fault.code, Code::Constraint);
+    assert_eq!(fault.code, ErrorCode::Unique);
     assert_eq!(
         fault.error.message(),
         "UNIQUE constraint failed: users.email (in: INSERT INTO users VALUES ('a'))"
@@ -270,7 +270,7 @@ fn errors_tell_the_place_and_the_statement() {
 }
 
 #[test]
-fn control_goes_past_the_fence_and_leaves_no_hole() {
+fn control_goes_past_the_authorizer_and_leaves_no_hole() {
     let (_folder, _, db) = scratch();
     db.done("CREATE TABLE t(a)");
     for _ in 0..2 {
@@ -306,7 +306,7 @@ fn a_reader_cannot_write() {
     let fault = reader
         .exec("INSERT INTO t VALUES (1)", &Value::Null, &all())
         .unwrap_err();
-    assert_eq!(fault.code, Code::ReadOnly);
+    assert_eq!(fault.code, ErrorCode::Denied);
     assert!(!reader.is_readonly("INSERT INTO t VALUES (1)").unwrap());
 }
 
@@ -317,7 +317,7 @@ fn a_lock_held_elsewhere_is_busy_at_once() {
     other.control("BEGIN IMMEDIATE").unwrap();
     let began = std::time::Instant::now();
     let fault = db.control("BEGIN IMMEDIATE").unwrap_err();
-    assert_eq!(fault.code, Code::Busy);
+    assert_eq!(fault.code, ErrorCode::Busy);
     assert_eq!(fault.error.kind(), ErrorKind::Unavailable);
     assert!(began.elapsed() < std::time::Duration::from_millis(100));
     other.control("ROLLBACK").unwrap();
