@@ -47,6 +47,12 @@ pub const TARGETS: &[Target] = &[
         run: targets::host_json::run,
         words: mutate::JSON_WORDS,
     },
+    Target {
+        name: "lua_pattern",
+        run: targets::lua_pattern::run,
+        // Bytes are choices here, which need no words.
+        words: &[b"\0"],
+    },
 ];
 
 /// Inputs longer than this find nothing that shorter ones do not.

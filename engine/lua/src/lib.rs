@@ -14,6 +14,9 @@
     reason = "this crate is the border to LuaJIT's C API; each block says what makes it sound"
 )]
 
+mod builtin_limits;
+#[doc(hidden)]
+pub mod comparison;
 mod coroutines;
 mod libraries;
 mod request;

@@ -4,3 +4,4 @@ pub(crate) mod host_json;
 pub(crate) mod http_chunked;
 pub(crate) mod http_codec;
 pub(crate) mod http_response_encode;
+pub(crate) mod lua_pattern;

@@ -1,5 +1,6 @@
 //! Loading a project: the state, its globals, the `sampan` module, the project's file, and what it declared.
 
+use crate::builtin_limits;
 use crate::libraries;
 use crate::request::call::{self, Begin, Entry, Outcome};
 use crate::request::object::{self, Slot};
@@ -27,7 +28,6 @@ const GC_PAUSE_PERCENT: c_int = 300;
 /// How many coroutines may be inside of one another.
 const NESTED_MAX: f64 = 190.0;
 
-const PATTERN: &str = include_str!("pattern.lua");
 const SANDBOX: &str = include_str!("sandbox.lua");
 const CHAIN: &str = include_str!("chain.lua");
 const PRELUDE: &str = include_str!("prelude.lua");
@@ -147,21 +147,19 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         lua_createtable(state, 0, 0);
         push_host(state, inner, &mut refs);
         inner.refs.set(refs);
-        // 1: host; 2: LuaJIT's globals; then the chunks.
+        // 1: host; 2: LuaJIT's globals; 3: those of scripts.
         lua_pushvalue(state, LUA_GLOBALSINDEX);
         seed_random(state);
-        load(state, PATTERN, c"=[pattern]");
-        lua_call(state, 0, 1);
+        builtin_limits::install(state, 2);
         load(state, SANDBOX, c"=[sandbox]");
         lua_pushvalue(state, 2);
         lua_pushvalue(state, 1);
-        lua_pushvalue(state, 3);
-        lua_call(state, 3, 1);
-        libraries::open(state, 2, 1, 4);
+        lua_call(state, 2, 1);
+        libraries::open(state, 2, 1, 3);
         load(state, PRELUDE, c"=[sampan]");
         lua_pushvalue(state, 2);
         lua_pushvalue(state, 1);
-        lua_pushvalue(state, 4);
+        lua_pushvalue(state, 3);
         load(state, CHAIN, stack::CHAIN);
         lua_call(state, 4, 1);
         for (name, slot) in [
@@ -176,7 +174,7 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         }
         inner.refs.set(refs);
         // From here on every new coroutine, and the main thread, sees only the allowed globals.
-        lua_pushvalue(state, 4);
+        lua_pushvalue(state, 3);
         lua_replace(state, LUA_GLOBALSINDEX);
         check_layout(state, inner);
         lua_gc(state, LUA_GCSETPAUSE, GC_PAUSE_PERCENT);

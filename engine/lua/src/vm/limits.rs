@@ -10,7 +10,7 @@ use crate::vm::state::{State, current_or_null};
 use mlua_sys::lua51::*;
 use sampan_host::{Error, ErrorKind, Watch};
 use std::cell::Cell;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,6 +19,9 @@ use std::time::Duration;
 fn signal() -> c_int {
     libc::SIGRTMIN() + 5
 }
+
+/// What a script that is stopped ends with.
+const TOO_LONG: &CStr = c"the script ran too long";
 
 thread_local! {
     /// The state that [`probe`] runs on this thread.
@@ -31,7 +34,7 @@ unsafe extern "C-unwind" fn stop(state: State, _: *mut lua_Debug) {
     // SAFETY: hooks may raise.
     unsafe {
         luaL_where(state, 0);
-        lua_pushstring(state, c"the script ran too long".as_ptr());
+        lua_pushstring(state, TOO_LONG.as_ptr());
         lua_concat(state, 2);
         lua_error(state)
     }
@@ -51,6 +54,24 @@ extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
             lua_sethook(PROBE.get(), Some(stop), LUA_MASKCOUNT, 1);
         }
     }
+}
+
+/// Whether the script that runs on this thread must stop: for native functions that take long.
+pub(crate) fn must_stop() -> bool {
+    let inner = current_or_null();
+    // SAFETY: the pointer is null or names the isolate that runs on this thread.
+    !inner.is_null() && unsafe { (*inner).watch.must_stop() }
+}
+
+/// Stops the script from within a native function, as the hook would when that has returned. The hook is set as well, so that no
+/// `pcall` goes on before the signal has come.
+pub(crate) unsafe fn raise_stop(state: State) -> ! {
+    // SAFETY: as the hook itself; the caller has nothing to destroy, and `luaL_error` does not return.
+    unsafe {
+        lua_sethook(state, Some(stop), LUA_MASKCOUNT, 1);
+        luaL_error(state, TOO_LONG.as_ptr());
+    }
+    unreachable!("luaL_error does not return")
 }
 
 /// Takes the hook away again, after the outermost call has ended.
@@ -91,6 +112,28 @@ pub(crate) fn install(watch: &Watch) -> Result<(), Error> {
         }
     }));
     Ok(())
+}
+
+/// How much of a thread's stack is left alone by recursion that [`stack_end`] bounds, in bytes: for the functions in C below it.
+const STACK_RESERVE_BYTES: usize = 1024 * 1024;
+
+/// The lowest address of the calling thread's stack that scripts may reach; zero if the system does not say.
+pub(crate) fn stack_end() -> usize {
+    // SAFETY: the attributes are initialised by the first call, read by the second and destroyed by the third.
+    unsafe {
+        let mut attributes = std::mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
+            return 0;
+        }
+        let (mut start, mut size) = (std::ptr::null_mut(), 0);
+        let status =
+            libc::pthread_attr_getstack(&raw const attributes, &raw mut start, &raw mut size);
+        libc::pthread_attr_destroy(&raw mut attributes);
+        if status != 0 {
+            return 0;
+        }
+        start as usize + STACK_RESERVE_BYTES.min(size / 2)
+    }
 }
 
 /// Proves once per process that a compiled loop can be stopped; refuses to run otherwise.

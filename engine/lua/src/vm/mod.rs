@@ -4,7 +4,5 @@ pub(crate) mod bind;
 pub(crate) mod error;
 pub(crate) mod isolate;
 pub(crate) mod limits;
-#[cfg(test)]
-mod pattern_test;
 pub(crate) mod stack;
 pub(crate) mod state;

@@ -2,7 +2,7 @@
 --
 -- Called once per isolate with LuaJIT's own globals and the host's table; returns the new globals. What is named neither here nor in
 -- `libraries/` does not exist for scripts: ffi, jit, bytecode, files, the metatable of strings.
-local G, host, pattern = ...
+local G, host = ...
 
 local error, select, type, tostring = error, select, type, tostring
 local raw_resume, raw_yield, raw_create = G.coroutine.resume, G.coroutine.yield, G.coroutine.create
@@ -29,41 +29,12 @@ function env.getmetatable(value)
 end
 env.table = copy(G.table, "concat insert maxn move pack remove sort clone isarray isempty nkeys")
 env.table.unpack, env.table.new, env.table.clear = G.unpack, G.require("table.new"), G.require("table.clear")
--- These two would loop in C: over positions that are not there, and over lists that take long to sort.
-local raw_insert, raw_sort = G.table.insert, G.table.sort
-function env.table.insert(list, ...)
-  if select("#", ...) == 2 and type(list) == "table" then
-    local position = ...
-    if type(position) == "number" and (position < 1 or position > #list + 1) then
-      error("table.insert: position out of bounds", 2)
-    end
-  end
-  return raw_insert(list, ...)
-end
-local function less(a, b) return a < b end
-function env.table.sort(list, before)
-  if before == nil and type(list) == "table" and #list > (type(list[1]) == "number" and 100000 or 1000) then
-    before = less
-  end
-  return raw_sort(list, before)
-end
 env.math = copy(G.math, [[abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 max min modf
   pi pow rad random randomseed sin sinh sqrt tan tanh]])
 env.bit = copy(G.bit, "arshift band bnot bor bswap bxor lshift rol ror rshift tobit tohex")
 env.os = copy(G.os, "time date clock difftime")
 
--- Strings: searching is bounded by `pattern`, repetition by the isolate's memory.
-local string = copy(G.string, "byte char format len lower reverse sub upper")
-for name, fn in G.pairs(pattern(G.string)) do string[name] = fn end
-local raw_rep, repeat_max = G.string.rep, host.memory_bytes_max
-function string.rep(s, n, sep)
-  local length = #tostring(s) + (sep and #tostring(sep) or 0)
-  if type(n) == "number" and length * n > repeat_max then
-    error("string.rep: the result would be longer than the isolate's memory", 2)
-  end
-  if length == 0 then return "" end
-  return raw_rep(s, n, sep)
-end
+local string = copy(G.string, "byte char find format gmatch gsub len lower match rep reverse sub upper")
 env.string = string
 local meta = G.getmetatable("")
 meta.__index = string

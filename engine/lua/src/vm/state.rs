@@ -238,6 +238,8 @@ pub(crate) struct Inner {
     /// Whether the registry's `last_error` is what the request at hand raised.
     pub(crate) has_raised: Cell<bool>,
     collect_at: Cell<usize>,
+    /// The lowest address of the thread's stack that recursion through native functions may reach.
+    pub(crate) stack_end: usize,
 }
 
 /// Coroutines that wait for their next request; more are given back to the collector.
@@ -288,6 +290,7 @@ impl Inner {
             nested: Cell::new(0.0),
             has_raised: Cell::new(false),
             collect_at,
+            stack_end: limits::stack_end(),
         }))
     }
 

@@ -1,11 +1,15 @@
 local app = require "sampan"
 
-app.get("/rep", function() return #string.rep("x", 1e10) end)
-app.get("/rep/method", function() return #("x"):rep(1e10) end)
+app.get("/rep", function() return #string.rep("x", 2e9) end)
+app.get("/rep/method", function() return #("x"):rep("2e9") end)
 app.get("/rep/separator", function() return #("x"):rep(1e9, "yyyyyyyyyyyyyyyyyyyy") end)
 app.get("/pattern", function() return ("a"):rep(40000):find(".-.-.-.-b") or "none" end)
 app.get("/match", function() return ("a"):rep(40000):match("(.-)(.-)(.-)b") or "none" end)
 app.get("/gsub", function() return ("a"):rep(40000):gsub(".-.-.-.-b", "") end)
+app.get("/trim", function() return #(("a "):rep(5e5) .. "b"):match("^%s*(.-)%s*$") end)
+app.get("/set", function() return ("a"):rep(1e6):find("[" .. ("b"):rep(1e6) .. "]") or "none" end)
+app.get("/plain", function() return ("a"):rep(2e7):find(("a"):rep(1e7) .. "b", 1, true) or "none" end)
+app.get("/insert", function() table.insert({}, -1e9, 1) end)
 app.get("/gmatch", function()
   for _ in ("a"):rep(40000):gmatch(".-.-.-.-b") do end
   return "none"

@@ -1,0 +1,461 @@
+//! Lua's patterns, matched as LuaJIT matches them, in counted steps.
+//!
+//! The algorithm is that of LuaJIT's `lib_string.c`, so that every pattern means the same here, the malformed ones included: an
+//! error is noticed where the match arrives at it, a NUL ends the pattern, and the recursion is as deep. What differs is that steps
+//! are counted: every few thousand of them the matcher asks whether the script must stop. It allocates nothing, and it
+//! reports errors by value, so that its caller can raise them with nothing left on the stack.
+
+use super::classes::Class;
+
+/// How many captures a pattern may have.
+const CAPTURES_MAX: usize = 32;
+/// How deep the matcher may call itself.
+const DEPTH_MAX: u32 = 200;
+/// After how many steps the matcher asks whether to go on. A step takes some nanoseconds.
+const STEPS: isize = 4096;
+
+/// No match here.
+const NONE: usize = usize::MAX;
+/// The match was given up; [`Matcher::fault`] says why.
+const FAILED: usize = usize::MAX - 1;
+
+/// Why a match was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Stopped,
+    TooComplex,
+    TooManyCaptures,
+    CaptureIndex,
+    CaptureUnfinished,
+    CaptureNotOpen,
+    EndsWithEscape,
+    SetNotClosed,
+    BalanceIncomplete,
+    FrontierWithoutSet,
+}
+
+/// The value of a capture.
+#[derive(Clone, Copy)]
+pub(super) enum Captured<'a> {
+    Text(&'a [u8]),
+    /// `()`: a position, counted from one.
+    Position(usize),
+}
+
+#[derive(Clone, Copy)]
+struct Capture {
+    from: u32,
+    length: i32,
+}
+
+/// The length of a capture that is not closed.
+const UNFINISHED: i32 = -1;
+/// The length of a capture of a position.
+const POSITION: i32 = -2;
+
+/// A subject, a pattern, and the captures of the last match.
+pub(super) struct Matcher<'a> {
+    subject: &'a [u8],
+    pattern: &'a [u8],
+    must_stop: fn() -> bool,
+    steps_left: isize,
+    depth: u32,
+    level: usize,
+    fault: Fault,
+    captures: [Capture; CAPTURES_MAX],
+}
+
+/// The byte at `index`, or the NUL that follows every string in Lua.
+#[inline]
+fn at(text: &[u8], index: usize) -> u8 {
+    text.get(index).copied().unwrap_or(0)
+}
+
+/// How many bytes at the start of `text` are wanted.
+#[inline]
+fn count(text: &[u8], is_wanted: impl Fn(u8) -> bool) -> usize {
+    let end = text.iter().position(|c| !is_wanted(*c));
+    end.unwrap_or(text.len())
+}
+
+impl<'a> Matcher<'a> {
+    /// Neither text may be longer than a string of LuaJIT can be, 2 GiB.
+    pub(super) fn new(subject: &'a [u8], pattern: &'a [u8], must_stop: fn() -> bool) -> Self {
+        Self {
+            subject,
+            pattern,
+            must_stop,
+            steps_left: STEPS,
+            depth: 0,
+            level: 0,
+            fault: Fault::Stopped,
+            captures: [Capture { from: 0, length: 0 }; CAPTURES_MAX],
+        }
+    }
+
+    /// Matches at `start` and nowhere else: where the match ends.
+    #[inline]
+    pub(super) fn match_at(&mut self, start: usize) -> Result<Option<usize>, Fault> {
+        self.level = 0;
+        self.depth = 0;
+        if self.spend(1) {
+            return Err(self.fault);
+        }
+        match self.run(start, 0) {
+            NONE => Ok(None),
+            FAILED => Err(self.fault),
+            end => Ok(Some(end)),
+        }
+    }
+
+    /// The match from `start` to `end` as a whole.
+    pub(super) fn whole(&self, start: usize, end: usize) -> Captured<'a> {
+        Captured::Text(self.text(start, end - start))
+    }
+
+    /// How many captures the last match has.
+    pub(super) fn level(&self) -> usize {
+        self.level
+    }
+
+    /// The value of a capture, counted from zero, of the match from `start` to `end`.
+    pub(super) fn value(
+        &self,
+        index: usize,
+        start: usize,
+        end: usize,
+    ) -> Result<Captured<'a>, Fault> {
+        if index >= self.level {
+            if index > 0 {
+                return Err(Fault::CaptureIndex);
+            }
+            return Ok(self.whole(start, end));
+        }
+        let Capture { from, length } = self.captures[index];
+        match length {
+            UNFINISHED => Err(Fault::CaptureUnfinished),
+            POSITION => Ok(Captured::Position(from as usize + 1)),
+            length => Ok(Captured::Text(self.text(from as usize, length as usize))),
+        }
+    }
+
+    fn text(&self, from: usize, length: usize) -> &'a [u8] {
+        self.subject.get(from..from + length).unwrap_or_default()
+    }
+
+    #[cold]
+    fn fail(&mut self, fault: Fault) -> usize {
+        self.fault = fault;
+        FAILED
+    }
+
+    /// Counts steps; true if the script must stop.
+    #[inline]
+    fn spend(&mut self, steps: usize) -> bool {
+        self.steps_left -= steps as isize;
+        self.steps_left < 0 && self.is_over()
+    }
+
+    #[cold]
+    fn is_over(&mut self) -> bool {
+        self.steps_left = STEPS;
+        let is_over = (self.must_stop)();
+        if is_over {
+            self.fault = Fault::Stopped;
+        }
+        is_over
+    }
+
+    /// Matches the pattern from `p` at `s`: where the match ends, [`NONE`] or [`FAILED`].
+    fn run(&mut self, mut s: usize, mut p: usize) -> usize {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return self.fail(Fault::TooComplex);
+        }
+        let result = loop {
+            let first = at(self.pattern, p);
+            match first {
+                b'(' => {
+                    break if at(self.pattern, p + 1) == b')' {
+                        self.open(s, p + 2, POSITION)
+                    } else {
+                        self.open(s, p + 1, UNFINISHED)
+                    };
+                }
+                b')' => break self.close(s, p + 1),
+                b'%' => {
+                    let letter = at(self.pattern, p + 1);
+                    let (end, next) = match letter {
+                        b'b' => (self.balance(s, p + 2), p + 4),
+                        b'f' => self.frontier(s, p + 2),
+                        b'0'..=b'9' => (self.repeated(s, letter), p + 2),
+                        _ => (NONE, 0),
+                    };
+                    if next > 0 {
+                        if end >= FAILED {
+                            break end;
+                        }
+                        (s, p) = (end, next);
+                        continue;
+                    }
+                }
+                0 => break s,
+                b'$' if at(self.pattern, p + 1) == 0 => {
+                    break if s == self.subject.len() { s } else { NONE };
+                }
+                _ => {}
+            }
+            // An item that matches one character, and how often it is repeated.
+            let next = self.item_end(p);
+            if next == FAILED || self.spend(next - p) {
+                return FAILED;
+            }
+            let matches = match self.subject.get(s) {
+                Some(c) => self.is_match(*c, p, next),
+                None => false,
+            };
+            match at(self.pattern, next) {
+                b'?' => {
+                    if matches {
+                        let end = self.run(s + 1, next + 1);
+                        if end != NONE {
+                            break end;
+                        }
+                    }
+                    p = next + 1;
+                }
+                b'*' => break self.longest(s, p, next),
+                b'+' if matches => break self.longest(s + 1, p, next),
+                b'+' => break NONE,
+                b'-' => break self.shortest(s, p, next),
+                _ if matches => (s, p) = (s + 1, next),
+                _ => break NONE,
+            }
+        };
+        self.depth -= 1;
+        result
+    }
+
+    /// Where the item at `p` ends.
+    #[inline]
+    fn item_end(&mut self, p: usize) -> usize {
+        match at(self.pattern, p) {
+            b'%' if at(self.pattern, p + 1) == 0 => self.fail(Fault::EndsWithEscape),
+            b'%' => p + 2,
+            b'[' => self.set_end(p),
+            _ => p + 1,
+        }
+    }
+
+    fn set_end(&mut self, p: usize) -> usize {
+        let mut p = p + 1;
+        if at(self.pattern, p) == b'^' {
+            p += 1;
+        }
+        // A `]` that comes first stands for itself.
+        loop {
+            match at(self.pattern, p) {
+                0 => return self.fail(Fault::SetNotClosed),
+                b'%' if at(self.pattern, p + 1) != 0 => p += 2,
+                _ => p += 1,
+            }
+            if at(self.pattern, p) == b']' {
+                return p + 1;
+            }
+        }
+    }
+
+    /// Whether `c` matches the item from `p` to before `next`.
+    #[inline]
+    fn is_match(&self, c: u8, p: usize, next: usize) -> bool {
+        match at(self.pattern, p) {
+            b'.' => true,
+            b'%' => Class::of(at(self.pattern, p + 1)).has(c),
+            b'[' => self.is_in_set(c, p, next - 1),
+            literal => literal == c,
+        }
+    }
+
+    /// Whether `c` is in the set whose brackets are at `p` and `last`.
+    fn is_in_set(&self, c: u8, p: usize, last: usize) -> bool {
+        let set = self.pattern.get(p + 1..last).unwrap_or_default();
+        let (set, wanted) = match set.split_first() {
+            Some((b'^', rest)) => (rest, false),
+            _ => (set, true),
+        };
+        let mut i = 0;
+        while let Some(&first) = set.get(i) {
+            if first == b'%' {
+                // Where a range ends with the first of two `%`, the second one takes the bracket as its letter.
+                let letter = set.get(i + 1).copied().unwrap_or(b']');
+                if Class::of(letter).has(c) {
+                    return wanted;
+                }
+                i += 2;
+            } else if at(set, i + 1) == b'-' && i + 2 < set.len() {
+                if first <= c && c <= set[i + 2] {
+                    return wanted;
+                }
+                i += 3;
+            } else {
+                if first == c {
+                    return wanted;
+                }
+                i += 1;
+            }
+        }
+        !wanted
+    }
+
+    /// `*` and `+`: as many as there are, then one less and so on.
+    fn longest(&mut self, s: usize, p: usize, next: usize) -> usize {
+        let rest = self.subject.get(s..).unwrap_or_default();
+        let many = match at(self.pattern, p) {
+            b'.' => rest.len(),
+            b'%' => {
+                let class = Class::of(at(self.pattern, p + 1));
+                count(rest, |c| class.has(c))
+            }
+            b'[' => {
+                let mut many = 0;
+                while let Some(&c) = rest.get(many)
+                    && self.is_in_set(c, p, next - 1)
+                {
+                    if self.spend(next - p) {
+                        return FAILED;
+                    }
+                    many += 1;
+                }
+                many
+            }
+            literal => count(rest, |c| c == literal),
+        };
+        if self.spend(many / 8) {
+            return FAILED;
+        }
+        for i in (0..=many).rev() {
+            if self.spend(1) {
+                return FAILED;
+            }
+            let end = self.run(s + i, next + 1);
+            if end != NONE {
+                return end;
+            }
+        }
+        NONE
+    }
+
+    /// `-`: none, then one more and so on.
+    fn shortest(&mut self, mut s: usize, p: usize, next: usize) -> usize {
+        loop {
+            let end = self.run(s, next + 1);
+            if end != NONE {
+                return end;
+            }
+            if self.spend(next - p) {
+                return FAILED;
+            }
+            match self.subject.get(s) {
+                Some(c) if self.is_match(*c, p, next) => s += 1,
+                _ => return NONE,
+            }
+        }
+    }
+
+    fn open(&mut self, s: usize, p: usize, length: i32) -> usize {
+        let level = self.level;
+        let Some(capture) = self.captures.get_mut(level) else {
+            return self.fail(Fault::TooManyCaptures);
+        };
+        *capture = Capture {
+            from: s as u32,
+            length,
+        };
+        self.level = level + 1;
+        let end = self.run(s, p);
+        if end == NONE {
+            self.level -= 1;
+        }
+        end
+    }
+
+    fn close(&mut self, s: usize, p: usize) -> usize {
+        let opened = &self.captures[..self.level];
+        let Some(index) = opened.iter().rposition(|c| c.length == UNFINISHED) else {
+            return self.fail(Fault::CaptureNotOpen);
+        };
+        self.captures[index].length = (s - self.captures[index].from as usize) as i32;
+        let end = self.run(s, p);
+        if end == NONE {
+            self.captures[index].length = UNFINISHED;
+        }
+        end
+    }
+
+    /// `%b`: up to the character that balances the one at `s`.
+    fn balance(&mut self, s: usize, p: usize) -> usize {
+        let (open, close) = (at(self.pattern, p), at(self.pattern, p + 1));
+        if open == 0 || close == 0 {
+            return self.fail(Fault::BalanceIncomplete);
+        }
+        if at(self.subject, s) != open {
+            return NONE;
+        }
+        let mut depth = 1_usize;
+        let mut end = NONE;
+        let rest = self.subject.get(s + 1..).unwrap_or_default();
+        let mut seen = 0;
+        for &c in rest {
+            seen += 1;
+            if c == close {
+                depth -= 1;
+                if depth == 0 {
+                    end = s + 1 + seen;
+                    break;
+                }
+            } else if c == open {
+                depth += 1;
+            }
+        }
+        if self.spend(seen) {
+            return FAILED;
+        }
+        end
+    }
+
+    /// `%f`: between a character outside of the set and one inside; both ends of the subject count as NUL.
+    fn frontier(&mut self, s: usize, p: usize) -> (usize, usize) {
+        if at(self.pattern, p) != b'[' {
+            return (self.fail(Fault::FrontierWithoutSet), p);
+        }
+        let next = self.set_end(p);
+        if next == FAILED || self.spend(next - p) {
+            return (FAILED, p);
+        }
+        let before = if s == 0 { 0 } else { at(self.subject, s - 1) };
+        let is_here = !self.is_in_set(before, p, next - 1)
+            && self.is_in_set(at(self.subject, s), p, next - 1);
+        (if is_here { s } else { NONE }, next)
+    }
+
+    /// `%1` to `%9`: the text of a capture once more.
+    fn repeated(&mut self, s: usize, digit: u8) -> usize {
+        let index = usize::from(digit).wrapping_sub(usize::from(b'1'));
+        if index >= self.level || self.captures[index].length == UNFINISHED {
+            return self.fail(Fault::CaptureIndex);
+        }
+        let Capture { from, length } = self.captures[index];
+        // LuaJIT takes the mark of a position for a length that no subject has.
+        let Ok(length) = usize::try_from(length) else {
+            return NONE;
+        };
+        if self.spend(length / 8 + 1) {
+            return FAILED;
+        }
+        if self.subject.get(s..s + length) == Some(self.text(from as usize, length)) {
+            s + length
+        } else {
+            NONE
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Built-in functions that could run for long without being interrupted, and what bounds them.
+//!
+//! Hooks reach a script between two of its instructions, not inside of a function in C. [`install`] replaces those of LuaJIT's
+//! functions that could take long there: the searches of `string` by ones that count their steps, and two of `table` by
+//! wrappers in `table.lua`.
+
+mod classes;
+mod gsub;
+mod matcher;
+mod pattern;
+
+use crate::vm::limits;
+use crate::vm::state::{State, push_text};
+use mlua_sys::lua51::*;
+use std::ffi::{CStr, c_int};
+
+const TABLE: &str = include_str!("table.lua");
+
+/// The functions of `string` that are replaced.
+const STRING: [(&CStr, lua_CFunction); 4] = [
+    (c"find", pattern::find),
+    (c"match", pattern::match_),
+    (c"gmatch", pattern::gmatch),
+    (c"gsub", gsub::gsub),
+];
+
+/// Replaces the functions in the libraries of the globals at `globals`. May raise; called under protection, before any script
+/// has run.
+pub(crate) unsafe fn install(state: State, globals: c_int) {
+    // SAFETY: under protection; no destructors on this frame.
+    unsafe {
+        lua_getfield(state, globals, c"string".as_ptr());
+        fill_string(state);
+        lua_pop(state, 1);
+        if luaL_loadbuffer(
+            state,
+            TABLE.as_ptr().cast(),
+            TABLE.len(),
+            c"=[table]".as_ptr(),
+        ) != LUA_OK
+        {
+            lua_error(state);
+        }
+        lua_getfield(state, globals, c"table".as_ptr());
+        lua_call(state, 1, 0);
+    }
+}
+
+/// Sets the functions of [`STRING`] in the table on top of the stack.
+pub(crate) unsafe fn fill_string(state: State) {
+    // SAFETY: under protection.
+    unsafe {
+        for (name, function) in STRING {
+            lua_pushcfunction(state, function);
+            lua_setfield(state, -2, name.as_ptr());
+        }
+    }
+}
+
+/// Raises what a match that was given up becomes in the script, with LuaJIT's own words.
+unsafe fn raise(state: State, fault: matcher::Fault) -> ! {
+    use matcher::Fault;
+    let text = match fault {
+        // SAFETY: called by a C function with nothing to destroy.
+        Fault::Stopped => unsafe { limits::raise_stop(state) },
+        Fault::TooComplex => c"pattern too complex",
+        Fault::TooManyCaptures => c"too many captures",
+        Fault::CaptureIndex => c"invalid capture index",
+        Fault::CaptureUnfinished => c"unfinished capture",
+        Fault::CaptureNotOpen => c"invalid pattern capture",
+        Fault::EndsWithEscape => c"malformed pattern (ends with '%%')",
+        Fault::SetNotClosed => c"malformed pattern (missing ']')",
+        Fault::BalanceIncomplete => c"unbalanced pattern",
+        Fault::FrontierWithoutSet => c"missing '[' after '%%f' in pattern",
+    };
+    // SAFETY: as above; the text is a format without arguments.
+    unsafe { error(state, text) }
+}
+
+/// Raises an error at the place of the caller, as LuaJIT's own functions do.
+unsafe fn error(state: State, format: &CStr) -> ! {
+    // SAFETY: `luaL_error` does not return; the caller has nothing to destroy.
+    unsafe {
+        luaL_error(state, format.as_ptr());
+    }
+    unreachable!("luaL_error does not return")
+}
+
+/// The text of an argument, which a number becomes in place. Raises for any other value. It lives as long as the argument stays
+/// on the stack.
+#[inline]
+unsafe fn text_argument<'a>(state: State, index: c_int) -> &'a [u8] {
+    let mut length = 0;
+    // SAFETY: Lua's strings do not move.
+    unsafe {
+        let start = luaL_checklstring(state, index, &raw mut length);
+        std::slice::from_raw_parts(start.cast(), length)
+    }
+}
+
+/// Pushes the value of a capture.
+#[inline]
+unsafe fn push_captured(state: State, captured: matcher::Captured<'_>) {
+    // SAFETY: the caller has made room. A string may raise for lack of memory.
+    unsafe {
+        match captured {
+            matcher::Captured::Text(text) => push_text(state, text),
+            matcher::Captured::Position(position) => {
+                lua_pushinteger(state, position as lua_Integer);
+            }
+        }
+    }
+}
+
+/// Pushes all captures of a match, or the whole match if the pattern has none: how many values there are.
+unsafe fn push_captures(
+    state: State,
+    matcher: &matcher::Matcher<'_>,
+    start: usize,
+    end: usize,
+) -> c_int {
+    let values = matcher.level().max(1);
+    // SAFETY: makes room for the values and pushes them.
+    unsafe {
+        luaL_checkstack_(state, values as c_int, c"too many captures".as_ptr());
+        for index in 0..values {
+            match matcher.value(index, start, end) {
+                Ok(captured) => push_captured(state, captured),
+                Err(fault) => raise(state, fault),
+            }
+        }
+    }
+    values as c_int
+}
