@@ -309,7 +309,16 @@ fn replacement_text(choices: &mut Choices<'_>) -> Vec<u8> {
 /// The limits: of captures, of depth, of long subjects.
 fn extreme(choices: &mut Choices<'_>) -> (Vec<u8>, Vec<u8>) {
     let many = 28 + choices.below(8);
-    match choices.below(6) {
+    match choices.below(7) {
+        6 => {
+            let needle = [
+                b"ab".repeat(choices.below(200)),
+                b"c".repeat(choices.below(2)),
+            ]
+            .concat();
+            let text = [b"ab".repeat(choices.below(300)), needle.clone()].concat();
+            (text, needle)
+        }
         0 => (b"abc".to_vec(), b"()".repeat(many)),
         1 => (b"a".repeat(60), b"(a)".repeat(many)),
         2 => (b"a".repeat(60), b"(".repeat(many)),

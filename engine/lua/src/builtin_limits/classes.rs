@@ -44,6 +44,33 @@ const fn bits() -> [u8; 256] {
     all
 }
 
+/// The bits of the class that each letter names; none for what stands for itself.
+static LETTERS: [u8; 256] = letters();
+
+const fn letters() -> [u8; 256] {
+    const NAMED: [(u8, u8); 10] = [
+        (b'a', LOWER | UPPER),
+        (b'c', CONTROL),
+        (b'd', DIGIT),
+        (b'g', LOWER | UPPER | DIGIT | PUNCTUATION),
+        (b'l', LOWER),
+        (b'p', PUNCTUATION),
+        (b's', SPACE),
+        (b'u', UPPER),
+        (b'w', LOWER | UPPER | DIGIT),
+        (b'x', HEX_DIGIT),
+    ];
+    let mut all = [0; 256];
+    let mut i = 0;
+    while i < NAMED.len() {
+        let (letter, bits) = NAMED[i];
+        all[letter as usize] = bits;
+        all[letter.to_ascii_uppercase() as usize] = bits;
+        i += 1;
+    }
+    all
+}
+
 /// What a letter after `%` stands for.
 #[derive(Clone, Copy)]
 pub(super) enum Class {
@@ -59,23 +86,12 @@ impl Class {
     /// The class that `%` and `letter` name.
     #[inline]
     pub(super) fn of(letter: u8) -> Self {
-        let bits = match letter | 0x20 {
-            b'a' => LOWER | UPPER,
-            b'c' => CONTROL,
-            b'd' => DIGIT,
-            b'g' => LOWER | UPPER | DIGIT | PUNCTUATION,
-            b'l' => LOWER,
-            b'p' => PUNCTUATION,
-            b's' => SPACE,
-            b'u' => UPPER,
-            b'w' => LOWER | UPPER | DIGIT,
-            b'x' => HEX_DIGIT,
-            b'z' if letter == b'z' => return Self::Byte(0),
-            b'z' => return Self::NotNul,
-            _ => return Self::Byte(letter),
-        };
-        // Only the letters of ASCII become one of these with the bit of small letters set.
-        Self::Bits(bits, letter.is_ascii_lowercase())
+        match (LETTERS[usize::from(letter)], letter) {
+            (0, b'z') => Self::Byte(0),
+            (0, b'Z') => Self::NotNul,
+            (0, literal) => Self::Byte(literal),
+            (bits, letter) => Self::Bits(bits, letter.is_ascii_lowercase()),
+        }
     }
 
     #[inline]
@@ -85,5 +101,74 @@ impl Class {
             Self::Byte(byte) => c == byte,
             Self::NotNul => c != 0,
         }
+    }
+
+    /// How many bytes at the start of `text` are in the class.
+    #[inline]
+    pub(super) fn count(self, text: &[u8]) -> usize {
+        match self {
+            Self::Bits(bits, true) => count(text, |c| BITS[usize::from(c)] & bits != 0),
+            Self::Bits(bits, false) => count(text, |c| BITS[usize::from(c)] & bits == 0),
+            Self::Byte(byte) => count(text, |c| c == byte),
+            Self::NotNul => count(text, |c| c != 0),
+        }
+    }
+}
+
+/// How many bytes at the start of `text` are wanted.
+#[inline]
+fn count(text: &[u8], is_wanted: impl Fn(u8) -> bool) -> usize {
+    let end = text.iter().position(|c| !is_wanted(*c));
+    end.unwrap_or(text.len())
+}
+
+/// What stands between the brackets of a set.
+#[derive(Clone, Copy)]
+pub(super) struct Set<'a> {
+    items: &'a [u8],
+    /// What a byte in it gives; false after `^`.
+    wanted: bool,
+}
+
+impl<'a> Set<'a> {
+    #[inline]
+    pub(super) fn new(content: &'a [u8]) -> Self {
+        match content.split_first() {
+            Some((b'^', items)) => Self {
+                items,
+                wanted: false,
+            },
+            _ => Self {
+                items: content,
+                wanted: true,
+            },
+        }
+    }
+
+    #[inline]
+    pub(super) fn has(self, c: u8) -> bool {
+        let set = self.items;
+        let mut i = 0;
+        while let Some(&first) = set.get(i) {
+            if first == b'%' {
+                // Where a range ends with the first of two `%`, the second one takes the bracket as its letter.
+                let letter = set.get(i + 1).copied().unwrap_or(b']');
+                if Class::of(letter).has(c) {
+                    return self.wanted;
+                }
+                i += 2;
+            } else if let Some([b'-', last]) = set.get(i + 1..i + 3) {
+                if first <= c && c <= *last {
+                    return self.wanted;
+                }
+                i += 3;
+            } else {
+                if first == c {
+                    return self.wanted;
+                }
+                i += 1;
+            }
+        }
+        !self.wanted
     }
 }

@@ -34,35 +34,25 @@ pub(super) unsafe extern "C-unwind" fn gsub(state: State) -> c_int {
         let buffer = buffer.as_mut_ptr();
         luaL_buffinit(state, buffer);
         let mut matcher = Matcher::new(subject, pattern, must_stop);
-        // How far the subject has been matched, and how much of it is in the buffer.
+        // Where the search goes on, and how much of the subject is in the buffer.
         let (mut at, mut copied, mut n) = (0, 0, 0);
         while n < n_max {
-            let end = match matcher.match_at(at) {
-                Ok(end) => end,
+            let (start, end) = match matcher.search(at, is_anchored) {
+                Ok(Some(found)) => found,
+                Ok(None) => break,
                 Err(fault) => raise(state, fault),
             };
-            if let Some(end) = end {
-                n += 1;
-                add(buffer, subject.get(copied..at).unwrap_or_default());
-                copied = end;
-                if let LUA_TFUNCTION | LUA_TTABLE = kind {
-                    add_result(
-                        state,
-                        buffer,
-                        &matcher,
-                        subject.get(at..end).unwrap_or_default(),
-                        at,
-                        kind,
-                    );
-                } else {
-                    add_replacement(state, buffer, &matcher, replacement, at, end);
-                }
+            n += 1;
+            add(buffer, subject.get(copied..start).unwrap_or_default());
+            copied = end;
+            if let LUA_TFUNCTION | LUA_TTABLE = kind {
+                let whole = subject.get(start..end).unwrap_or_default();
+                add_result(state, buffer, &matcher, whole, start, kind);
+            } else {
+                add_replacement(state, buffer, &matcher, replacement, start, end);
             }
-            match end {
-                Some(end) if end > at => at = end,
-                _ if at < subject.len() => at += 1,
-                _ => break,
-            }
+            // A match of nothing must not be found again.
+            at = if end > start { end } else { start + 1 };
             if is_anchored {
                 break;
             }

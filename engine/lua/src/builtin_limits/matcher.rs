@@ -5,7 +5,7 @@
 //! are counted: every few thousand of them the matcher asks whether the script must stop. It allocates nothing, and it
 //! reports errors by value, so that its caller can raise them with nothing left on the stack.
 
-use super::classes::Class;
+use super::classes::{Class, Set};
 
 /// How many captures a pattern may have.
 const CAPTURES_MAX: usize = 32;
@@ -71,15 +71,9 @@ fn at(text: &[u8], index: usize) -> u8 {
     text.get(index).copied().unwrap_or(0)
 }
 
-/// How many bytes at the start of `text` are wanted.
-#[inline]
-fn count(text: &[u8], is_wanted: impl Fn(u8) -> bool) -> usize {
-    let end = text.iter().position(|c| !is_wanted(*c));
-    end.unwrap_or(text.len())
-}
-
 impl<'a> Matcher<'a> {
     /// Neither text may be longer than a string of LuaJIT can be, 2 GiB.
+    #[inline]
     pub(super) fn new(subject: &'a [u8], pattern: &'a [u8], must_stop: fn() -> bool) -> Self {
         Self {
             subject,
@@ -93,19 +87,102 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Matches at `start` and nowhere else: where the match ends.
+    /// The first match at or after `from`, or at `from` alone: where it starts and ends.
     #[inline]
-    pub(super) fn match_at(&mut self, start: usize) -> Result<Option<usize>, Fault> {
+    pub(super) fn search(
+        &mut self,
+        from: usize,
+        is_anchored: bool,
+    ) -> Result<Option<(usize, usize)>, Fault> {
+        if from > self.subject.len() {
+            return Ok(None);
+        }
+        match self.match_at(from) {
+            NONE if is_anchored => Ok(None),
+            NONE => self.search_on(from + 1),
+            FAILED => Err(self.fault),
+            end => Ok(Some((from, end))),
+        }
+    }
+
+    fn search_on(&mut self, mut start: usize) -> Result<Option<(usize, usize)>, Fault> {
+        let first = self.first_item();
+        while start <= self.subject.len() {
+            if let Some((p, next)) = first {
+                match self.skip(start, p, next) {
+                    NONE => return Ok(None),
+                    FAILED => return Err(self.fault),
+                    possible => start = possible,
+                }
+            }
+            match self.match_at(start) {
+                NONE => start += 1,
+                FAILED => return Err(self.fault),
+                end => return Ok(Some((start, end))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The item that the first character of every match must match, if there is one: from where to where it is. Where that does
+    /// not match, the pattern does not, and no error can come of it.
+    fn first_item(&mut self) -> Option<(usize, usize)> {
+        let mut p = 0;
+        while at(self.pattern, p) == b'(' && at(self.pattern, p + 1) != b')' && p < CAPTURES_MAX {
+            p += 1;
+        }
+        match (at(self.pattern, p), at(self.pattern, p + 1)) {
+            (0 | b'(' | b')' | b'.' | b'$', _) => return None,
+            (b'%', b'b' | b'f' | b'0'..=b'9') => return None,
+            _ => {}
+        }
+        let next = self.item_end(p);
+        if next == FAILED || matches!(at(self.pattern, next), b'*' | b'?' | b'-') {
+            return None;
+        }
+        Some((p, next))
+    }
+
+    /// The first position from `start` on whose character matches the item.
+    #[inline]
+    fn skip(&mut self, start: usize, p: usize, next: usize) -> usize {
+        let rest = self.subject.get(start..).unwrap_or_default();
+        let found = match at(self.pattern, p) {
+            b'%' => {
+                let class = Class::of(at(self.pattern, p + 1));
+                rest.iter().position(|c| class.has(*c))
+            }
+            b'[' => {
+                let set = self.set(p, next - 1);
+                let mut seen = 0;
+                loop {
+                    match rest.get(seen) {
+                        Some(c) if set.has(*c) => break Some(seen),
+                        Some(_) => seen += 1,
+                        None => break None,
+                    }
+                    if self.spend(next - p) {
+                        return FAILED;
+                    }
+                }
+            }
+            literal => memchr::memchr(literal, rest),
+        };
+        if self.spend(found.unwrap_or(rest.len()) / 8) {
+            return FAILED;
+        }
+        found.map_or(NONE, |seen| start + seen)
+    }
+
+    /// Matches at `start` and nowhere else: where the match ends, [`NONE`] or [`FAILED`].
+    #[inline]
+    fn match_at(&mut self, start: usize) -> usize {
         self.level = 0;
         self.depth = 0;
         if self.spend(1) {
-            return Err(self.fault);
+            return FAILED;
         }
-        match self.run(start, 0) {
-            NONE => Ok(None),
-            FAILED => Err(self.fault),
-            end => Ok(Some(end)),
-        }
+        self.run(start, 0)
     }
 
     /// The match from `start` to `end` as a whole.
@@ -271,40 +348,15 @@ impl<'a> Matcher<'a> {
         match at(self.pattern, p) {
             b'.' => true,
             b'%' => Class::of(at(self.pattern, p + 1)).has(c),
-            b'[' => self.is_in_set(c, p, next - 1),
+            b'[' => self.set(p, next - 1).has(c),
             literal => literal == c,
         }
     }
 
-    /// Whether `c` is in the set whose brackets are at `p` and `last`.
-    fn is_in_set(&self, c: u8, p: usize, last: usize) -> bool {
-        let set = self.pattern.get(p + 1..last).unwrap_or_default();
-        let (set, wanted) = match set.split_first() {
-            Some((b'^', rest)) => (rest, false),
-            _ => (set, true),
-        };
-        let mut i = 0;
-        while let Some(&first) = set.get(i) {
-            if first == b'%' {
-                // Where a range ends with the first of two `%`, the second one takes the bracket as its letter.
-                let letter = set.get(i + 1).copied().unwrap_or(b']');
-                if Class::of(letter).has(c) {
-                    return wanted;
-                }
-                i += 2;
-            } else if at(set, i + 1) == b'-' && i + 2 < set.len() {
-                if first <= c && c <= set[i + 2] {
-                    return wanted;
-                }
-                i += 3;
-            } else {
-                if first == c {
-                    return wanted;
-                }
-                i += 1;
-            }
-        }
-        !wanted
+    /// The set whose brackets are at `p` and `last`.
+    #[inline]
+    fn set(&self, p: usize, last: usize) -> Set<'a> {
+        Set::new(self.pattern.get(p + 1..last).unwrap_or_default())
     }
 
     /// `*` and `+`: as many as there are, then one less and so on.
@@ -312,14 +364,12 @@ impl<'a> Matcher<'a> {
         let rest = self.subject.get(s..).unwrap_or_default();
         let many = match at(self.pattern, p) {
             b'.' => rest.len(),
-            b'%' => {
-                let class = Class::of(at(self.pattern, p + 1));
-                count(rest, |c| class.has(c))
-            }
+            b'%' => Class::of(at(self.pattern, p + 1)).count(rest),
             b'[' => {
+                let set = self.set(p, next - 1);
                 let mut many = 0;
                 while let Some(&c) = rest.get(many)
-                    && self.is_in_set(c, p, next - 1)
+                    && set.has(c)
                 {
                     if self.spend(next - p) {
                         return FAILED;
@@ -328,7 +378,7 @@ impl<'a> Matcher<'a> {
                 }
                 many
             }
-            literal => count(rest, |c| c == literal),
+            literal => Class::Byte(literal).count(rest),
         };
         if self.spend(many / 8) {
             return FAILED;
@@ -433,8 +483,8 @@ impl<'a> Matcher<'a> {
             return (FAILED, p);
         }
         let before = if s == 0 { 0 } else { at(self.subject, s - 1) };
-        let is_here = !self.is_in_set(before, p, next - 1)
-            && self.is_in_set(at(self.subject, s), p, next - 1);
+        let set = self.set(p, next - 1);
+        let is_here = !set.has(before) && set.has(at(self.subject, s));
         (if is_here { s } else { NONE }, next)
     }
 

@@ -17,17 +17,22 @@ pub(super) unsafe extern "C-unwind" fn find(state: State) -> c_int {
             return 1;
         };
         if lua_toboolean(state, 4) != 0 || is_plain(pattern) {
-            let Some(at) = find_plain(subject.get(from..).unwrap_or_default(), pattern) else {
-                lua_pushnil(state);
-                return 1;
+            return match find_plain(subject.get(from..).unwrap_or_default(), pattern) {
+                Ok(Some(at)) => {
+                    lua_pushinteger(state, (from + at + 1) as lua_Integer);
+                    lua_pushinteger(state, (from + at + pattern.len()) as lua_Integer);
+                    2
+                }
+                Ok(None) => {
+                    lua_pushnil(state);
+                    1
+                }
+                Err(fault) => raise(state, fault),
             };
-            lua_pushinteger(state, (from + at + 1) as lua_Integer);
-            lua_pushinteger(state, (from + at + pattern.len()) as lua_Integer);
-            return 2;
         }
         let (is_anchored, pattern) = anchor(pattern);
         let mut matcher = Matcher::new(subject, pattern, must_stop);
-        match search(&mut matcher, from, subject.len(), is_anchored) {
+        match matcher.search(from, is_anchored) {
             Ok(Some((start, end))) => {
                 lua_pushinteger(state, (start + 1) as lua_Integer);
                 lua_pushinteger(state, end as lua_Integer);
@@ -56,7 +61,7 @@ pub(super) unsafe extern "C-unwind" fn match_(state: State) -> c_int {
         };
         let (is_anchored, pattern) = anchor(pattern);
         let mut matcher = Matcher::new(subject, pattern, must_stop);
-        match search(&mut matcher, from, subject.len(), is_anchored) {
+        match matcher.search(from, is_anchored) {
             Ok(Some((start, end))) => push_captures(state, &matcher, start, end),
             Ok(None) => {
                 lua_pushnil(state);
@@ -88,7 +93,7 @@ unsafe extern "C-unwind" fn next_match(state: State) -> c_int {
         let pattern = text_at(state, lua_upvalueindex(2));
         let from = lua_tointeger(state, lua_upvalueindex(3)) as usize;
         let mut matcher = Matcher::new(subject, pattern, must_stop);
-        match search(&mut matcher, from, subject.len(), false) {
+        match matcher.search(from, false) {
             Ok(Some((start, end))) => {
                 // A match of nothing must not be found again.
                 let next = if end == start { end + 1 } else { end };
@@ -134,13 +139,50 @@ fn is_plain(pattern: &[u8]) -> bool {
     !pattern.iter().any(|c| b"^$*+?.([%-".contains(c))
 }
 
+/// Where `wanted` is in `text`.
 #[inline]
-fn find_plain(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    match wanted {
-        [] => Some(0),
-        [byte] => memchr::memchr(*byte, text),
-        _ => memchr::memmem::find(text, wanted),
+fn find_plain(text: &[u8], wanted: &[u8]) -> Result<Option<usize>, Fault> {
+    const CANDIDATES_MAX: usize = 8;
+    const WANTED_MAX: usize = 256;
+    let Some((&first, others)) = wanted.split_first() else {
+        return Ok(Some(0));
+    };
+    // A few candidates are tried as they come, which is all that most searches need.
+    let mut from = 0;
+    if wanted.len() <= WANTED_MAX {
+        for _ in 0..CANDIDATES_MAX {
+            let rest = text.get(from..).unwrap_or_default();
+            let Some(at) = memchr::memchr(first, rest) else {
+                return Ok(None);
+            };
+            let behind = rest.get(at + 1..).unwrap_or_default();
+            if behind.starts_with(others) {
+                return Ok(Some(from + at));
+            }
+            from += at + 1;
+        }
     }
+    find_far(text, wanted, from)
+}
+
+/// Searches in time in proportion to the length of the text, whatever the two hold, and window by window, so that it can be
+/// stopped in between.
+#[cold]
+fn find_far(text: &[u8], wanted: &[u8], mut from: usize) -> Result<Option<usize>, Fault> {
+    const WINDOW: usize = 1024 * 1024;
+    let finder = memchr::memmem::Finder::new(wanted);
+    let step = wanted.len().max(WINDOW);
+    while from + wanted.len() <= text.len() {
+        let end = text.len().min(from + step + wanted.len() - 1);
+        if let Some(at) = finder.find(text.get(from..end).unwrap_or_default()) {
+            return Ok(Some(from + at));
+        }
+        if must_stop() {
+            return Err(Fault::Stopped);
+        }
+        from += step;
+    }
+    Ok(None)
 }
 
 /// Whether the pattern matches only where the search begins, and what follows the `^` that says so.
@@ -150,21 +192,4 @@ pub(super) fn anchor(pattern: &[u8]) -> (bool, &[u8]) {
         Some((b'^', rest)) => (true, rest),
         _ => (false, pattern),
     }
-}
-
-/// The first match at or after `from`: where it starts and ends.
-#[inline]
-fn search(
-    matcher: &mut Matcher<'_>,
-    from: usize,
-    length: usize,
-    is_anchored: bool,
-) -> Result<Option<(usize, usize)>, Fault> {
-    let last = if is_anchored { from } else { length };
-    for start in from..=last {
-        if let Some(end) = matcher.match_at(start)? {
-            return Ok(Some((start, end)));
-        }
-    }
-    Ok(None)
 }
