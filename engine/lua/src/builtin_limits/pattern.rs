@@ -165,22 +165,29 @@ fn find_plain(text: &[u8], wanted: &[u8]) -> Result<Option<usize>, Fault> {
     find_far(text, wanted, from)
 }
 
-/// Searches in time in proportion to the length of the text, whatever the two hold, and window by window, so that it can be
-/// stopped in between.
+/// Searches window by window, in time in proportion to the length of the text as a rule, so that it can be stopped in between. Of a
+/// long text that is wanted the search knows the head; the rest is compared where that is.
 #[cold]
 fn find_far(text: &[u8], wanted: &[u8], mut from: usize) -> Result<Option<usize>, Fault> {
     const WINDOW: usize = 1024 * 1024;
-    let finder = memchr::memmem::Finder::new(wanted);
-    let step = wanted.len().max(WINDOW);
+    const HEAD: usize = 64 * 1024;
+    let (head, others) = wanted.split_at(wanted.len().min(HEAD));
+    let finder = memchr::memmem::Finder::new(head);
     while from + wanted.len() <= text.len() {
-        let end = text.len().min(from + step + wanted.len() - 1);
+        let end = text.len().min(from + WINDOW + head.len() - 1);
         if let Some(at) = finder.find(text.get(from..end).unwrap_or_default()) {
-            return Ok(Some(from + at));
+            from += at;
+            let behind = text.get(from + head.len()..).unwrap_or_default();
+            if behind.starts_with(others) {
+                return Ok(Some(from));
+            }
+            from += 1;
+        } else {
+            from += WINDOW;
         }
         if must_stop() {
             return Err(Fault::Stopped);
         }
-        from += step;
     }
     Ok(None)
 }
