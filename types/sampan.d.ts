@@ -98,6 +98,7 @@ declare module "sampan" {
     html: typeof html;
     text: typeof text;
     redirect: typeof redirect;
+    first: typeof first;
     stream: typeof stream;
     time: typeof time;
     log: typeof log;
@@ -110,6 +111,8 @@ declare module "sampan" {
 
   export function html(body: string, options?: ResponseOptions): Response;
   export function text(body: string | Uint8Array, options?: ResponseOptions): Response;
+  /** The first value under a name of `req.query` or a form, where a name given twice has an array. */
+  export function first<T>(value: T | readonly T[] | undefined): T | undefined;
   /** 302 unless a status is given. */
   export function redirect(location: string, status?: number): Response;
   /** A body that is produced while it is sent. */
@@ -150,8 +153,8 @@ declare module "sampan" {
 
   /** JSON text from values and values from JSON text. */
   export namespace json {
-    /** The JSON text of a value. NaN, infinity, bytes that are not UTF-8, cycles and nesting beyond `json_depth_max` are errors. */
-    function encode(value?: any): string;
+    /** The JSON text of a value, as an answer has it. What JSON does not have is an error: bytes that are not UTF-8, cycles, nesting beyond `json_depth_max`. */
+    function encode(value: any): string;
     /** The value of a JSON text. Text that is not JSON is an error that names the line and column. */
     function decode(text: string | Uint8Array | ArrayBuffer): any;
   }

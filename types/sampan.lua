@@ -115,6 +115,10 @@ local app = {}
 
 ---@alias sampan.Row table<string, any> a row of a query: its columns by name
 
+--- The first value under a name of `req.query` or `req:form()`, where a name given twice has a list.
+---@param value string|string[]|nil
+---@return string|nil
+function app.first(value) end
 --- Answers what no route answers.
 ---@param handler fun(req: sampan.Request): any
 function app.not_found(handler) end
@@ -194,8 +198,8 @@ function app.env.get(name) end
 ---@field object fun(map?: table): table marks a table as an object
 app.json = {}
 
---- The JSON text of a value. NaN, infinity, bytes that are not UTF-8, cycles and nesting beyond `json_depth_max` are errors.
----@param value? any What to write.
+--- The JSON text of a value, as an answer has it. What JSON does not have is an error: bytes that are not UTF-8, cycles, nesting beyond `json_depth_max`.
+---@param value any What to write.
 ---@return string
 function app.json.encode(value) end
 

@@ -159,7 +159,7 @@ impl Loader {
         context.put(config.script.clone());
         self.gate.put_into(&context);
         let gate = Rc::clone(&self.gate);
-        let report_to = Rc::clone(&logger);
+        let (report_to, printed) = (Rc::clone(&logger), Rc::clone(&logger));
         let setup = Setup {
             sources: config.project.sources(),
             entry: config.project.entry().to_owned(),
@@ -168,6 +168,10 @@ impl Loader {
             limits: config.script.clone(),
             watch: Arc::clone(&self.watch),
             spawn: Rc::new(move |future| drop(spawn_local(gate.background(future)))),
+            console: Rc::new(move |level, text| {
+                printed.text(level.parse().unwrap_or(Level::Info), text);
+            }),
+            sleep: Rc::new(|time| Box::pin(tokio::time::sleep(time))),
             report: Rc::new(move |error| {
                 response_sink::log(&report_to, "in the background", &error)
             }),

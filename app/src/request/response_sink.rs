@@ -4,7 +4,7 @@ use crate::request::commit_gate::Visit;
 use crate::request::errors;
 use crate::request::request_view::View;
 use crate::routing::loaded::Control;
-use sampan_host::{Error, Fate, ResponseSink, Verdict};
+use sampan_host::{Error, Fate, ResponseSink, Verdict, answer};
 use sampan_http::{Body, BodyError, Response};
 use sampan_log::{Level, Logger};
 use std::rc::Rc;
@@ -39,12 +39,8 @@ impl Sink {
 
 impl ResponseSink for Sink {
     fn status(&mut self, status: u16) -> Result<(), Error> {
-        if !(200..=599).contains(&status) {
-            return Err(Error::script(format!(
-                "a response's status must be 200 to 599, not {status}"
-            )));
-        }
-        self.response.set_status(status);
+        self.response
+            .set_status(answer::check_status(f64::from(status))?);
         Ok(())
     }
 

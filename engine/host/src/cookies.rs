@@ -1,6 +1,7 @@
 //! The `Cookie` field, read as RFC 6265 section 5.4 writes it.
 
-/// The cookies of one field value, in order. Pairs without `=` are passed over; a pair of double quotes around a
+/// The cookies of one field value, in order. Of two with one name the first counts: it is the more specific one
+/// (RFC 6265 section 5.4). Pairs without `=` are passed over; a pair of double quotes around a
 /// value is removed.
 pub fn pairs(field: &str) -> impl Iterator<Item = (&str, &str)> {
     field.split(';').filter_map(|pair| {

@@ -6,9 +6,16 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{self, Poll};
+use std::time::Duration;
 
 /// A future that stays on its worker.
 pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// Writes a level and a text to the log.
+pub type Console = Rc<dyn Fn(&str, &str)>;
+
+/// Waits.
+pub type Sleep = Rc<dyn Fn(Duration) -> LocalFuture<()>>;
 
 /// Names a function of the script that answers requests or wraps others; an index into the isolate's handlers.
 pub type HandlerId = u32;
@@ -35,6 +42,11 @@ pub struct Setup {
     pub watch: Arc<Watch>,
     /// Runs a future on the worker, independent of any request: for work that outlives the answer.
     pub spawn: Rc<dyn Fn(LocalFuture<()>)>,
+    /// Writes what the language's own `print` or `console` is given to the log: a level (`debug`, `info`, `warn` or `error`) and
+    /// a text.
+    pub console: Console,
+    /// Waits without blocking the worker, for the language's own timers.
+    pub sleep: Sleep,
     /// Receives errors that belong to no request.
     pub report: Rc<dyn Fn(Error)>,
 }

@@ -7,6 +7,7 @@
 //!
 //! An engine implements [`Isolate`]; `app` drives it. Neither has heard of sockets, files or databases here.
 
+pub mod answer;
 pub mod cookies;
 pub mod engine;
 pub mod error;
@@ -20,10 +21,11 @@ pub mod response;
 pub mod rows;
 pub mod value;
 pub mod watch;
+pub mod words;
 
 pub use engine::{
-    Call, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program, RouteDef, Setup, Sources, Step,
-    Suspended,
+    Call, Console, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program, RouteDef, Setup, Sleep,
+    Sources, Step, Suspended,
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use limits::ScriptLimits;
@@ -34,3 +36,4 @@ pub use response::{BodyStream, ResponseSink};
 pub use rows::{Cell, Rows};
 pub use value::Value;
 pub use watch::Watch;
+pub use words::Words;

@@ -1,4 +1,6 @@
-//! The limits of a script, each with its unit in its name.
+//! The limits of a script, each with its unit in its name, and what is said where one is passed.
+
+use crate::{Error, ErrorKind};
 
 /// What a script may use. Time is per request, memory per isolate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,5 +20,31 @@ impl Default for ScriptLimits {
             memory_bytes_max: 128 * 1024 * 1024,
             json_depth_max: 128,
         }
+    }
+}
+
+impl ScriptLimits {
+    /// A run took too long.
+    #[cold]
+    pub fn stopped(&self) -> Error {
+        let millis = self.script_millis_max;
+        let text = format!("the script ran longer than script_millis_max ({millis} ms)");
+        Error::new(ErrorKind::Stopped, text)
+    }
+
+    /// The isolate has no memory left.
+    #[cold]
+    pub fn out_of_memory(&self) -> Error {
+        let bytes = self.memory_bytes_max;
+        let text = format!("the isolate needs more memory than memory_bytes_max ({bytes} bytes)");
+        Error::new(ErrorKind::Memory, text)
+    }
+
+    /// A value is larger than the isolate may be: it shares others, which are copied each time.
+    #[cold]
+    pub fn value_too_large(&self) -> Error {
+        let bytes = self.memory_bytes_max;
+        let text = format!("a value is larger than memory_bytes_max ({bytes} bytes)");
+        Error::new(ErrorKind::Memory, text)
     }
 }

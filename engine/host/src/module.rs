@@ -3,7 +3,7 @@
 //! A capability is a [`Module`]: rows with a name, parameters, a doc text and a body in plain Rust over [`Value`]. Each
 //! engine has one binder that walks any table; type definitions and reference pages come from the same rows.
 
-use crate::{Error, LocalFuture, Value};
+use crate::{Error, LocalFuture, Value, Words};
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -76,6 +76,8 @@ pub enum Type {
     TextOrNothing,
     /// A table or object with these members, named in snake_case: only as a result.
     Record(&'static [(&'static str, Type)]),
+    /// Anything that JSON has; the body gets its text. The engine writes it by the rules of an answer.
+    Json,
 }
 
 /// The body of a synchronous function.
@@ -124,9 +126,27 @@ pub struct Args {
 }
 
 impl Args {
-    /// Checks `values` against the row's parameters. Missing optional arguments become [`Value::Null`], further ones are
-    /// dropped.
-    pub fn check(module: &str, function: &Function, mut values: Vec<Value>) -> Result<Self, Error> {
+    /// Checks `values` against the row's parameters, in the words of the tables. Missing optional arguments become [`Value::Null`],
+    /// further ones are dropped.
+    ///
+    /// # Errors
+    /// A value of another type than the row wants.
+    pub fn check(module: &str, function: &Function, values: Vec<Value>) -> Result<Self, Error> {
+        Self::check_in(&Words::default(), module, function, values, |_| "nothing")
+    }
+
+    /// The same in the words of a language. `nothing` says what the argument of that index is where it is [`Value::Null`]:
+    /// `nil`, `undefined` or `null`.
+    ///
+    /// # Errors
+    /// A value of another type than the row wants.
+    pub fn check_in(
+        words: &Words,
+        module: &str,
+        function: &Function,
+        mut values: Vec<Value>,
+        nothing: impl Fn(usize) -> &'static str,
+    ) -> Result<Self, Error> {
         values.truncate(function.params.len());
         values.resize(function.params.len(), Value::Null);
         for (index, (param, value)) in function.params.iter().zip(&mut values).enumerate() {
@@ -135,12 +155,10 @@ impl Args {
             }
             if !param.ty.accepts(value) {
                 return Err(Error::script(format!(
-                    "{module}.{}: argument {} ({}) must be {}, not {}",
-                    function.name,
-                    index + 1,
-                    param.name,
-                    param.ty.describe(),
-                    value.type_name()
+                    "{} must be {}, not {}",
+                    words.argument(module, function, index),
+                    words.expected(param.ty),
+                    words.found(value, nothing(index))
                 )));
             }
         }
@@ -208,7 +226,7 @@ impl Type {
             Self::Bool => matches!(value, Value::Bool(_)),
             Self::Int => matches!(value, Value::Int(_)),
             Self::Number => matches!(value, Value::Int(_) | Value::Float(_)),
-            Self::Text => matches!(value, Value::Text(_)),
+            Self::Text | Self::Json => matches!(value, Value::Text(_)),
             Self::Bytes => matches!(value, Value::Text(_) | Value::Bytes(_)),
             Self::List => match value {
                 Value::List(_) => true,
@@ -220,24 +238,6 @@ impl Type {
                 Value::List(items) => items.is_empty(),
                 _ => false,
             },
-        }
-    }
-
-    /// The type in an error message.
-    fn describe(self) -> &'static str {
-        match self {
-            Self::Nothing => "left out",
-            Self::Bool => "a boolean",
-            Self::Int => "a whole number",
-            Self::Number => "a number",
-            Self::Text => "a string",
-            Self::Bytes => "a string or bytes",
-            Self::List => "a list",
-            Self::Map | Self::Record(_) => "a table",
-            Self::Any => "a value",
-            Self::Rows => "rows",
-            Self::RowOrNothing => "a row or nothing",
-            Self::TextOrNothing => "a string or nothing",
         }
     }
 }

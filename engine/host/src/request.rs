@@ -1,5 +1,8 @@
-//! What a request looks like to a script: lazy, read-only, nothing copied until the script asks for it.
+//! What a request looks like to a script: lazy, read-only, nothing copied until the script asks for it. The rules of its
+//! fields stand here; engines only convert.
 
+use crate::json::JsonError;
+use crate::{Error, ErrorKind, cookies};
 use std::borrow::Cow;
 
 /// A request that an engine reads from. `app` implements it over the HTTP engine's request; it is held behind `Rc`
@@ -33,7 +36,181 @@ pub trait RequestView {
     fn body(&self) -> &[u8];
 }
 
+/// The fields of a request that both languages have.
+pub const FIELDS: [(&str, Field); 10] = [
+    ("method", Field::Method),
+    ("path", Field::Path),
+    ("url", Field::Url),
+    ("params", Field::Pairs(Pairs::Params)),
+    ("query", Field::Pairs(Pairs::Query)),
+    ("headers", Field::Pairs(Pairs::Headers)),
+    ("cookies", Field::Pairs(Pairs::Cookies)),
+    ("ip", Field::Ip),
+    ("body", Field::Body),
+    ("state", Field::State),
+];
+
+/// A field of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The method as the client sent it.
+    Method,
+    /// The path, still percent-encoded.
+    Path,
+    /// The whole URL.
+    Url,
+    /// The client's address.
+    Ip,
+    /// The body.
+    Body,
+    /// What middleware leaves there: the script's own.
+    State,
+    /// Names with values.
+    Pairs(Pairs),
+}
+
+/// A field that is a set of names with values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairs {
+    /// The parameters of the route.
+    Params,
+    /// The query.
+    Query,
+    /// The cookies.
+    Cookies,
+    /// The field lines, names in lower case.
+    Headers,
+}
+
+/// What becomes of a name that comes twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Twice {
+    /// It does not.
+    Never,
+    /// The first one counts.
+    First,
+    /// Both count: a list.
+    List,
+    /// One value, joined by ", " (RFC 9110 section 5.3).
+    Join,
+}
+
+impl Pairs {
+    /// What becomes of a name that comes twice.
+    pub fn twice(self) -> Twice {
+        match self {
+            // A pattern has each name once.
+            Self::Params => Twice::Never,
+            Self::Cookies => Twice::First,
+            Self::Query => Twice::List,
+            Self::Headers => Twice::Join,
+        }
+    }
+
+    /// Shows the pairs to `each`, decoded, in the order in which they came.
+    pub fn each(self, view: &dyn RequestView, each: &mut dyn FnMut(&str, &[u8])) {
+        match self {
+            Self::Params => {
+                let mut index = 0;
+                while let Some((name, value)) = view.param(index) {
+                    each(name, value.as_bytes());
+                    index += 1;
+                }
+            }
+            Self::Query => {
+                for (name, value) in form_pairs(view.query().unwrap_or_default().as_bytes()) {
+                    each(&name, value.as_bytes());
+                }
+            }
+            Self::Cookies => view.each_header(&mut |name, field| {
+                if name.eq_ignore_ascii_case("cookie") {
+                    for (name, value) in cookies::pairs(&String::from_utf8_lossy(field)) {
+                        each(name, value.as_bytes());
+                    }
+                }
+            }),
+            Self::Headers => each_header(view, each),
+        }
+    }
+}
+
+/// Shows the field lines with names in lower case. Lines of cookies are one, joined by "; " (RFC 9113 section 8.2.3).
+fn each_header(view: &dyn RequestView, each: &mut dyn FnMut(&str, &[u8])) {
+    let mut lower = String::new();
+    let mut cookies: Option<Vec<u8>> = None;
+    view.each_header(&mut |name, value| {
+        if name.eq_ignore_ascii_case("cookie") {
+            match &mut cookies {
+                None => cookies = Some(value.to_vec()),
+                Some(all) => {
+                    all.extend_from_slice(b"; ");
+                    all.extend_from_slice(value);
+                }
+            }
+            return;
+        }
+        lower.clear();
+        lower.push_str(name);
+        lower.make_ascii_lowercase();
+        each(&lower, value);
+    });
+    if let Some(all) = cookies {
+        each("cookie", &all);
+    }
+}
+
 /// The pairs of a query or of an `application/x-www-form-urlencoded` body, decoded (invalid UTF-8 replaced).
 pub fn form_pairs(raw: &[u8]) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     form_urlencoded::parse(raw)
+}
+
+/// How a form is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormKind {
+    /// `application/x-www-form-urlencoded`
+    Urlencoded,
+    /// `multipart/form-data`
+    Multipart,
+}
+
+/// How the body's form is encoded, by its content type. `known` are those that the engine reads.
+///
+/// # Errors
+/// 415 for any other content type, and for none.
+pub fn form_kind(view: &dyn RequestView, known: &[FormKind]) -> Result<FormKind, Error> {
+    let given = view.header("content-type").unwrap_or_default();
+    let essence = given.split(|byte| *byte == b';').next();
+    let essence = essence.unwrap_or_default().trim_ascii();
+    let is_it = |kind: &&FormKind| essence.eq_ignore_ascii_case(kind.content_type().as_bytes());
+    known.iter().find(is_it).copied().ok_or_else(|| {
+        let types: Vec<&str> = known.iter().map(|kind| kind.content_type()).collect();
+        let text = format!("expected a body of type {}", types.join(" or "));
+        Error::new(ErrorKind::Status(415), text)
+    })
+}
+
+impl FormKind {
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Urlencoded => "application/x-www-form-urlencoded",
+            Self::Multipart => "multipart/form-data",
+        }
+    }
+}
+
+/// A body as text: what is not UTF-8 is replaced, a byte order mark dropped, as on the Web.
+pub fn text(body: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body))
+}
+
+/// What a body that is no JSON is answered with.
+#[cold]
+pub fn bad_json(error: &JsonError) -> Error {
+    Error::new(ErrorKind::BadRequest, error.to_string())
+}
+
+/// What is said to whoever asks a request that was answered.
+#[cold]
+pub fn is_over() -> Error {
+    Error::script("the request is over")
 }

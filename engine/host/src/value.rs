@@ -1,6 +1,6 @@
 //! Values that cross the border between a script and a capability.
 
-use crate::Rows;
+use crate::{Rows, Words};
 
 /// A value of either script language, owned by neither.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -29,20 +29,9 @@ pub enum Value {
 }
 
 impl Value {
-    /// What to call the value in an error message.
+    /// What the value is, in the words of the tables.
     pub fn type_name(&self) -> &'static str {
-        match self {
-            Self::Null => "nothing",
-            Self::Bool(_) => "a boolean",
-            Self::Int(_) => "an integer",
-            Self::Float(_) => "a number",
-            Self::Text(_) => "a string",
-            Self::Bytes(_) => "bytes",
-            Self::List(_) => "a list",
-            Self::Map(_) => "a table",
-            Self::Rows(_) => "rows",
-            Self::Row(_) => "a row",
-        }
+        Words::default().found(self, "nothing")
     }
 
     /// The member called `name`, if this is a map that has it.

@@ -65,11 +65,11 @@ fn json_is_what_stringify_writes() {
         [undefined, () => 1, Symbol("x"), NaN], 1e21, 1e-7, 123456789012345680000, 0.1, 1/3, -1.5e300, 5e-324, 1e15, 1e16, 0.0001, 0.00001,
         "quote \" back \\ slash / \b\f\n\r\t \u0001 \u007f \u2028 é 🛶 \ud800 x \udc00\ud800",
         { toJSON(key) { return "key:" + key; } }, { a: { toJSON(key) { return { k: key, toJSON() { return 1 } }; } } },
-        [{ toJSON(key) { return key; } }], new Date(0), new Map([[1, 2]]), new Set([1]), new Number(5), new String("s"), new Boolean(false),
+        [{ toJSON(key) { return key; } }], new Date(0), new Number(5), new String("s"), new Boolean(false),
         Object.create({ inherited: 1 }, { own: { value: 1, enumerable: true }, hidden: { value: 2 } }),
-        new (class A { x = 1; #p = 2; get g() { return 3; } })(), { get g() { return "got"; } }, new Uint8Array([1, 2]), [, 1, ,],
-        new Proxy({ p: 1 }, {}), new Proxy([1, 2], {}), Object.assign([1], { extra: 1 }), /re/, new Error("e"), { "ключ": 1, "a\"b": 2 },
-        "x".repeat(300) + "é".repeat(300), { "": "" }, "a".concat("b").concat("c".repeat(500)), Object(1n) && 0, new Float64Array([1.5]),
+        new (class A { x = 1; #p = 2; get g() { return 3; } })(), { get g() { return "got"; } }, [, 1, ,],
+        new Proxy({ p: 1 }, {}), new Proxy([1, 2], {}), Object.assign([1], { extra: 1 }), /re/, { "ключ": 1, "a\"b": 2 },
+        "x".repeat(300) + "é".repeat(300), { "": "" }, "a".concat("b").concat("c".repeat(500)), Object(1n) && 0,
     ]"#;
     let source = format!(
         r#"import {{ app }} from "sampan";
@@ -131,15 +131,96 @@ fn json_of_big_integers_is_exact() {
 }
 
 #[test]
+fn bytes_are_sent_as_bytes() {
+    for (handler, expected) in [
+        (
+            "() => new Uint8Array([104, 105])",
+            "200 application/octet-stream hi",
+        ),
+        (
+            "() => new Uint8Array([104, 105]).buffer",
+            "200 application/octet-stream hi",
+        ),
+        (
+            "() => new DataView(new Uint8Array([120, 104, 105]).buffer, 1)",
+            "200 application/octet-stream hi",
+        ),
+        (
+            "() => new Blob(['<b>'], { type: 'text/html' })",
+            "200 text/html <b>",
+        ),
+        ("() => new Blob(['x'])", "200 application/octet-stream x"),
+        (
+            "async () => new File(['x'], 'n', { type: 'a/b' })",
+            "200 a/b x",
+        ),
+        (
+            "() => new Blob(['s']).stream()",
+            "200 application/octet-stream s",
+        ),
+        (
+            "() => new (class A { a = 1 })()",
+            "200 application/json {\"a\":1}",
+        ),
+        (
+            "() => new (class A extends Map { toJSON() { return [...this]; } })([[1, 2]])",
+            "200 application/json [[1,2]]",
+        ),
+    ] {
+        assert_eq!(answer(handler), expected, "{handler}");
+        let wrapped = format!("app.use((req, next) => next()); app.get('/', {handler});");
+        let source = format!("import {{ app, json, text }} from 'sampan'; {wrapped}");
+        let made = load(&source).wrapped(get("/")).expect("an answer");
+        let content_type = made.header("content-type").unwrap_or("-");
+        let shown = format!("{} {content_type} {}", made.code(), made.text());
+        assert_eq!(shown, expected, "{handler} in middleware");
+    }
+}
+
+#[test]
 fn what_is_no_answer_is_an_error() {
     for (handler, expected) in [
-        ("() => () => 1", "the handler returned a function"),
-        ("() => Symbol('x')", "the handler returned a symbol"),
+        ("() => () => 1", "a handler returned a function"),
+        ("() => Symbol('x')", "a handler returned a symbol"),
+        (
+            "() => ({ a: new Map([[1, 2]]) })",
+            "'a': a Map has no place in JSON; write Object.fromEntries(map)",
+        ),
+        ("() => [new Set([1])]", "'0': a Set has no place in JSON"),
+        ("() => new Error('e')", "an Error has no place in JSON"),
+        (
+            "() => ({ e: new TypeError('e') })",
+            "'e': an Error has no place in JSON",
+        ),
+        (
+            "() => ({ b: new Uint8Array(2) })",
+            "'b': a buffer of bytes has no place in JSON",
+        ),
+        (
+            "() => json(new Float64Array(2))",
+            "a buffer of bytes has no place in JSON",
+        ),
+        ("() => ({ b: new Blob(['x']) })", "'b': a Blob has no place"),
+        ("() => json(new Blob(['x']))", "a Blob has no place in JSON"),
+        (
+            "() => ({ s: new ReadableStream() })",
+            "'s': a ReadableStream has no place in JSON",
+        ),
+        ("() => json(text('x'))", "a Response has no place in JSON"),
+        (
+            "(req) => ({ req })",
+            "'req': a Request has no place in JSON",
+        ),
+        (
+            "(req) => ({ h: req.headers })",
+            "'h': an object that lists pairs has no place in JSON",
+        ),
+        ("() => json(undefined)", "undefined has no place in JSON"),
         (
             "() => { const a = {}; a.a = a; return a; }",
-            "nested more than 128 deep, or a cycle",
+            "contains itself or nests more than 128 deep",
         ),
-        ("async () => () => 1", "the handler returned a function"),
+        ("async () => () => 1", "a handler returned a function"),
         ("() => Response.error()", "Response.error() is no answer"),
         (
             "async () => { const r = new Response('x'); await r.text(); return r; }",
@@ -197,9 +278,12 @@ fn builders_make_responses() {
         (303, Some("/there"))
     );
     for (handler, expected) in [
-        ("() => json({}, { code: 1 })", "json: unknown option code"),
+        (
+            "() => json({}, { code: 1 })",
+            "json: unknown option 'code'; there is status and headers",
+        ),
         ("() => text('x', 700)", "the status must be a whole number"),
-        ("() => json(() => 1)", "no JSON"),
+        ("() => json(() => 1)", "a function has no place in JSON"),
         (
             "() => text('x', { headers: { a: 'b\\r\\nc: d' } })",
             "invalid value for header a",
@@ -363,7 +447,10 @@ fn forms_are_objects() {
         .expect_err("no form");
     assert_eq!(
         (error.kind().status(), error.message()),
-        (415, "the body is not a form")
+        (
+            415,
+            "expected a body of type application/x-www-form-urlencoded or multipart/form-data"
+        )
     );
 }
 

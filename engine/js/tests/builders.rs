@@ -113,7 +113,7 @@ fn builders_check_their_arguments() {
     for (built, expected) in [
         ("html()", "html: the body must be a string, not undefined"),
         ("text(null)", "text: the body must be a string, not null"),
-        ("text({})", "text: the body must be a string, not object"),
+        ("text({})", "text: the body must be a string, not an object"),
         (
             "redirect()",
             "redirect: the location must be a string, not undefined",

@@ -69,7 +69,7 @@ fn thrown_values_become_errors() {
         (
             "() => probe.echo(() => 1)",
             ErrorKind::Script,
-            "app.js:3: probe.echo: argument 1: a function cannot be passed on",
+            "app.js:3: probe.echo: argument 1 (value): a function cannot be passed here",
         ),
     ] {
         let error = failure(handler);
@@ -173,7 +173,7 @@ fn what_does_not_load_says_where() {
                 "app.js",
                 "import { app } from 'sampan';\napp.get('/', { bodyBytes: 1 }, () => 1);",
             )],
-            "app.js:2: TypeError: app.get: unknown option bodyBytes",
+            "app.js:2: app.get: unknown option 'bodyBytes'; there is bodyBytesMax",
         ),
         (vec![("other.js", "")], "there is no file app.js"),
         (
@@ -302,7 +302,7 @@ fn values_cross_the_border_and_back() {
         assert_eq!(app.text(get("/")), shape, "{value}");
     }
     for (value, message) in [
-        ("new Map()", "a Map or Set cannot be passed on"),
+        ("new Map()", "a Map or Set cannot be passed here"),
         ("2n ** 64n", "more than 64 bits"),
         ("Symbol()", "a symbol cannot"),
         (
@@ -340,7 +340,7 @@ fn the_module_has_what_it_should() {
     assert_eq!(
         app.text(get("/")),
         format!(
-            r#"[["app","data","default","html","json","log","probe","redirect","stream","text","time"],"js","{}","function",true]"#,
+            r#"[["app","data","default","first","html","json","log","probe","redirect","stream","text","time"],"js","{}","function",true]"#,
             env!("CARGO_PKG_VERSION")
         )
     );

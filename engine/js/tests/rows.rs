@@ -238,7 +238,7 @@ fn a_tag_takes_templates_only() {
     }
     let error = run("() => data.sql`a ${() => 1}`").expect_err("a function");
     assert!(
-        error.contains("data.sql: value 1: a function cannot be passed on"),
+        error.contains("data.sql: value 1: a function cannot be passed here"),
         "{error}"
     );
 }

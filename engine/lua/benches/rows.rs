@@ -208,6 +208,8 @@ fn main() {
         limits: ScriptLimits::default(),
         watch: Arc::new(Watch::default()),
         spawn: Rc::new(|_| {}),
+        console: Rc::new(|_, _| {}),
+        sleep: Rc::new(|_| Box::pin(std::future::pending())),
         report: Rc::new(|error| panic!("{error:?}")),
     })
     .expect("the benchmark's script loads");

@@ -115,6 +115,10 @@ local app = {}
 
 ---@alias sampan.Row table<string, any> a row of a query: its columns by name
 
+--- The first value under a name of `req.query` or `req:form()`, where a name given twice has a list.
+---@param value string|string[]|nil
+---@return string|nil
+function app.first(value) end
 --- Answers what no route answers.
 ---@param handler fun(req: sampan.Request): any
 function app.not_found(handler) end

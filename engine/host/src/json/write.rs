@@ -119,10 +119,22 @@ pub fn write_f64(out: &mut Vec<u8>, value: f64) -> bool {
     true
 }
 
+/// What is said of a value that JSON does not have; `what` is what it is, with its article.
+#[cold]
+pub fn no_json(what: &str) -> Error {
+    Error::script(format!("{what} has no place in JSON"))
+}
+
+/// The same with advice on what to write instead.
+#[cold]
+pub fn no_json_but(what: &str, advice: &str) -> Error {
+    Error::script(format!("{what} has no place in JSON; {advice}"))
+}
+
 /// Writes a [`Value`]; rows become an array of objects. Bytes, NaN and infinity are errors.
 pub fn write_value(out: &mut Vec<u8>, value: &Value, depth_left: usize) -> Result<(), Error> {
     let Some(depth_left) = depth_left.checked_sub(1) else {
-        return Err(Error::script("JSON: nested too deeply"));
+        return Err(no_json("a value that nests too deeply"));
     };
     match value {
         Value::Null => out.extend_from_slice(b"null"),
@@ -131,13 +143,13 @@ pub fn write_value(out: &mut Vec<u8>, value: &Value, depth_left: usize) -> Resul
         Value::Int(number) => write_i64(out, *number),
         Value::Float(number) => {
             if !write_f64(out, *number) {
-                return Err(Error::script(format!("JSON has no {number}")));
+                return Err(no_json(&number.to_string()));
             }
         }
         Value::Text(text) => {
             write_string(out, text.as_bytes());
         }
-        Value::Bytes(_) => return Err(Error::script("JSON: a string that is not UTF-8")),
+        Value::Bytes(_) => return Err(no_json("a string that is not UTF-8")),
         Value::List(items) => {
             write_sequence(
                 out,
@@ -178,11 +190,11 @@ fn write_row(out: &mut Vec<u8>, rows: &Rows, row: usize) -> Result<(), Error> {
             Cell::Null => out.extend_from_slice(b"null"),
             Cell::Int(number) => write_i64(out, number),
             Cell::Float(number) if write_f64(out, number) => {}
-            Cell::Float(number) => return Err(Error::script(format!("JSON has no {number}"))),
+            Cell::Float(number) => return Err(no_json(&number.to_string())),
             Cell::Text(text) => {
                 write_string(out, text.as_bytes());
             }
-            Cell::Bytes(_) => return Err(Error::script("JSON: a string that is not UTF-8")),
+            Cell::Bytes(_) => return Err(no_json("a string that is not UTF-8")),
         }
         Ok(())
     };

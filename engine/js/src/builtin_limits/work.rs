@@ -2,7 +2,6 @@
 
 use crate::vm::limits::SEARCH_STEPS_MAX;
 use crate::vm::sys::{Cx, Failure, Raw};
-use sampan_host::{Error, ErrorKind};
 
 /// After how many bytes a count looks whether it must stop.
 const BYTES_PER_CHECK: usize = 64 * 1024;
@@ -57,7 +56,7 @@ fn starts(character: char) -> bool {
 
 fn check(cx: Cx<'_>) -> Result<(), Failure> {
     if cx.core().must_stop() {
-        return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
+        return Err(cx.core().limits.stopped().into());
     }
     Ok(())
 }

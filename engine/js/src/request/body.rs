@@ -2,12 +2,13 @@
 //!
 //! Whoever takes the body first has it. Once the Web surface keeps it (as a stream or for a clone), its own methods answer.
 
-use crate::request::object::{data, pairs_object};
+use crate::request::object::{data, form_object};
 use crate::values::json_read;
 use crate::vm::error;
 use crate::vm::sys::{Cx, Failure, Raw, Thrown, UNDEFINED, Val, native};
 use rquickjs::qjs;
-use sampan_host::{Error, ErrorKind, request::form_pairs};
+use sampan_host::Error;
+use sampan_host::request::{self, FormKind};
 use std::ffi::{CStr, c_int};
 
 /// `json()`: a promise of the parsed body.
@@ -33,8 +34,7 @@ pub(crate) unsafe extern "C" fn text(
 ) -> Raw {
     native(ctx, |cx| {
         consume(cx, this, c"text", |cx, bytes| {
-            let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-            Ok(cx.string(&String::from_utf8_lossy(bytes))?)
+            Ok(cx.string(&request::text(bytes))?)
         })
     })
 }
@@ -64,28 +64,18 @@ pub(crate) unsafe extern "C" fn form(
 ) -> Raw {
     native(ctx, |cx| {
         let data = data(cx, this)?;
-        let content_type = data.view()?.header("content-type").unwrap_or_default();
-        let is_urlencoded = starts_with(content_type, b"application/x-www-form-urlencoded");
-        if is_urlencoded && !data.is_streamed.get() {
-            return consume(cx, this, c"form", |cx, bytes| {
-                Ok(pairs_object(cx, form_pairs(bytes))?)
-            });
+        let known = [FormKind::Urlencoded, FormKind::Multipart];
+        match request::form_kind(data.view()?, &known) {
+            Ok(FormKind::Urlencoded) if !data.is_streamed.get() => {
+                consume(cx, this, c"form", |cx, bytes| Ok(form_object(cx, bytes)?))
+            }
+            Ok(_) => {
+                let form = cx.core().tables()?.form.raw();
+                Ok(cx.call(form, UNDEFINED, &[this])?)
+            }
+            Err(error) => settled(cx, Err(error.into())),
         }
-        if is_urlencoded || starts_with(content_type, b"multipart/form-data") {
-            let form = cx.core().tables()?.form.raw();
-            return Ok(cx.call(form, UNDEFINED, &[this])?);
-        }
-        settled(
-            cx,
-            Err(Error::new(ErrorKind::Status(415), "the body is not a form").into()),
-        )
     })
-}
-
-fn starts_with(value: &[u8], prefix: &[u8]) -> bool {
-    value
-        .get(..prefix.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 /// `clone()`: the Web surface's, which keeps the body from now on.

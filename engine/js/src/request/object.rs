@@ -9,8 +9,8 @@ use crate::vm::sys::{
     Cx, Failure, Native, Raw, Thrown, UNDEFINED, Val, boolean, class_id, is_undefined, native,
 };
 use rquickjs::qjs;
-use sampan_host::{Error, RequestView, cookies, request::form_pairs};
-use std::borrow::Cow;
+use sampan_host::request::{self, FIELDS, Field, Pairs, Twice};
+use sampan_host::{Error, RequestView};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_int, c_void};
 use std::rc::Rc;
@@ -134,7 +134,7 @@ impl Data {
     pub(crate) fn view(&self) -> Result<&dyn RequestView, Failure> {
         self.view
             .as_deref()
-            .ok_or_else(|| Error::script("the request is over").into())
+            .ok_or_else(|| request::is_over().into())
     }
 
     fn values(&self) -> impl Iterator<Item = &Cell<Raw>> {
@@ -192,56 +192,59 @@ unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: Raw, mark: qjs::
 /// A getter; the number says which.
 type Getter = unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int) -> Raw;
 
-/// Reads a property of a request object.
-type Read = fn(Cx<'_>, Raw) -> Result<Val, Failure>;
-
-/// The Web's fields first: they are read-only, as on the Web. A script may write the others: middleware and small routers do.
-const GETTERS: &[(&CStr, Read)] = &[
-    (c"method", |cx, this| {
-        Ok(cx.string(data(cx, this)?.view()?.method())?)
-    }),
-    (c"url", |cx, this| {
-        Ok(cx.string(&data(cx, this)?.view()?.url())?)
-    }),
-    (c"headers", |cx, this| kept(cx, this, HEADERS, headers)),
-    (c"body", body::stream),
-    (c"params", |cx, this| kept(cx, this, PARAMS, params)),
-    (c"query", |cx, this| kept(cx, this, QUERY, query)),
-    (c"cookies", |cx, this| {
-        kept(cx, this, COOKIES, cookie_object)
-    }),
-    (c"path", |cx, this| {
-        Ok(cx.string(data(cx, this)?.view()?.path())?)
-    }),
-    (c"ip", |cx, this| {
-        Ok(cx.string(&data(cx, this)?.view()?.ip())?)
-    }),
-];
-
-/// How many of [`GETTERS`] are read-only.
-const READ_ONLY: usize = 4;
+/// Reads a field; `state` has accessors of its own.
+#[inline]
+fn read(cx: Cx<'_>, this: Raw, field: Field) -> Result<Val, Failure> {
+    match field {
+        Field::Pairs(Pairs::Params) => kept(cx, this, PARAMS, params),
+        Field::Pairs(Pairs::Query) => kept(cx, this, QUERY, |cx, view| {
+            pairs_object(cx, view, Pairs::Query)
+        }),
+        Field::Pairs(Pairs::Headers) => kept(cx, this, HEADERS, headers),
+        Field::Pairs(Pairs::Cookies) => kept(cx, this, COOKIES, |cx, view| {
+            pairs_object(cx, view, Pairs::Cookies)
+        }),
+        Field::Method => Ok(cx.string(data(cx, this)?.view()?.method())?),
+        Field::Path => Ok(cx.string(data(cx, this)?.view()?.path())?),
+        Field::Url => Ok(cx.string(&data(cx, this)?.view()?.url())?),
+        Field::Ip => Ok(cx.string(&data(cx, this)?.view()?.ip())?),
+        Field::Body => body::stream(cx, this),
+        Field::State => state(cx, this),
+    }
+}
 
 unsafe extern "C" fn get(ctx: *mut qjs::JSContext, this: Raw, which: c_int) -> Raw {
-    native(ctx, |cx| GETTERS[which as usize].1(cx, this))
+    native(ctx, |cx| read(cx, this, FIELDS[which as usize].1))
 }
 
 /// What a script assigns becomes a property of its own, which hides the getter.
 unsafe extern "C" fn set(ctx: *mut qjs::JSContext, this: Raw, value: Raw, which: c_int) -> Raw {
     native(ctx, |cx| {
         data(cx, this)?;
-        cx.define(this, GETTERS[which as usize].0, cx.dup(value))?;
+        let atom = cx.atom(FIELDS[which as usize].0);
+        let done = cx.define_atom(this, atom, cx.dup(value));
+        // SAFETY: the atom is owned.
+        unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
+        done?;
         Ok(cx.undefined())
     })
 }
 
-unsafe extern "C" fn get_state(ctx: *mut qjs::JSContext, this: Raw, _: c_int) -> Raw {
-    native(ctx, |cx| {
-        let data = data(cx, this)?;
-        if is_undefined(data.state.get()) {
-            data.state.set(cx.object()?.into_raw());
-        }
-        Ok(cx.dup(data.state.get()))
-    })
+/// The Web's fields are read-only, as on the Web. A script may write the others: middleware and small routers do.
+fn setter(field: Field) -> Option<Setter> {
+    match field {
+        Field::Method | Field::Url | Field::Body | Field::Pairs(Pairs::Headers) => None,
+        Field::State => Some(set_state),
+        _ => Some(set),
+    }
+}
+
+fn state(cx: Cx<'_>, this: Raw) -> Result<Val, Failure> {
+    let data = data(cx, this)?;
+    if is_undefined(data.state.get()) {
+        data.state.set(cx.object()?.into_raw());
+    }
+    Ok(cx.dup(data.state.get()))
 }
 
 unsafe extern "C" fn set_state(ctx: *mut qjs::JSContext, this: Raw, value: Raw, _: c_int) -> Raw {
@@ -273,17 +276,16 @@ unsafe extern "C" fn get_web_body(ctx: *mut qjs::JSContext, this: Raw, _: c_int)
 pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<(), Thrown> {
     // SAFETY: the prototype is alive.
     let proto = cx.check(unsafe { qjs::JS_NewObjectProto(cx.raw(), request_prototype.raw()) })?;
-    for (index, (name, _)) in GETTERS.iter().enumerate() {
+    for (index, (name, field)) in FIELDS.iter().enumerate() {
         accessor(
             cx,
             &proto,
-            cx.atom(&name.to_string_lossy()),
+            cx.atom(name),
             get,
             index as c_int,
-            (index >= READ_ONLY).then_some(set as Setter),
+            setter(*field),
         )?;
     }
-    accessor(cx, &proto, cx.atom("state"), get_state, 0, Some(set_state))?;
     accessor(
         cx,
         &proto,
@@ -410,82 +412,75 @@ fn params(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
     Ok(object)
 }
 
-fn query(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
-    pairs_object(cx, form_pairs(view.query().unwrap_or_default().as_bytes()))
-}
-
-fn cookie_object(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
+/// An object of a field's pairs.
+fn pairs_object(cx: Cx<'_>, view: &dyn RequestView, pairs: Pairs) -> Result<Val, Thrown> {
     let object = cx.bare_object()?;
     let mut failed = Ok(());
-    view.each_header(&mut |name, value| {
-        if failed.is_ok() && name.eq_ignore_ascii_case("cookie") {
-            let field = String::from_utf8_lossy(value);
-            failed = cookies::pairs(&field)
-                .try_for_each(|(name, value)| add_first(cx, &object, name, value));
+    pairs.each(view, &mut |name, value| {
+        if failed.is_ok() {
+            failed = add_pair(cx, &object, name, value, pairs.twice());
         }
     });
     failed.map(|()| object)
 }
 
-/// Adds a member unless there is one of that name: of cookies that are sent twice the first is the more specific
-/// (RFC 6265 section 5.4).
-fn add_first(cx: Cx<'_>, object: &Val, name: &str, value: &str) -> Result<(), Thrown> {
-    let value = cx.string(value)?;
-    let atom = cx.atom(name);
-    // SAFETY: the object is alive; the atom is owned and released.
-    unsafe {
-        let known = qjs::JS_HasProperty(cx.raw(), object.raw(), atom);
-        let done = if known == 0 {
-            cx.define_atom(object.raw(), atom, value)
-        } else {
-            Ok(())
-        };
-        qjs::JS_FreeAtom(cx.raw(), atom);
-        done
-    }
-}
-
-/// An object of pairs; a name that is given twice has an array of both values.
-pub(crate) fn pairs_object<'a>(
-    cx: Cx<'_>,
-    pairs: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
-) -> Result<Val, Thrown> {
+/// An object of the fields of a form.
+pub(crate) fn form_object(cx: Cx<'_>, body: &[u8]) -> Result<Val, Thrown> {
     let object = cx.bare_object()?;
-    for (name, value) in pairs {
-        let value = cx.string(&value)?;
-        let atom = cx.atom(&name);
-        let done = add_pair(cx, &object, atom, value);
-        // SAFETY: the atom is owned.
-        unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
-        done?;
+    for (name, value) in request::form_pairs(body) {
+        add_pair(cx, &object, &name, value.as_bytes(), Pairs::Query.twice())?;
     }
     Ok(object)
 }
 
-fn add_pair(cx: Cx<'_>, object: &Val, atom: qjs::JSAtom, value: Val) -> Result<(), Thrown> {
+fn add_pair(
+    cx: Cx<'_>,
+    object: &Val,
+    name: &str,
+    value: &[u8],
+    twice: Twice,
+) -> Result<(), Thrown> {
+    let value = cx.string_from(value)?;
+    let atom = cx.atom(name);
+    let done = add_to(cx, object, atom, value, twice);
+    // SAFETY: the atom is owned.
+    unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
+    done
+}
+
+fn add_to(
+    cx: Cx<'_>,
+    object: &Val,
+    atom: qjs::JSAtom,
+    value: Val,
+    twice: Twice,
+) -> Result<(), Thrown> {
     let known = cx.get_atom(object.raw(), atom)?;
     if is_undefined(known.raw()) {
         return cx.define_atom(object.raw(), atom, value);
     }
-    if class_id(known.raw()) == cx.core().classes.array {
-        let length = cx.length(known.raw())?;
-        return cx.set_at(
-            known.raw(),
-            u32::try_from(length).unwrap_or(u32::MAX),
-            value,
-        );
+    match twice {
+        Twice::First | Twice::Never => Ok(()),
+        // Field lines are joined by the `Headers` that has them.
+        Twice::Join | Twice::List if class_id(known.raw()) == cx.core().classes.array => {
+            let length = cx.length(known.raw())?;
+            let at = u32::try_from(length).unwrap_or(u32::MAX);
+            cx.set_at(known.raw(), at, value)
+        }
+        Twice::Join | Twice::List => {
+            let both = cx.array(vec![known, value])?;
+            cx.define_atom(object.raw(), atom, both)
+        }
     }
-    let both = cx.array(vec![known, value])?;
-    cx.define_atom(object.raw(), atom, both)
 }
 
 /// A `Headers` of the Web surface over the request's field lines. A byte of a value is one character.
 fn headers(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
     let mut list = Vec::new();
     let mut failed = Ok(());
-    view.each_header(&mut |name, value| {
+    Pairs::Headers.each(view, &mut |name, value| {
         let mut add = || -> Result<(), Thrown> {
-            list.push(cx.string(&name.to_ascii_lowercase())?);
+            list.push(cx.string(name)?);
             list.push(latin1(cx, value)?);
             Ok(())
         };

@@ -1,23 +1,22 @@
 //! What a handler returned becomes the answer.
 //!
-//! Objects, arrays, numbers and booleans are JSON, a string is text, nothing is 204, a `Response` is itself. Functions and symbols are
-//! an error in the script.
+//! The rules stand in `sampan_host::answer`. What only JavaScript has: a `Response` is itself, buffers of bytes, a `Blob` and a
+//! `ReadableStream` are sent as bytes.
 
 use crate::promises::tasks::Tasks;
 use crate::request::stream::Stream;
 use crate::values::json_write;
-use crate::values::value::with_bytes_of;
+use crate::values::value::{bytes_of, has_own_class, with_bytes_of};
+use crate::vm::bind::WORDS;
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::sys;
-use crate::vm::sys::{Cx, Failure, Raw, Val, address, class_id, is_object, is_string, tag};
+use crate::vm::sys::{Cx, Failure, Raw, UNDEFINED, Val, class_id, is_object, is_string, tag};
 use rquickjs::qjs;
-use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink};
+use sampan_host::answer::{self, Kind};
+use sampan_host::{Error, HandlerId, ResponseSink};
 use std::cell::OnceCell;
 use std::rc::Rc;
-
-const JSON_TYPE: &str = "application/json";
-const TEXT_TYPE: &str = "text/plain; charset=utf-8";
 
 /// Whose answer is written, for the stream that it may be.
 pub(crate) struct Answerer<'a> {
@@ -54,20 +53,18 @@ impl Answerer<'_> {
     ) -> Result<(), Failure> {
         match tag(value) {
             qjs::JS_TAG_UNDEFINED | qjs::JS_TAG_NULL => {
-                sink.status(if self.status == 200 { 204 } else { self.status })?;
+                sink.status(Kind::Nothing.status(self.status))?;
                 return Ok(());
             }
-            qjs::JS_TAG_OBJECT if self.is_response(cx, value) => {
-                return self.response(cx, value, sink);
-            }
+            qjs::JS_TAG_OBJECT if self.other_object(cx, value, sink)? => return Ok(()),
             _ if is_string(value) => {
-                sink.default_type(TEXT_TYPE);
+                sink.default_type(answer::TEXT);
                 write_string(cx, value, sink.body())?;
             }
             _ => {
-                sink.default_type(JSON_TYPE);
+                sink.default_type(answer::JSON);
                 if !json_write::write(cx, sink.body(), value)? {
-                    return Err(no_answer(cx, value).into());
+                    return Err(answer::no_answer(&WORDS, json_write::found(cx, value)).into());
                 }
             }
         }
@@ -75,6 +72,44 @@ impl Answerer<'_> {
             sink.status(self.status)?;
         }
         Ok(())
+    }
+
+    /// Writes an object that is no JSON but an answer of its own: a `Response`, bytes, a `Blob` or a stream. False, with nothing
+    /// written, for any other.
+    #[inline]
+    fn other_object(
+        &self,
+        cx: Cx<'_>,
+        value: Raw,
+        sink: &mut dyn ResponseSink,
+    ) -> Result<bool, Failure> {
+        if !may_be_bytes(cx, value) {
+            return Ok(false);
+        }
+        if class_id(value) == cx.core().classes.object && self.is_response(cx, value) {
+            self.response(cx, value, sink)?;
+            return Ok(true);
+        }
+        self.bytes(cx, value, sink)
+    }
+
+    /// The same for bytes, a `Blob` or a stream.
+    #[cold]
+    fn bytes(&self, cx: Cx<'_>, value: Raw, sink: &mut dyn ResponseSink) -> Result<bool, Failure> {
+        let Some((body, content_type)) = body_of(cx, value)? else {
+            return Ok(false);
+        };
+        match content_type {
+            Some(content_type) => cx.with_bytes(content_type.raw(), |content_type| {
+                sink.header(b"content-type", content_type)
+            })??,
+            None => sink.default_type(answer::BYTES),
+        }
+        if self.status != 200 {
+            sink.status(self.status)?;
+        }
+        self.body(cx, body.raw(), sink)?;
+        Ok(true)
     }
 
     /// Writes what a handler threw if that is a `Response`, which then is the answer; `None` for anything else.
@@ -85,23 +120,18 @@ impl Answerer<'_> {
         thrown: Raw,
         sink: &mut dyn ResponseSink,
     ) -> Option<Result<(), Error>> {
-        (is_object(thrown) && self.is_response(cx, thrown)).then(|| {
+        let is_answer = is_object(thrown)
+            && class_id(thrown) == cx.core().classes.object
+            && self.is_response(cx, thrown);
+        is_answer.then(|| {
             self.core.drain(cx);
             self.write(cx, thrown, sink)
         })
     }
 
-    /// Whether an object is a `Response` of the Web surface. Most objects are told apart by their prototype.
+    /// Whether an object that is plain by its native class is a `Response` of the Web surface.
     #[inline]
     fn is_response(&self, cx: Cx<'_>, value: Raw) -> bool {
-        if class_id(value) != cx.core().classes.object {
-            return false;
-        }
-        // SAFETY: the object is alive, and holds its prototype while its address is compared.
-        let prototype = unsafe { cx.own(qjs::JS_GetPrototype(cx.raw(), value)) };
-        if !is_object(prototype.raw()) || address(prototype.raw()) == cx.core().object_prototype {
-            return false;
-        }
         // SAFETY: looks for an own property without reading it; the object is no proxy, so no script runs.
         unsafe {
             qjs::JS_GetOwnProperty(
@@ -176,15 +206,31 @@ impl Answerer<'_> {
     }
 }
 
-fn no_answer(cx: Cx<'_>, value: Raw) -> Error {
-    let what = if cx.is_function(value) {
-        "a function"
-    } else if is_object(value) {
-        "an object whose toJSON gives nothing"
-    } else {
-        "a symbol"
-    };
-    Error::script(format!("the handler returned {what}, which is no answer"))
+/// Whether a value may be anything but JSON: arrays and objects made by a literal are not.
+#[inline]
+pub(crate) fn may_be_bytes(cx: Cx<'_>, value: Raw) -> bool {
+    let classes = &cx.core().classes;
+    is_object(value)
+        && class_id(value) != classes.array
+        && (class_id(value) != classes.object || has_own_class(cx, value))
+}
+
+/// What an object is as a body, with its content type if it has one: bytes, a `Blob` or a stream.
+#[cold]
+pub(crate) fn body_of(cx: Cx<'_>, value: Raw) -> Result<Option<(Val, Option<Val>)>, Failure> {
+    if let Some(bytes) = bytes_of(cx, value) {
+        return Ok(Some((cx.bytes(&bytes)?, None)));
+    }
+    if json_write::web_kind(cx, value)?.is_none() {
+        return Ok(None);
+    }
+    let found = cx.call(cx.core().tables()?.as_body.raw(), UNDEFINED, &[value])?;
+    if !is_object(found.raw()) {
+        return Ok(None);
+    }
+    let (body, content_type) = (cx.at(found.raw(), 0)?, cx.at(found.raw(), 1)?);
+    let content_type = is_string(content_type.raw()).then_some(content_type);
+    Ok(Some((body, content_type)))
 }
 
 /// The text of a string as UTF-8; surrogates without a partner are replaced.
@@ -208,19 +254,15 @@ fn write_at_once(cx: Cx<'_>, body: Raw, sink: &mut dyn ResponseSink) -> Result<b
     )
 }
 
-/// How many names and values together the header of an answer may have. The sink limits their bytes.
-const HEADER_PARTS_MAX: u32 = 8192;
-
 /// Writes the flat list `[name, value, ...]` of a `Headers`. The sink checks each; scripts can reach the list.
 fn write_headers(cx: Cx<'_>, list: Raw, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
     let length = u32::try_from(cx.length(list)?).unwrap_or(u32::MAX);
-    if length > HEADER_PARTS_MAX {
-        let max = HEADER_PARTS_MAX / 2;
-        return Err(Error::script(format!("an answer has at most {max} header fields")).into());
+    if length as usize > 2 * answer::FIELDS_MAX {
+        return Err(answer::too_many_fields().into());
     }
     for index in (0..length).step_by(2) {
         if cx.core().must_stop() {
-            return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
+            return Err(cx.core().limits.stopped().into());
         }
         let (name, value) = (cx.at(list, index)?, cx.at(list, index + 1)?);
         let written = cx.with_bytes(name.raw(), |name| {

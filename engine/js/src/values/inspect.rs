@@ -50,7 +50,13 @@ pub(crate) fn getter(cx: Cx<'_>, object: Raw, name: &CStr) -> Result<Val, Thrown
     Ok(found.map_or(cx.undefined(), |(_, _, getter)| getter))
 }
 
-fn property(cx: Cx<'_>, value: Raw, atom: qjs::JSAtom, allowed: Raw) -> Result<Found, Thrown> {
+/// The same for an atom.
+pub(crate) fn property(
+    cx: Cx<'_>,
+    value: Raw,
+    atom: qjs::JSAtom,
+    allowed: Raw,
+) -> Result<Found, Thrown> {
     let mut at = cx.dup(value);
     for _ in 0..PROTOTYPES_MAX {
         if !is_object(at.raw()) {

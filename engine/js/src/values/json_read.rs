@@ -6,7 +6,7 @@
 use crate::vm::sys::{Cx, Failure, NULL, Raw, Thrown, Val, boolean, number};
 use rquickjs::qjs;
 use sampan_host::json::{Tape, Token};
-use sampan_host::{Error, ErrorKind};
+use sampan_host::request::bad_json;
 
 /// The tape of a longer text is not kept for the next.
 const TAPE_SOURCE_BYTES_MAX: usize = 64 * 1024;
@@ -24,7 +24,7 @@ pub(crate) fn json(cx: Cx<'_>, source: &[u8]) -> Result<Val, Failure> {
         }
         .value()
         .map_err(Failure::from),
-        Err(error) => Err(Error::new(ErrorKind::BadRequest, error.to_string()).into()),
+        Err(error) => Err(bad_json(&error).into()),
     };
     if source.len() <= TAPE_SOURCE_BYTES_MAX {
         core.tape.replace(tape);

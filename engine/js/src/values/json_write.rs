@@ -1,15 +1,17 @@
 //! Writes JSON from script values straight into an output buffer, as `JSON.stringify` would.
 //!
 //! Differences that are meant: a BigInt is written with its digits (an integer of a database row that a number cannot hold),
-//! and nesting has a limit. Everything else, from the order of keys to the escapes, is the standard's.
+//! nesting has a limit, and objects that would be `{}` though they hold something (a `Map`, an `Error`, a promise, bytes) are refused
+//! with advice. Everything else, from the order of keys to the escapes, is the standard's.
 
+use crate::values::inspect::{self, Found};
 use crate::values::layout::Layout;
 use crate::values::shapes::{Hash, Plan};
-use crate::values::value::{Names, is_ordinary};
+use crate::values::value::{Names, has_own_class, is_bytes, is_ordinary};
 use crate::vm::limits::VALUES_PER_CHECK;
 use crate::vm::sys::{
-    Cx, Failure, Raw, Thrown, UNDEFINED, Val, class_id, float_of, int_of, is_promise, is_string,
-    is_true, tag,
+    Cx, Failure, Raw, Thrown, UNDEFINED, Val, class_id, float_of, int_of, is_object, is_promise,
+    is_string, is_true, tag,
 };
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, json as host_json};
@@ -99,7 +101,7 @@ impl Writer<'_, '_> {
     fn check(&mut self) -> Result<(), Failure> {
         self.until_check = VALUES_PER_CHECK;
         if self.cx.core().must_stop() {
-            return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
+            return Err(self.cx.core().limits.stopped().into());
         }
         self.check_at = self.out.len() + BYTES_PER_CHECK;
         fits(self.cx, self.out.len())
@@ -173,12 +175,21 @@ impl Writer<'_, '_> {
         if class == classes.array {
             self.nested(|writer| writer.array(value))?;
         } else if class == classes.object {
+            if !self.is_standard
+                && has_own_class(cx, value)
+                && let Some(what) = web_class(cx, value)?
+            {
+                return Err(refuse(cx, key, what));
+            }
             self.nested(|writer| writer.members(value))?;
         } else if cx.is_function(value) {
             return Ok(false);
-        } else if is_promise(value) && !self.is_standard {
-            return Err(forgotten(cx, key));
         } else {
+            if !self.is_standard
+                && let Some(what) = refused(cx, value)?
+            {
+                return Err(refuse(cx, key, what));
+            }
             return self.unusual(value);
         }
         Ok(true)
@@ -190,9 +201,8 @@ impl Writer<'_, '_> {
     ) -> Result<(), Failure> {
         let Some(left) = self.depth_left.checked_sub(1) else {
             let depth = self.cx.core().limits.json_depth_max;
-            return Err(
-                Error::script(format!("JSON: nested more than {depth} deep, or a cycle")).into(),
-            );
+            let text = format!("a value that contains itself or nests more than {depth} deep");
+            return Err(host_json::no_json(&text).into());
         };
         self.depth_left = left;
         write(self)?;
@@ -320,20 +330,103 @@ impl Writer<'_, '_> {
     }
 }
 
-/// A promise in an answer would be `{}`, which nobody means.
+/// What `JSON.stringify` would write as `{}`, which nobody means: what it is, and what to do instead.
 #[cold]
-fn forgotten(cx: Cx<'_>, key: Key) -> Failure {
+fn refused(cx: Cx<'_>, value: Raw) -> Result<Option<[&'static str; 2]>, Thrown> {
+    // SAFETY: looks at a live value.
+    let (is_map, is_set, is_error) = unsafe {
+        (
+            qjs::JS_IsMap(value),
+            qjs::JS_IsSet(value),
+            qjs::JS_IsError(value),
+        )
+    };
+    Ok(if is_promise(value) {
+        Some(["a promise", "is an await missing?"])
+    } else if is_map {
+        Some(["a Map", "write Object.fromEntries(map)"])
+    } else if is_set {
+        Some(["a Set", "write [...set]"])
+    } else if is_error {
+        Some(["an Error", "throw the error, or write { error: e.message }"])
+    } else if is_bytes(value) {
+        Some([
+            "a buffer of bytes",
+            "return it by itself, or encode it as text",
+        ])
+    } else if class_id(value) == cx.core().classes.request {
+        Some(["a Request", "write the fields that are meant"])
+    } else {
+        web_class(cx, value)?
+    })
+}
+
+/// The name of the class of the Web surface that a value is of. Looks without running scripts: no proxy is shown the key.
+pub(crate) fn web_kind(cx: Cx<'_>, value: Raw) -> Result<Option<Val>, Thrown> {
+    if class_id(value) != cx.core().classes.object {
+        return Ok(None);
+    }
+    let kind = inspect::property(cx, value, cx.core().atoms.web_kind, UNDEFINED)?;
+    Ok(match kind {
+        Found::Value(kind) if is_string(kind.raw()) => Some(kind),
+        _ => None,
+    })
+}
+
+/// The same for the classes of the Web surface.
+fn web_class(cx: Cx<'_>, value: Raw) -> Result<Option<[&'static str; 2]>, Thrown> {
+    let Some(kind) = web_kind(cx, value)? else {
+        return Ok(None);
+    };
+    Ok(match cx.text(kind.raw())?.as_str() {
+        "Blob" | "File" => Some(["a Blob", "return it by itself, or write await blob.text()"]),
+        "ReadableStream" => Some(["a ReadableStream", "return it by itself"]),
+        "Response" => Some(["a Response", "return it by itself"]),
+        "FormData" | "Headers" | "URLSearchParams" => Some([
+            "an object that lists pairs",
+            "write Object.fromEntries(object)",
+        ]),
+        _ => None,
+    })
+}
+
+/// What has no JSON, with the name under which it stands.
+#[cold]
+fn refuse(cx: Cx<'_>, key: Key, [what, advice]: [&str; 2]) -> Failure {
     let place = match key {
         Key::None => Ok(String::new()),
         Key::Name(atom) => cx.name(atom).and_then(|name| cx.text(name.raw())),
         Key::Index(index) => Ok(index.to_string()),
     };
+    let error = host_json::no_json_but(what, advice);
     match place {
-        Ok(place) => {
-            let text = format!("JSON: '{place}' is a promise; is an await missing?");
-            Error::script(text).into()
-        }
+        Ok(place) if place.is_empty() => error.into(),
+        Ok(place) => Error::script(format!("'{place}': {}", error.message())).into(),
         Err(thrown) => thrown.into(),
+    }
+}
+
+/// The JSON of a value, for builders and capabilities.
+pub(crate) fn text(cx: Cx<'_>, value: Raw) -> Result<String, Failure> {
+    let mut out = Vec::new();
+    if !write(cx, &mut out, value)? {
+        return Err(host_json::no_json(found(cx, value)).into());
+    }
+    // Everything that is written is UTF-8; lone surrogates are escaped.
+    String::from_utf8(out).map_err(|_| host_json::no_json("a string that is not UTF-8").into())
+}
+
+/// What a value is that has no JSON, with its article.
+#[cold]
+pub(crate) fn found(cx: Cx<'_>, value: Raw) -> &'static str {
+    if cx.is_function(value) {
+        "a function"
+    } else if is_object(value) {
+        "an object whose toJSON gives nothing"
+    } else if tag(value) == qjs::JS_TAG_UNDEFINED {
+        "undefined"
+    } else {
+        "a symbol"
     }
 }
 
@@ -348,10 +441,9 @@ fn prototype_converts(cx: Cx<'_>) -> bool {
 
 /// Refuses a text of more than `memory_bytes_max` bytes.
 fn fits(cx: Cx<'_>, length: usize) -> Result<(), Failure> {
-    let bytes = cx.core().limits.memory_bytes_max;
-    if length > bytes {
-        let text = format!("JSON: the text is longer than memory_bytes_max ({bytes})");
-        return Err(Error::new(ErrorKind::Memory, text).into());
+    let limits = &cx.core().limits;
+    if length > limits.memory_bytes_max {
+        return Err(limits.value_too_large().into());
     }
     Ok(())
 }
@@ -363,7 +455,7 @@ fn write_long_text(cx: Cx<'_>, out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Fa
     out.push(b'"');
     while !rest.is_empty() {
         if cx.core().must_stop() {
-            return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
+            return Err(cx.core().limits.stopped().into());
         }
         let mut length = rest.len().min(BYTES_PER_CHECK);
         // No character is cut.

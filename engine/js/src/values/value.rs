@@ -4,11 +4,12 @@ use crate::values::rows;
 use crate::vm::error::whole_number;
 use crate::vm::limits::{VALUE_DEPTH_MAX, VALUES_PER_CHECK};
 use crate::vm::sys::{
-    Cx, Failure, NULL, Raw, Thrown, Val, address, boolean, class_id, float_of, is_promise,
-    is_string, is_true, number, tag, whole,
+    Cx, Failure, NULL, Raw, Thrown, Val, address, boolean, class_id, float_of, is_object,
+    is_promise, is_string, is_true, number, tag, whole,
 };
 use rquickjs::qjs;
-use sampan_host::{Error, ErrorKind, Value};
+use sampan_host::words::cannot_pass;
+use sampan_host::{Error, Value};
 use std::ffi::{c_int, c_void};
 
 /// The largest whole number that a JavaScript number holds exactly, with all below it.
@@ -121,7 +122,7 @@ impl<'a> Reader<'a> {
             let name = what.split_once(' ').map_or(what, |(_article, name)| name);
             return Ok(Value::Text(format!("[{name}]")));
         }
-        Err(Error::script(format!("{what} cannot be passed on{hint}")).into())
+        Err(Error::script(format!("{}{hint}", cannot_pass(what))).into())
     }
 
     fn read(&mut self, value: Raw) -> Result<Value, Failure> {
@@ -150,11 +151,10 @@ impl<'a> Reader<'a> {
         self.read += VALUES_PER_CHECK as usize;
         let core = self.cx.core();
         if core.must_stop() {
-            return Err(Error::new(ErrorKind::Stopped, "the script ran too long").into());
+            return Err(core.limits.stopped().into());
         }
         if self.read > core.limits.memory_bytes_max / size_of::<Value>() {
-            let text = "a value that is larger than memory_bytes_max cannot be passed on";
-            return Err(Error::new(ErrorKind::Memory, text).into());
+            return Err(core.limits.value_too_large().into());
         }
         Ok(())
     }
@@ -359,6 +359,24 @@ impl Drop for Names<'_> {
             unsafe { qjs::JS_FreePropertyEnum(self.cx.raw(), self.table, self.length) };
         }
     }
+}
+
+/// Whether a value is an `ArrayBuffer` or a view of one.
+pub(crate) fn is_bytes(value: Raw) -> bool {
+    // SAFETY: looks at a live value.
+    unsafe {
+        qjs::JS_IsArrayBuffer(value)
+            || qjs::JS_IsDataView(value)
+            || qjs::JS_GetTypedArrayType(value) >= 0
+    }
+}
+
+/// Whether an object, plain by its native class, has another prototype than objects made by a literal.
+#[inline]
+pub(crate) fn has_own_class(cx: Cx<'_>, value: Raw) -> bool {
+    // SAFETY: the object is alive, and holds its prototype while its address is compared.
+    let prototype = unsafe { cx.own(qjs::JS_GetPrototype(cx.raw(), value)) };
+    is_object(prototype.raw()) && address(prototype.raw()) != cx.core().object_prototype
 }
 
 /// Whether an object is a plain one by class: made by a literal or by a class of the script.

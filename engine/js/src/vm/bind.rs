@@ -3,16 +3,23 @@
 //! Synchronous rows return, asynchronous ones give a promise, brackets call the script's function between their two halves (see
 //! `bracket`), tags are template tags.
 
-use crate::values::value;
+use crate::values::{json_write, value};
 use crate::vm::bracket::bracket;
 use crate::vm::error::here;
-use crate::vm::sys::{Cx, Failure, Raw, Thrown, Val, arguments, native};
+use crate::vm::sys::{Cx, Failure, Raw, Thrown, Val, arguments, native, tag};
 use rquickjs::qjs;
 use sampan_host::names::camel_case;
-use sampan_host::{Args, Error, ErrorKind, Function, Kind, Module, Type, Value};
+use sampan_host::{Args, Error, ErrorKind, Function, Kind, Module, Type, Value, Words};
 use std::cell::RefCell;
 use std::ffi::{CString, c_int};
 use std::sync::Arc;
+
+/// What JavaScript calls things.
+pub(crate) const WORDS: Words = Words {
+    map: "an object",
+    list: "an array",
+    spell: camel_case,
+};
 
 /// A bound row.
 #[derive(Clone, Copy)]
@@ -24,20 +31,21 @@ pub(crate) struct Row {
 impl Row {
     /// The name as JavaScript spells it: `time.nowMs`.
     pub(crate) fn name(&self) -> String {
-        format!("{}.{}", self.module.name, camel_case(self.function.name))
+        WORDS.function(self.module, self.function)
     }
 
-    /// The same error, with the name as JavaScript spells it and in front.
-    fn named(&self, error: Error) -> Error {
-        let (name, snake) = (
-            self.name(),
-            format!("{}.{}", self.module.name, self.function.name),
-        );
-        let text = match error.message().strip_prefix(&snake) {
-            Some(rest) => format!("{name}{rest}"),
-            None => format!("{name}: {}", error.message()),
-        };
-        error.with_message(text)
+    /// The arguments, if they are what the row wants.
+    fn check(&self, values: Vec<Value>, raw: &[Raw]) -> Result<Args, Error> {
+        Args::check_in(
+            &WORDS,
+            self.module.name,
+            self.function,
+            values,
+            |index| match raw.get(index) {
+                Some(value) if tag(*value) == qjs::JS_TAG_NULL => "null",
+                _ => "undefined",
+            },
+        )
     }
 
     /// The error of a row that took too long to wait for it in place, with what to call instead.
@@ -152,7 +160,7 @@ fn tagged(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Failure> {
         })?);
     }
     let values = vec![strings, Value::List(read)];
-    Args::check(row.module.name, row.function, values).map_err(|error| row.named(error).into())
+    Ok(row.check(values, &[])?)
 }
 
 /// The arguments as the row wants them.
@@ -164,22 +172,22 @@ pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Failu
     } else {
         value::from_js
     };
-    for (index, raw) in args.iter().take(row.function.params.len()).enumerate() {
-        match read(cx, *raw) {
+    for (index, (raw, param)) in args.iter().zip(row.function.params).enumerate() {
+        let value = match param.ty {
+            Type::Json => json_write::text(cx, *raw).map(Value::Text),
+            _ => read(cx, *raw),
+        };
+        match value {
             Ok(value) => values.push(value),
             Err(Failure::Error(error)) => {
-                let text = format!(
-                    "{}: argument {}: {}",
-                    row.name(),
-                    index + 1,
-                    error.message()
-                );
-                return Err(Error::script(text).into());
+                let argument = WORDS.argument(row.module.name, row.function, index);
+                let text = format!("{argument}: {}", error.message());
+                return Err(Error::new(error.kind(), text).into());
             }
             Err(thrown) => return Err(thrown),
         }
     }
-    Args::check(row.module.name, row.function, values).map_err(|error| row.named(error).into())
+    Ok(row.check(values, args)?)
 }
 
 /// What a function returns, for the script.

@@ -2,11 +2,16 @@
 //!
 //! These are the native functions that `prelude.js` is written around.
 
+use crate::request::response;
 use crate::values::json_write;
+use crate::vm::bind::WORDS;
 use crate::vm::error::{place_of, whole_number};
-use crate::vm::sys::{Cx, Failure, Native, Raw, Val, arguments, is_nothing, native};
+use crate::vm::sys::{
+    Cx, Failure, Native, Raw, Val, arguments, class_id, float_of, int_of, is_nothing, is_string,
+    native, tag,
+};
 use rquickjs::qjs;
-use sampan_host::{Error, HandlerId, MiddlewareDef, Place, Program, RouteDef};
+use sampan_host::{Error, HandlerId, MiddlewareDef, Place, Program, RouteDef, answer};
 use std::ffi::{CStr, c_int};
 
 /// The functions by the name that the prelude gives them.
@@ -16,6 +21,12 @@ pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"notFound", not_found),
     (c"onError", on_error),
     (c"stringify", stringify),
+    (c"answerText", answer_text),
+    (c"checkStatus", check_status),
+    (c"checkRedirect", check_redirect),
+    (c"checkText", check_text),
+    (c"unknownOption", unknown_option),
+    (c"location", location),
 ];
 
 fn argument(args: &[Raw], index: usize) -> Raw {
@@ -145,13 +156,161 @@ unsafe extern "C" fn stringify(
     native(ctx, |cx| {
         // SAFETY: QuickJS passes `argc` values.
         let value = argument(unsafe { arguments(argc, argv) }, 0);
+        Ok(cx.string(&json_write::text(cx, value)?)?)
+    })
+}
+
+/// `answerText(value)`: the JSON of what a handler returned; `[content, type]` where that is bytes, a `Blob` or a stream.
+unsafe extern "C" fn answer_text(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: QuickJS passes `argc` values.
+        let value = argument(unsafe { arguments(argc, argv) }, 0);
+        if response::may_be_bytes(cx, value)
+            && let Some((body, content_type)) = response::body_of(cx, value)?
+        {
+            let content_type = match content_type {
+                Some(content_type) => content_type,
+                None => cx.string(answer::BYTES)?,
+            };
+            return Ok(cx.array(vec![body, content_type])?);
+        }
         let mut out = Vec::new();
         if !json_write::write(cx, &mut out, value)? {
-            return Err(Error::script(
-                "a value that has no JSON (undefined, a function or a symbol)",
-            )
-            .into());
+            return Err(answer::no_answer(&WORDS, json_write::found(cx, value)).into());
         }
         Ok(cx.string_from(&out)?)
+    })
+}
+
+/// An error of a builder, with its name in front.
+fn of_builder(cx: Cx<'_>, name: Raw, error: &Error) -> Failure {
+    match cx.text(name) {
+        Ok(name) => Error::new(error.kind(), format!("{name}: {}", error.message())).into(),
+        Err(thrown) => thrown.into(),
+    }
+}
+
+/// What a value is that is of a wrong type, with its article.
+fn found(cx: Cx<'_>, value: Raw) -> &'static str {
+    match tag(value) {
+        qjs::JS_TAG_UNDEFINED => "undefined",
+        qjs::JS_TAG_NULL => "null",
+        qjs::JS_TAG_BOOL => "a boolean",
+        qjs::JS_TAG_INT | qjs::JS_TAG_FLOAT64 => "a number",
+        qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => "a BigInt",
+        qjs::JS_TAG_OBJECT if class_id(value) == cx.core().classes.array => WORDS.list,
+        qjs::JS_TAG_OBJECT if cx.is_function(value) => "a function",
+        qjs::JS_TAG_OBJECT => WORDS.map,
+        _ if is_string(value) => "a string",
+        _ => "a symbol",
+    }
+}
+
+/// The number that a value is, or what it is instead.
+fn number_at(cx: Cx<'_>, value: Raw) -> Result<f64, &'static str> {
+    match tag(value) {
+        qjs::JS_TAG_INT => Ok(f64::from(int_of(value))),
+        qjs::JS_TAG_FLOAT64 => Ok(float_of(value)),
+        _ => Err(found(cx, value)),
+    }
+}
+
+/// `checkStatus(builder, status)`
+unsafe extern "C" fn check_status(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: QuickJS passes `argc` values.
+        let args = unsafe { arguments(argc, argv) };
+        let status = number_at(cx, argument(args, 1)).map_err(answer::wrong_status);
+        let checked = status.and_then(answer::check_status);
+        checked.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
+        Ok(cx.undefined())
+    })
+}
+
+/// `checkRedirect(builder, status)`
+unsafe extern "C" fn check_redirect(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: QuickJS passes `argc` values.
+        let args = unsafe { arguments(argc, argv) };
+        let status = number_at(cx, argument(args, 1)).map_err(answer::wrong_redirect);
+        let checked = status.and_then(answer::check_redirect);
+        checked.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
+        Ok(cx.undefined())
+    })
+}
+
+/// `checkText(builder, what, value)`
+unsafe extern "C" fn check_text(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: QuickJS passes `argc` values.
+        let args = unsafe { arguments(argc, argv) };
+        let value = argument(args, 2);
+        if is_string(value) {
+            return Ok(cx.undefined());
+        }
+        let error = answer::needs_string(&cx.text(argument(args, 1))?, found(cx, value));
+        Err(of_builder(cx, argument(args, 0), &error))
+    })
+}
+
+/// `unknownOption(builder, name, known, ...)`
+unsafe extern "C" fn unknown_option(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: QuickJS passes `argc` values.
+        let args = unsafe { arguments(argc, argv) };
+        let mut known = Vec::new();
+        for name in args.get(2..).unwrap_or_default() {
+            known.push(cx.text(*name)?);
+        }
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let error = answer::unknown_option(&cx.text(argument(args, 1))?, &known);
+        Err(of_builder(cx, argument(args, 0), &error))
+    })
+}
+
+/// `location(builder, url)`: the value of the field.
+unsafe extern "C" fn location(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: QuickJS passes `argc` values.
+        let args = unsafe { arguments(argc, argv) };
+        let url = answer::location(cx.text(argument(args, 1))?.as_bytes());
+        let url = url.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
+        Ok(cx.string(&url)?)
     })
 }

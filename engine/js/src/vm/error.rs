@@ -159,6 +159,9 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: Raw) -> Error {
         (_, message) => message,
     };
     let message = match message {
+        Some(_) if kind == ErrorKind::Memory && name == "InternalError" => {
+            cx.core().limits.out_of_memory().message().to_owned()
+        }
         Some(message) if name.is_empty() || name == "Error" || kind != ErrorKind::Script => message,
         Some(message) if message.is_empty() => name,
         Some(message) => format!("{name}: {message}"),

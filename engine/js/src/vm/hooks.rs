@@ -1,15 +1,16 @@
 //! What the Web surface asks of the engine (the contract in `web/mod.rs`): the log, sleeping, and giving up a sleep.
 //!
-//! All three are rows of capabilities, found by their names, so that the surface works with whatever `app` offers.
+//! `app` gives them with the [`Setup`](sampan_host::Setup): the engine knows no capability by its name.
 
 use crate::promises::suspend;
 use crate::promises::tasks::Tasks;
 use crate::vm::error::whole_number;
 use crate::vm::sys::{Cx, Native, Raw, Thrown, UNDEFINED, arguments, native};
 use rquickjs::qjs;
-use sampan_host::{Args, Error, Function, Kind, Value};
+use sampan_host::{Error, Value};
 use std::ffi::{CStr, c_int};
 use std::rc::Rc;
+use std::time::Duration;
 
 const HOOKS: &[(&CStr, Native)] = &[
     (c"__host_log", log),
@@ -27,22 +28,6 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
         .try_for_each(|(name, hook)| cx.define(global.raw(), name, cx.function(name, 2, 0, *hook)?))
 }
 
-fn row(cx: Cx<'_>, module: &str, function: &str) -> Result<&'static Function, Error> {
-    let modules = cx
-        .core()
-        .modules
-        .iter()
-        .filter(|candidate| candidate.name == module);
-    let found = modules
-        .flat_map(|module| module.functions)
-        .find(|candidate| candidate.name == function);
-    found.ok_or_else(|| {
-        Error::script(format!(
-            "there is no {module}.{function} here, which this needs"
-        ))
-    })
-}
-
 /// `__host_log(level, text)`
 unsafe extern "C" fn log(
     ctx: *mut qjs::JSContext,
@@ -57,15 +42,7 @@ unsafe extern "C" fn log(
         let [level, text, ..] = args else {
             return Err(Error::script("log: needs a level and a text").into());
         };
-        let function = row(cx, "log", &cx.text(*level)?)?;
-        let Kind::Sync(body) = function.kind else {
-            return Err(Error::script("log: not a plain function").into());
-        };
-        let values = vec![Value::Text(cx.text(*text)?)];
-        body(
-            &cx.core().context_of_capabilities,
-            Args::check("log", function, values)?,
-        )?;
+        (cx.core().console)(&cx.text(*level)?, &cx.text(*text)?);
         Ok(cx.undefined())
     })
 }
@@ -84,12 +61,11 @@ unsafe extern "C" fn sleep(
         let number =
             |index: usize| whole_number(args.get(index).copied().unwrap_or(UNDEFINED)).unwrap_or(0);
         let (millis, id) = (number(0), number(1));
-        let function = row(cx, "time", "sleep")?;
-        let Kind::Async(body) = function.kind else {
-            return Err(Error::script("time.sleep: not an asynchronous function").into());
-        };
-        let args = Args::check("time", function, vec![Value::Float(millis as f64 / 1000.0)])?;
-        let future = body(&cx.core().context_of_capabilities, args);
+        let slept = (cx.core().sleep)(Duration::from_millis(millis.try_into().unwrap_or(0)));
+        let future = Box::pin(async move {
+            slept.await;
+            Ok(Value::Null)
+        });
         let tasks = cx.core().tasks();
         let promise = tasks.promise(cx, future, Some(id), None)?;
         cx.core()

@@ -37,6 +37,7 @@ pub(crate) struct Atoms {
     pub(crate) web_used: qjs::JSAtom,
     pub(crate) web_source: qjs::JSAtom,
     pub(crate) web_signal: qjs::JSAtom,
+    pub(crate) web_kind: qjs::JSAtom,
 }
 
 impl Atoms {
@@ -59,6 +60,7 @@ impl Atoms {
             web_used: hidden.atom(cx, "used")?,
             web_source: hidden.atom(cx, "source")?,
             web_signal: hidden.atom(cx, "signal")?,
+            web_kind: hidden.atom(cx, "kind")?,
         })
     }
 
@@ -74,6 +76,7 @@ impl Atoms {
             self.web_used,
             self.web_source,
             self.web_signal,
+            self.web_kind,
         ];
         for atom in all {
             // SAFETY: each atom is owned and not used any more.
@@ -109,6 +112,8 @@ pub(crate) struct Tables {
     pub(crate) next_chunk: Val,
     /// Tells a body stream that nobody reads it.
     pub(crate) cancel_stream: Val,
+    /// What an object of the Web surface is as a body: `[content, type]`, or nothing.
+    pub(crate) as_body: Val,
     /// Aborts a request's signal.
     pub(crate) abort_signal: Val,
     /// The fields of a form that the Web surface parses.
@@ -155,6 +160,8 @@ pub(crate) struct Core {
     pub(crate) compiled: RefCell<Vec<String>>,
     pub(crate) limits: ScriptLimits,
     pub(crate) report: Rc<dyn Fn(Error)>,
+    pub(crate) console: sampan_host::Console,
+    pub(crate) sleep: sampan_host::Sleep,
     pub(crate) spawn: Rc<dyn Fn(LocalFuture<()>)>,
     /// Which request's tasks each running timer is among.
     pub(crate) timers: RefCell<HashMap<i64, Weak<Tasks>>>,
@@ -260,6 +267,8 @@ impl Core {
             compiled: RefCell::default(),
             limits: setup.limits.clone(),
             report: setup.report.clone(),
+            console: setup.console.clone(),
+            sleep: setup.sleep.clone(),
             spawn: setup.spawn.clone(),
             timers: RefCell::default(),
             background: Cell::new(0),
@@ -451,17 +460,9 @@ impl Core {
         drop(cx.exception());
         self.rejections.borrow_mut().clear();
         let error = if self.memory.is_exhausted() {
-            let bytes = self.limits.memory_bytes_max;
-            Error::new(
-                ErrorKind::Memory,
-                format!("out of memory: memory_bytes_max is {bytes}"),
-            )
+            self.limits.out_of_memory()
         } else {
-            let millis = self.limits.script_millis_max;
-            Error::new(
-                ErrorKind::Stopped,
-                format!("the script ran longer than script_millis_max ({millis} ms)"),
-            )
+            self.limits.stopped()
         };
         match self.stopped_at.borrow_mut().take() {
             Some(at) => error

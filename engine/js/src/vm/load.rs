@@ -10,9 +10,10 @@ use crate::vm::error;
 use crate::vm::hooks;
 use crate::vm::isolate::{Core, Tables};
 use crate::vm::modules;
-use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_object};
+use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_object, number};
 use crate::web;
 use rquickjs::qjs;
+use sampan_host::answer::Kind;
 use sampan_host::{Error, ErrorKind, HandlerId, Program, Setup};
 use std::ffi::CStr;
 use std::rc::Rc;
@@ -113,6 +114,7 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
         request_prototype: cx.get(web.raw(), c"requestPrototype")?,
         next_chunk: cx.get(web.raw(), c"next")?,
         cancel_stream: cx.get(web.raw(), c"cancel")?,
+        as_body: cx.get(web.raw(), c"asBody")?,
         abort_signal: cx.get(web.raw(), c"abort")?,
     })
 }
@@ -142,6 +144,19 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
         c"version",
         cx.string(env!("CARGO_PKG_VERSION"))?,
     )?;
+    let types = cx.object()?;
+    for (name, kind) in [
+        (c"json", Kind::Json),
+        (c"text", Kind::Text),
+        (c"html", Kind::Html),
+        (c"stream", Kind::Bytes),
+    ] {
+        let content_type = cx.string(kind.content_type().unwrap_or_default())?;
+        cx.define(types.raw(), name, content_type)?;
+    }
+    cx.define(native.raw(), c"types", types)?;
+    let nothing = cx.own(number(f64::from(Kind::Nothing.status(200))));
+    cx.define(native.raw(), c"statusOfNothing", nothing)?;
     let function = cx.eval(SOURCE, c"sampan:prelude.js")?;
     Ok(cx.call(function.raw(), UNDEFINED, &[native.raw()])?)
 }

@@ -3,7 +3,8 @@
 // promise can pass. Returns what native code needs: the module's exports and the function that runs a chain.
 (function prelude(native) {
   "use strict";
-  const { route, use, notFound, onError, stringify, symbols, modules, version } = native;
+  const { route, use, notFound, onError, stringify, answerText, symbols, modules, version, types } = native;
+  const { checkStatus, checkRedirect, checkText, unknownOption, location: locationOf, statusOfNothing } = native;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
   const { immutable: IMMUTABLE } = symbols;
   const { responsePrototype, headersPrototype } = native;
@@ -11,13 +12,8 @@
   const { keys, hasOwn, freeze, getPrototypeOf } = Object;
   const { apply } = Reflect;
   const promiseThen = Promise.prototype.then;
-  const { replace, toWellFormed } = String.prototype;
   const isPromise = (value) => typeof value === "object" && value instanceof Promise;
   const then = (promise, next, failed) => apply(promiseThen, promise, [next, failed]);
-
-  const JSON_TYPE = "application/json";
-  const TEXT_TYPE = "text/plain; charset=utf-8";
-  const HTML_TYPE = "text/html; charset=utf-8";
 
   // The shape that the Web surface gives its own responses (web/mod.rs), so that a response made here is one of
   // them without loading that surface: its prototype loads it when a method is touched.
@@ -34,21 +30,19 @@
   }
 
   // QuickJS forgets the shape of these objects with the last of them, so one of each is kept.
-  const kept = [response(200, JSON_TYPE, ""), response(204, null, null)];
+  const kept = [response(200, types.json, ""), response(statusOfNothing, null, null)];
 
   // Applies `opts` of a builder: a status, or `{ status, headers }`.
   function build(name, type, body, opts) {
     if (opts === undefined || opts === null) return response(200, type, body, null);
     const chosen = typeof opts === "number" ? opts : opts.status;
     const status = chosen ?? 200;
-    if (!(status >= 200 && status <= 599) || status % 1 !== 0) {
-      throw new RangeError(`${name}: the status must be a whole number from 200 to 599, not ${status}`);
-    }
+    if (status !== 200) checkStatus(name, status);
     const made = response(status, type, body, chosen === undefined || chosen === null ? null : "");
     if (typeof opts === "number") return made;
     if (typeof opts !== "object") throw new TypeError(`${name}: options are a status or { status, headers }`);
     for (const key of keys(opts)) {
-      if (key !== "status" && key !== "headers") throw new TypeError(`${name}: unknown option ${key}`);
+      if (key !== "status" && key !== "headers") unknownOption(name, key, "status", "headers");
     }
     if (opts.headers !== undefined) {
       const headers = headersOf(opts.headers);
@@ -71,33 +65,26 @@
   }
 
   const kindOf = (value) => (value === null ? "null" : isArray(value) ? "array" : typeof value);
-  const needsString = (name, what, value) => new TypeError(`${name}: the ${what} must be a string, not ${kindOf(value)}`);
 
   function json(value, opts) {
-    return build("json", JSON_TYPE, stringify(value), opts);
+    return build("json", types.json, stringify(value), opts);
   }
   function text(value, opts) {
-    if (typeof value === "string") return build("text", TEXT_TYPE, value, opts);
-    if (!(value instanceof Uint8Array)) throw needsString("text", "body", value);
-    return build("text", TEXT_TYPE, new Uint8Array(value), opts);
+    if (value instanceof Uint8Array) return build("text", types.text, new Uint8Array(value), opts);
+    checkText("text", "body", value);
+    return build("text", types.text, value, opts);
   }
   function html(value, opts) {
-    if (typeof value !== "string") throw needsString("html", "body", value);
-    return build("html", HTML_TYPE, value, opts);
+    checkText("html", "body", value);
+    return build("html", types.html, value, opts);
   }
   function redirect(location, status = 302) {
-    if (typeof location !== "string") throw needsString("redirect", "location", location);
-    if (!redirects.includes(status)) {
-      throw new RangeError(`redirect: the status must be 300, 301, 302, 303, 307 or 308, not ${stringify(status)}`);
-    }
-    if (/[\0-\x1f\x7f]/.test(location)) throw new TypeError("redirect: the location must not have control characters");
+    checkText("redirect", "location", location);
+    checkRedirect("redirect", status);
     const made = response(status, null, null);
-    made[HEADERS][LIST] = ["location", apply(replace, apply(toWellFormed, location, []), [OUTSIDE_URL, encodeURIComponent])];
+    made[HEADERS][LIST] = ["location", locationOf("redirect", location)];
     return made;
   }
-  const redirects = [300, 301, 302, 303, 307, 308];
-  // What cannot stand in a URL is percent-encoded (RFC 3986, section 2); what already is stays as it is.
-  const OUTSIDE_URL = /[^\w\-.~:/?#[\]@!$&'()*+,;=%]+/g;
 
   // A body that `produce` writes while it is sent. What `write` returns is fulfilled when there is room for more.
   function stream(produce, opts) {
@@ -137,7 +124,7 @@
         room();
       },
     }, { highWaterMark: 1 });
-    return build("stream", "application/octet-stream", body, opts);
+    return build("stream", types.stream, body, opts);
   }
 
   const isResponse = (value) => value[STATUS] !== undefined;
@@ -158,16 +145,14 @@
     };
   }
 
-  // What a handler returned, as a response: the same rules as native code has without middleware (answer.rs).
+  // What a handler returned, as a response: the same as native code does without middleware (request/response.rs).
   // `status` is that of plain values.
   function toResponse(value, status) {
-    switch (typeof value) {
-      case "string": return response(status, TEXT_TYPE, value);
-      case "function":
-      case "symbol": throw new TypeError(`a handler returned a ${typeof value}, which is no answer`);
-    }
-    if (value === undefined || value === null) return response(status === 200 ? 204 : status, null, null);
-    return isResponse(value) ? finished(value, status) : response(status, JSON_TYPE, stringify(value));
+    if (typeof value === "string") return response(status, types.text, value);
+    if (value === undefined || value === null) return response(status === 200 ? statusOfNothing : status, null, null);
+    if (isResponse(value)) return finished(value, status);
+    const body = answerText(value);
+    return typeof body === "string" ? response(status, types.json, body) : response(status, body[1], body[0]);
   }
 
   // Runs the middleware from `at` on around what answers at the end of the chain. `next` refers to nothing that refers
@@ -237,7 +222,7 @@
   function bodyLimit(name, opts) {
     if (typeof opts !== "object" || opts === null) throw new TypeError(`${name}: options must be an object`);
     for (const key of keys(opts)) {
-      if (key !== "bodyBytesMax") throw new TypeError(`${name}: unknown option ${key} (known: bodyBytesMax)`);
+      if (key !== "bodyBytesMax") unknownOption(name, key, "bodyBytesMax");
     }
     const limit = opts.bodyBytesMax;
     if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0)) {
@@ -304,6 +289,9 @@
     };
   }
 
+  // The first value under a name of a query or form: names that come twice have an array.
+  const first = (value) => (isArray(value) ? value[0] : value);
+
   const app = router({}, "");
   // Without middleware native code calls this handler itself, so it sees to the status.
   app.notFound = declare("notFound", (handler, place) =>
@@ -311,7 +299,7 @@
   app.onError = declare("onError", onError);
   app.runtime = "js";
   app.version = version;
-  const builders = { json, html, text, redirect, stream };
+  const builders = { json, html, text, redirect, stream, first };
   for (const name of keys(builders)) app[name] = builders[name];
   for (const name of keys(modules)) {
     // The module `json` and the builder `json` are one.

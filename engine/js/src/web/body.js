@@ -29,6 +29,14 @@
     return { body: p.wellFormed(`${value}`), type: "text/plain;charset=UTF-8" };
   }
 
+  // A Blob or a stream as an answer's body, [content, type]; undefined for other objects.
+  function asBody(value) {
+    const isOne = isStream(value) || peek("blob")?.bytesOf(value) !== undefined;
+    if (!isOne) return undefined;
+    const { body, type } = extract(value);
+    return [body, type];
+  }
+
   function own(owner, key, value) {
     p.defineProperty(owner, key, { value, writable: true, configurable: true });
   }
@@ -176,5 +184,5 @@
     return p.isView(chunk) && p.typedLength(view(chunk)) > 0 ? chunk : undefined;
   }
 
-  return { Body, extract, cloneBody, moveBody, own, nonEmptyView };
+  return { Body, extract, asBody, cloneBody, moveBody, own, nonEmptyView };
 })

@@ -88,7 +88,7 @@
   // Keys of the engine contract (see mod.rs), under which scripts do not see what is kept.
   const symbols = { __proto__: null };
   for (const name of ["status", "statusText", "headers", "list", "body", "used", "source", "take",
-    "method", "url", "signal", "immutable", "options", "error"]) {
+    "method", "url", "signal", "immutable", "options", "error", "kind"]) {
     symbols[name] = host.hidden(name);
   }
   freeze(symbols);
@@ -137,6 +137,7 @@
 
   function tag(ctor, name) {
     defineProperty(ctor.prototype, Symbol.toStringTag, { value: name, configurable: true });
+    defineProperty(ctor.prototype, symbols.kind, { value: name });
   }
 
   // Shows an error that no promise carries (a timer, a listener) in the log.
@@ -162,6 +163,8 @@
   // inherit from it from the start): the first use of any of them loads the file, which replaces all.
   function lazyPrototype(file, names) {
     const proto = {};
+    const kind = p.upper(file[0]) + p.substring(file, 1);
+    defineProperty(proto, symbols.kind, { configurable: true, value: kind });
     for (const name of names) {
       defineProperty(proto, name, {
         configurable: true,
@@ -258,6 +261,7 @@
       responsePrototype: protos.response,
       headersPrototype: protos.headers,
       next: (stream) => load("stream_bodies").nextChunk(stream),
+      asBody: (value) => load("body").asBody(value),
       cancel: (stream, reason) => load("stream_bodies").cancelForHost(stream, reason),
       abort: (signal, reason) => load("abort").abortSignal(signal, reason),
       report,

@@ -23,6 +23,8 @@
 //!   their files are loaded (their members are lazy), so a native class can inherit from them at no cost.
 //! - `next(stream)`: a promise of the next chunk of a body stream, a `Uint8Array`, or `null` at its end. It rejects
 //!   where the stream fails, is locked or partly read by the script, or gives something that is not a `Uint8Array`.
+//! - `asBody(value)`: `[content, type]` of a `Blob` or `ReadableStream`, as a `Response` would keep them (`type` may be `null`);
+//!   `undefined` for any other value.
 //! - `cancel(stream, reason)`: nobody reads the rest of this stream. `abort(signal, reason)`: aborts a request's signal.
 //! - `report(error)`: writes an error that no promise carries to the log.
 //!
@@ -38,6 +40,7 @@
 //!   `Uint8Array`, a `ReadableStream` or `null`. The default Content-Type is in the list already; Content-Length never is.
 //! - A `ReadableStream` body may have an own `source` that is not `undefined`: a string or a `Uint8Array` with its whole
 //!   content, of which nothing has been read. Then that can be sent as if it were the body. Other streams go through `next`.
+//! - The prototype of each class has `kind`, its name, by which values that have no JSON are told.
 //! - A `Request` made by a script has the own properties `method`, `url`, `headers`, `body`, `used` and, once somebody
 //!   asked for it, `signal`.
 //!

@@ -485,6 +485,7 @@ pub fn load_with(files: &[(&str, &str)], limits: ScriptLimits) -> Result<App, Er
         context.get::<Sleeps>().expect("put"),
         context.get::<Notes>().expect("put"),
     );
+    let (sleeping, printed) = (sleeps.clone(), notes.clone());
     let js = Js::load(Setup {
         sources: Arc::new(Files(files)),
         entry: "app.js".into(),
@@ -492,6 +493,14 @@ pub fn load_with(files: &[(&str, &str)], limits: ScriptLimits) -> Result<App, Er
         context,
         limits,
         watch: watch.clone(),
+        console: Rc::new(move |_, text| printed.0.borrow_mut().push(text.to_owned())),
+        sleep: Rc::new(move |time| {
+            let (until, alive) = (Until(Instant::now() + time), Alive::new(sleeping.clone()));
+            Box::pin(async move {
+                until.await;
+                drop(alive);
+            })
+        }),
         spawn: Rc::new(move |future| spawned.borrow_mut().push(future)),
         report: Rc::new(move |error| reported.borrow_mut().push(error)),
     })?;

@@ -5,14 +5,11 @@ use crate::values::json;
 use crate::vm::error::raise_result;
 use crate::vm::state::{Live, Scratch, State, current, guard, push_ref, push_text};
 use mlua_sys::lua51::*;
-use sampan_host::{Error, ErrorKind, RequestView, cookies, request::form_pairs};
+use sampan_host::request::{self, FIELDS, Field, FormKind, Pairs, Twice};
+use sampan_host::{Error, RequestView};
 use std::ffi::c_int;
 use std::rc::Rc;
 
-/// The fields, in the order of the prelude's table of their numbers.
-pub(crate) const FIELDS: [&str; 10] = [
-    "method", "path", "url", "params", "query", "headers", "cookies", "ip", "body", "state",
-];
 /// The methods, in the order in which [`push_methods`] pushes them.
 pub(crate) const METHODS: [&str; 4] = ["json", "text", "form", "bytes"];
 
@@ -82,7 +79,7 @@ unsafe fn view_at(state: State, index: c_int) -> Result<Rc<dyn RequestView>, Err
     let live = requests.get((number & ((1 << PLACE_BITS) - 1)) as usize);
     match live {
         Some(live) if live.serial == number >> PLACE_BITS => Ok(live.view.clone()),
-        _ => Err(Error::script("the request is over")),
+        _ => Err(request::is_over()),
     }
 }
 
@@ -115,75 +112,37 @@ pub(crate) unsafe extern "C-unwind" fn index(state: State) -> c_int {
 
 /// First stage: the text of a field, or its pairs.
 fn collect(view: &Rc<dyn RequestView>, field: usize, scratch: &mut Scratch) -> Result<(), Error> {
-    match FIELDS[field] {
-        "method" => scratch.add(view.method().as_bytes()),
-        "path" => scratch.add(view.path().as_bytes()),
-        "url" => scratch.add(view.url().as_bytes()),
-        "ip" => scratch.add(view.ip().as_bytes()),
-        "body" => scratch.add(view.body()),
-        "params" => {
-            for at in 0.. {
-                let Some((name, value)) = view.param(at) else {
-                    break;
-                };
-                scratch.add(name.as_bytes());
-                scratch.add(value.as_bytes());
-            }
-        }
-        "query" => collect_form(view.query().unwrap_or_default().as_bytes(), scratch),
-        "headers" => view.each_header(&mut |name, value| {
-            let start = scratch.text.len();
+    match FIELDS[field].1 {
+        Field::Method => scratch.add(view.method().as_bytes()),
+        Field::Path => scratch.add(view.path().as_bytes()),
+        Field::Url => scratch.add(view.url().as_bytes()),
+        Field::Ip => scratch.add(view.ip().as_bytes()),
+        Field::Body => scratch.add(view.body()),
+        Field::State => {}
+        Field::Pairs(pairs) => pairs.each(&**view, &mut |name, value| {
             scratch.add(name.as_bytes());
-            scratch.text[start..].make_ascii_lowercase();
             scratch.add(value);
         }),
-        "cookies" => view.each_header(&mut |name, value| {
-            if name.eq_ignore_ascii_case("cookie") {
-                for (name, value) in cookies::pairs(&String::from_utf8_lossy(value)) {
-                    scratch.add(name.as_bytes());
-                    scratch.add(value.as_bytes());
-                }
-            }
-        }),
-        _ => {}
     }
     Ok(())
-}
-
-fn collect_form(raw: &[u8], scratch: &mut Scratch) {
-    for (name, value) in form_pairs(raw) {
-        scratch.add(name.as_bytes());
-        scratch.add(value.as_bytes());
-    }
 }
 
 /// Second stage: pushes what was collected.
 unsafe fn push_field(state: State, field: usize, scratch: &Scratch) {
     // SAFETY: under protection, no destructor on the stack.
     unsafe {
-        match FIELDS[field] {
-            "params" | "cookies" => push_pairs(state, scratch, Twice::Last),
-            "query" => push_pairs(state, scratch, Twice::List),
-            "headers" => {
-                push_pairs(state, scratch, Twice::Join);
-                lua_getfield(state, lua_upvalueindex(1), c"headers_meta".as_ptr());
-                lua_setmetatable(state, -2);
+        match FIELDS[field].1 {
+            Field::Pairs(pairs) => {
+                push_pairs(state, scratch, pairs.twice());
+                if pairs == Pairs::Headers {
+                    lua_getfield(state, lua_upvalueindex(1), c"headers_meta".as_ptr());
+                    lua_setmetatable(state, -2);
+                }
             }
-            "state" => lua_createtable(state, 0, 0),
+            Field::State => lua_createtable(state, 0, 0),
             _ => push_text(state, scratch.get(0)),
         }
     }
-}
-
-/// What becomes of a name that occurs twice.
-#[derive(Clone, Copy, PartialEq)]
-enum Twice {
-    /// The last one counts.
-    Last,
-    /// A list of all values.
-    List,
-    /// One value, joined as RFC 9110 section 5.3 allows (with "; " for cookies, RFC 9113 section 8.2.3).
-    Join,
 }
 
 unsafe fn push_pairs(state: State, scratch: &Scratch, twice: Twice) {
@@ -193,35 +152,41 @@ unsafe fn push_pairs(state: State, scratch: &Scratch, twice: Twice) {
         lua_createtable(state, 0, pairs as c_int);
         let table = lua_gettop(state);
         for at in 0..pairs {
-            let name = scratch.get(2 * at);
-            push_text(state, name);
-            if twice != Twice::Last {
-                lua_pushvalue(state, -1);
-                lua_rawget(state, table);
-                match (lua_type(state, -1), twice) {
-                    (LUA_TNIL, _) => lua_pop(state, 1),
-                    (LUA_TTABLE, _) => {
-                        push_text(state, scratch.get(2 * at + 1));
-                        lua_rawseti(state, -2, lua_objlen(state, -2) as i64 + 1);
-                        lua_settop(state, table);
-                        continue;
-                    }
-                    (_, Twice::List) => {
-                        lua_createtable(state, 2, 0);
-                        lua_insert(state, -2);
-                        lua_rawseti(state, -2, 1);
-                        push_text(state, scratch.get(2 * at + 1));
-                        lua_rawseti(state, -2, 2);
-                        lua_rawset(state, table);
-                        continue;
-                    }
-                    (_, _) => {
-                        push_text(state, if name == b"cookie" { b"; " } else { b", " });
-                        push_text(state, scratch.get(2 * at + 1));
-                        lua_concat(state, 3);
-                        lua_rawset(state, table);
-                        continue;
-                    }
+            push_text(state, scratch.get(2 * at));
+            if twice == Twice::Never {
+                push_text(state, scratch.get(2 * at + 1));
+                lua_rawset(state, table);
+                continue;
+            }
+            lua_pushvalue(state, -1);
+            lua_rawget(state, table);
+            match (lua_type(state, -1), twice) {
+                (LUA_TNIL, _) => lua_pop(state, 1),
+                (_, Twice::First | Twice::Never) => {
+                    lua_settop(state, table);
+                    continue;
+                }
+                (_, Twice::Join) => {
+                    push_text(state, b", ");
+                    push_text(state, scratch.get(2 * at + 1));
+                    lua_concat(state, 3);
+                    lua_rawset(state, table);
+                    continue;
+                }
+                (LUA_TTABLE, Twice::List) => {
+                    push_text(state, scratch.get(2 * at + 1));
+                    lua_rawseti(state, -2, lua_objlen(state, -2) as i64 + 1);
+                    lua_settop(state, table);
+                    continue;
+                }
+                (_, Twice::List) => {
+                    lua_createtable(state, 2, 0);
+                    lua_insert(state, -2);
+                    lua_rawseti(state, -2, 1);
+                    push_text(state, scratch.get(2 * at + 1));
+                    lua_rawseti(state, -2, 2);
+                    lua_rawset(state, table);
+                    continue;
                 }
             }
             push_text(state, scratch.get(2 * at + 1));
@@ -240,7 +205,7 @@ unsafe extern "C-unwind" fn method_json(state: State) -> c_int {
             let view = view_at(state, 1)?;
             let body = view.body();
             let read = (*inner.tape.get()).read(body, inner.limits.json_depth_max);
-            read.map_err(|error| Error::new(ErrorKind::BadRequest, error.to_string()))?;
+            read.map_err(|error| request::bad_json(&error))?;
             Ok(std::ptr::from_ref(body))
         });
         match read {
@@ -256,8 +221,27 @@ unsafe extern "C-unwind" fn method_json(state: State) -> c_int {
     }
 }
 
-/// `req:text()` and `req:bytes()`
-unsafe extern "C-unwind" fn method_body(state: State) -> c_int {
+/// `req:text()`
+unsafe extern "C-unwind" fn method_text(state: State) -> c_int {
+    // SAFETY: two stages, as in `index`.
+    unsafe {
+        let scratch = &mut *current().scratch.get();
+        scratch.clear();
+        let collected = guard(|| {
+            scratch.add(request::text(view_at(state, 1)?.body()).as_bytes());
+            Ok(())
+        });
+        if let Err(error) = collected {
+            *current().result.get() = Some(Err(error));
+            raise_result(state);
+        }
+        push_text(state, (*current().scratch.get()).get(0));
+        1
+    }
+}
+
+/// `req:bytes()`
+unsafe extern "C-unwind" fn method_bytes(state: State) -> c_int {
     // SAFETY: as in `method_json`.
     unsafe {
         match guard(|| view_at(state, 1).map(|view| std::ptr::from_ref(view.body()))) {
@@ -281,15 +265,11 @@ unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
         scratch.clear();
         let collected = guard(|| {
             let view = view_at(state, 1)?;
-            let kind = view.header("content-type").unwrap_or_default();
-            if !kind
-                .get(..33)
-                .is_some_and(|k| k.eq_ignore_ascii_case(b"application/x-www-form-urlencoded"))
-            {
-                let text = "expected a body of type application/x-www-form-urlencoded";
-                return Err(Error::new(ErrorKind::Status(415), text));
+            request::form_kind(&*view, &[FormKind::Urlencoded])?;
+            for (name, value) in request::form_pairs(view.body()) {
+                scratch.add(name.as_bytes());
+                scratch.add(value.as_bytes());
             }
-            collect_form(view.body(), scratch);
             Ok(())
         });
         if let Err(error) = collected {
@@ -305,7 +285,7 @@ unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
 pub(crate) unsafe fn fill_names(state: State) {
     // SAFETY: under protection.
     unsafe {
-        for (number, name) in FIELDS.iter().enumerate() {
+        for (number, (name, _)) in FIELDS.iter().enumerate() {
             push_text(state, name.as_bytes());
             lua_pushnumber(state, number as f64);
             lua_rawset(state, -3);
@@ -313,7 +293,7 @@ pub(crate) unsafe fn fill_names(state: State) {
         for (name, method) in
             METHODS
                 .iter()
-                .zip([method_json, method_body, method_form, method_body])
+                .zip([method_json, method_text, method_form, method_bytes])
         {
             push_text(state, name.as_bytes());
             lua_pushcfunction(state, method);

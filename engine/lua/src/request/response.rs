@@ -2,15 +2,13 @@
 
 use crate::values::json;
 use crate::values::value::{has_meta, is_null};
-use crate::vm::state::{Inner, State, Thread, current, key, push_ref, text_at};
+use crate::vm::bind::WORDS;
+use crate::vm::error::raise_result;
+use crate::vm::state::{Inner, State, Thread, current, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
+use sampan_host::answer::{self, Kind};
 use sampan_host::{Error, ResponseSink};
 use std::ffi::{CStr, c_int};
-
-const JSON: &str = "application/json";
-const TEXT: &str = "text/plain; charset=utf-8";
-const STREAM: &str = "application/octet-stream";
-const HTML: &str = "text/html; charset=utf-8";
 
 /// Writes the value on top of the main thread's stack into `sink`. For a stream, gives back the coroutine that produces it. Reads
 /// only, except that a stream needs a coroutine: may raise for lack of memory then, with nothing on this frame to be dropped.
@@ -36,18 +34,12 @@ pub(crate) unsafe fn deliver(
                 json_body(inner, state, index, sink).map(|()| None)
             }
             LUA_TSTRING => {
-                sink.default_type(TEXT);
+                sink.default_type(answer::TEXT);
                 sink.body().extend_from_slice(text_at(state, index));
                 Ok(None)
             }
-            LUA_TNIL => sink.status(204).map(|()| None),
-            kind => {
-                let name = CStr::from_ptr(lua_typename(state, kind)).to_string_lossy();
-                let text = format!(
-                    "a handler returned a {name}; it should return a table, a string, a response or nothing"
-                );
-                Err(Error::script(text))
-            }
+            LUA_TNIL => sink.status(Kind::Nothing.status(200)).map(|()| None),
+            _ => Err(answer::no_answer(&WORDS, &found(state, index))),
         }
     }
 }
@@ -58,10 +50,9 @@ unsafe fn json_body(
     index: c_int,
     sink: &mut dyn ResponseSink,
 ) -> Result<(), Error> {
-    sink.default_type(JSON);
+    sink.default_type(answer::JSON);
     // SAFETY: room was made by `deliver`.
     unsafe { json::write(state, index, sink.body(), inner.limits.json_depth_max) }
-        .map_err(|why| Error::script(format!("the handler's result cannot be sent: {why}")))
 }
 
 /// A table made by `app.json`, `app.html` and so on, or by `next`.
@@ -76,16 +67,7 @@ unsafe fn response(
         field(state, table, key::STATUS);
         // A status that was not given is 200, as the sink has it.
         if lua_type(state, -1) != LUA_TNIL {
-            let status = lua_tonumber(state, -1);
-            if lua_type(state, -1) != LUA_TNUMBER
-                || status.fract() != 0.0
-                || !(0.0..1000.0).contains(&status)
-            {
-                return Err(Error::script(
-                    "the status of a response must be a whole number",
-                ));
-            }
-            sink.status(status as u16)?;
+            sink.status(status_at(state, -1)?)?;
         }
         field(state, table, key::HEADERS);
         match lua_type(state, -1) {
@@ -99,29 +81,141 @@ unsafe fn response(
         let is_text = matches!(lua_type(state, body), LUA_TSTRING);
         match kind {
             b"stream" if lua_type(state, body) == LUA_TFUNCTION => {
-                sink.default_type(STREAM);
+                sink.default_type(answer::BYTES);
                 return stream(inner, state, body).map(Some);
             }
             b"empty" if lua_type(state, body) == LUA_TNIL => {}
             b"text" | b"html" if is_text || lua_type(state, body) == LUA_TNIL => {
-                sink.default_type(if kind == b"html" { HTML } else { TEXT });
+                sink.default_type(if kind == b"html" {
+                    answer::HTML
+                } else {
+                    answer::TEXT
+                });
                 sink.body().extend_from_slice(text_at(state, body));
             }
             b"text" | b"html" => {
-                let name =
-                    CStr::from_ptr(lua_typename(state, lua_type(state, body))).to_string_lossy();
-                return Err(Error::script(format!(
-                    "the body of a text response must be a string, not a {name}"
-                )));
+                return Err(answer::needs_string("body", &found(state, body)));
             }
             // A middleware that put a string where JSON was means that string as it is.
             b"empty" | b"stream" if is_text => {
-                sink.default_type(TEXT);
+                sink.default_type(answer::TEXT);
                 sink.body().extend_from_slice(text_at(state, body));
             }
             _ => json_body(inner, state, body, sink)?,
         }
         Ok(None)
+    }
+}
+
+/// What Lua calls the value at `index`, with its article.
+pub(crate) unsafe fn found(state: State, index: c_int) -> String {
+    // SAFETY: reads only.
+    unsafe {
+        match lua_type(state, index) {
+            LUA_TNIL | LUA_TNONE => "nil".to_owned(),
+            kind => format!(
+                "a {}",
+                CStr::from_ptr(lua_typename(state, kind)).to_string_lossy()
+            ),
+        }
+    }
+}
+
+/// The status at `index`.
+unsafe fn status_at(state: State, index: c_int) -> Result<u16, Error> {
+    // SAFETY: reads only.
+    unsafe {
+        match lua_type(state, index) {
+            LUA_TNUMBER => answer::check_status(lua_tonumber(state, index)),
+            _ => Err(answer::wrong_status(&found(state, index))),
+        }
+    }
+}
+
+/// `host.check_status(builder, status)`: raises what is wrong with a status.
+pub(crate) unsafe extern "C-unwind" fn check_status(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe { checked(state, || status_at(state, 2).map(drop)) }
+}
+
+/// `host.check_redirect(builder, status)`
+pub(crate) unsafe extern "C-unwind" fn check_redirect(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        checked(state, || match lua_type(state, 2) {
+            LUA_TNUMBER => answer::check_redirect(lua_tonumber(state, 2)).map(drop),
+            _ => Err(answer::wrong_redirect(&found(state, 2))),
+        })
+    }
+}
+
+/// `host.check_text(builder, what, value)`: raises unless the value is a string.
+pub(crate) unsafe extern "C-unwind" fn check_text(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        checked(state, || match lua_type(state, 3) {
+            LUA_TSTRING => Ok(()),
+            _ => {
+                let what = String::from_utf8_lossy(text_at(state, 2));
+                Err(answer::needs_string(&what, &found(state, 3)))
+            }
+        })
+    }
+}
+
+/// `host.unknown_option(builder, name, known, ...)`: raises.
+pub(crate) unsafe extern "C-unwind" fn unknown_option(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        checked(state, || {
+            let name = |index| String::from_utf8_lossy(text_at(state, index));
+            let known: Vec<_> = (3..=lua_gettop(state)).map(name).collect();
+            let known: Vec<&str> = known.iter().map(|name| &**name).collect();
+            Err(answer::unknown_option(&name(2), &known))
+        })
+    }
+}
+
+/// `host.no_answer(value)`: raises what is said of a result that is no answer.
+pub(crate) unsafe extern "C-unwind" fn no_answer(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        let outcome = guard(|| Ok(answer::no_answer(&WORDS, &found(state, 1))));
+        *current().result.get() = Some(Err(outcome.unwrap_or_else(|error| error)));
+        raise_result(state)
+    }
+}
+
+/// `host.location(builder, url)`: the value of the field.
+pub(crate) unsafe extern "C-unwind" fn location(state: State) -> c_int {
+    // SAFETY: two stages; what is pushed lies in the isolate.
+    unsafe {
+        let scratch = &mut *current().scratch.get();
+        scratch.clear();
+        checked(state, || {
+            scratch.add(answer::location(text_at(state, 2))?.as_bytes());
+            Ok(())
+        });
+        push_text(state, (*current().scratch.get()).get(0));
+        1
+    }
+}
+
+/// Runs a check of a builder, whose name is the first argument; what it finds is raised with that name in front.
+unsafe fn checked(state: State, check: impl FnOnce() -> Result<(), Error>) -> c_int {
+    // SAFETY: the error is moved into the isolate before it is raised.
+    unsafe {
+        let outcome = guard(|| {
+            check().map_err(|error| {
+                let name = String::from_utf8_lossy(text_at(state, 1));
+                Error::new(error.kind(), format!("{name}: {}", error.message()))
+            })
+        });
+        if let Err(error) = outcome {
+            *current().result.get() = Some(Err(error));
+            raise_result(state);
+        }
+        0
     }
 }
 
@@ -139,6 +233,7 @@ unsafe fn headers(state: State, sink: &mut dyn ResponseSink) -> Result<(), Error
     // SAFETY: `lua_next` over an unchanged table.
     unsafe {
         let table = lua_gettop(state);
+        let mut lines = 0;
         lua_pushnil(state);
         while lua_next(state, table) != 0 {
             let value = lua_gettop(state);
@@ -147,12 +242,17 @@ unsafe fn headers(state: State, sink: &mut dyn ResponseSink) -> Result<(), Error
             }
             let name = text_at(state, value - 1);
             if lua_type(state, value) == LUA_TTABLE {
+                lines += lua_objlen(state, value);
+                if lines > answer::FIELDS_MAX {
+                    return Err(answer::too_many_fields());
+                }
                 for at in 1..=lua_objlen(state, value) {
                     lua_rawgeti(state, value, at as i64);
                     header(state, name, sink)?;
                 }
                 lua_settop(state, value);
             } else {
+                lines += 1;
                 header(state, name, sink)?;
             }
             lua_pop(state, 1);

@@ -5,12 +5,25 @@ use crate::values::rows::{self, Shapes};
 use crate::values::value::{int64_at, is_null, push_i64};
 use crate::vm::state::{Fixed, Inner, State, current, push_text, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::json::{Tape, Token, write_f64, write_i64, write_string};
+use sampan_host::json::{Tape, Token, no_json, write_f64, write_i64, write_string};
+use sampan_host::{Error, Value};
 use std::cell::Cell;
+use std::cmp::Ordering;
 use std::ffi::{CStr, c_int};
 
-/// Why a value has no JSON.
-pub(crate) type Why = std::borrow::Cow<'static, str>;
+/// Why a value has no JSON: the reason, and the limit that was passed if it is one.
+pub(crate) type Why = Error;
+
+/// The JSON of the value at `index`, for a capability. Never raises; the caller has made room.
+pub(crate) unsafe fn text(state: State, index: c_int) -> Result<Value, Error> {
+    let mut out = Vec::new();
+    let depth = current().limits.json_depth_max;
+    // SAFETY: passed on.
+    unsafe { write(state, index, &mut out, depth)? };
+    String::from_utf8(out)
+        .map(Value::Text)
+        .map_err(|_| no_json("a string that is not UTF-8"))
+}
 
 /// Appends the JSON of the value at `index`, which must be absolute. Reads only: never raises, runs no script.
 pub(crate) unsafe fn write(
@@ -27,7 +40,9 @@ pub(crate) unsafe fn write(
             shapes: &*inner.shapes.get(),
             fixed: inner.fixed.get(),
             out,
+            members: &mut *inner.members.get(),
         };
+        writer.members.clear();
         let seen = match lua_type(state, index) {
             LUA_TNONE | LUA_TNIL => Seen::Nil,
             LUA_TBOOLEAN => Seen::Bool(lua_toboolean(state, index) != 0),
@@ -43,6 +58,9 @@ pub(crate) unsafe fn write(
             ),
         };
         let written = writer.seen(seen, depth);
+        if writer.members.capacity() > MEMBERS_KEPT_MAX {
+            *writer.members = Vec::new();
+        }
         written.map_err(|why| named(writer.out, why))
     }
 }
@@ -56,13 +74,16 @@ fn named(out: &[u8], why: Why) -> Why {
         std::str::from_utf8(&out[start + 1..]).ok()
     });
     match name {
-        Some(name) => format!("'{name}': {why}").into(),
+        Some(name) => Error::new(why.kind(), format!("'{name}': {}", why.message())),
         None => why,
     }
 }
 
 /// Longer names are not shown.
 const NAME_BYTES_MAX: usize = 100;
+
+/// Room for more members is not kept for the next value.
+const MEMBERS_KEPT_MAX: usize = 16 * 1024;
 
 /// Below this much output a string is not worth asking whether to go on.
 const PROGRESS_BYTES: usize = 64 * 1024;
@@ -75,7 +96,66 @@ struct Writer<'a> {
     shapes: &'a Shapes,
     fixed: Fixed,
     out: &'a mut Vec<u8>,
+    /// The members of the objects that are open, those of the innermost last.
+    members: &'a mut Vec<Member>,
 }
+
+/// A member that waits for its turn.
+#[derive(Clone, Copy)]
+pub(crate) struct Member {
+    /// The first eight bytes of the name, in which most names differ, as a number that sorts like them.
+    prefix: u64,
+    name: *const u8,
+    length: usize,
+    value: Slot,
+}
+
+impl Member {
+    #[inline]
+    fn new(name: &[u8], value: Slot) -> Self {
+        let mut start = [0; 8];
+        let length = name.len().min(8);
+        start[..length].copy_from_slice(&name[..length]);
+        Self {
+            prefix: u64::from_be_bytes(start),
+            name: name.as_ptr(),
+            length: name.len(),
+            value,
+        }
+    }
+
+    /// # Safety
+    /// The table that has the name must be alive for `'a`.
+    #[inline]
+    unsafe fn name<'a>(self) -> &'a [u8] {
+        // SAFETY: as promised by the caller; Lua's strings do not move.
+        unsafe { std::slice::from_raw_parts(self.name, self.length) }
+    }
+}
+
+impl Ord for Member {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.prefix.cmp(&other.prefix).then_with(|| {
+            // SAFETY: both are members of a table that is being written.
+            unsafe { self.name().cmp(other.name()) }
+        })
+    }
+}
+
+impl PartialOrd for Member {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Member {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Member {}
 
 impl Writer<'_> {
     #[inline(always)]
@@ -98,7 +178,7 @@ impl Writer<'_> {
             Seen::Number(number) => return self.number(number),
             Seen::Text(text) => {
                 if !write_string(self.out, text) {
-                    return Err("a string that is not UTF-8 has no place in JSON".into());
+                    return Err(no_json("a string that is not UTF-8"));
                 }
                 if self.out.len() > PROGRESS_BYTES {
                     self.check_progress()?;
@@ -106,8 +186,8 @@ impl Writer<'_> {
             }
             Seen::Table(table) => return self.table(table, depth),
             Seen::Int64(number) => write_i64(self.out, number),
-            Seen::Light => return Err("a userdata has no place in JSON".into()),
-            Seen::Other(name) => return Err(no_place(format_args!("a {name}"))),
+            Seen::Light => return Err(no_json("a userdata")),
+            Seen::Other(name) => return Err(no_json(&format!("a {name}"))),
         }
         Ok(())
     }
@@ -122,20 +202,17 @@ impl Writer<'_> {
         if write_f64(self.out, number) {
             return Ok(());
         }
-        Err(no_place(format_args!("{number}")))
+        Err(no_json(&number.to_string()))
     }
 
     /// Whether to go on: tables may share others, so that a small value has a huge text.
     #[inline]
     fn check_progress(&self) -> Result<(), Why> {
         if self.out.len() > self.inner.limits.memory_bytes_max {
-            return Err(
-                "a value whose JSON is longer than memory_bytes_max has no place in an answer"
-                    .into(),
-            );
+            return Err(self.inner.limits.value_too_large());
         }
         if self.inner.watch.must_stop() {
-            return Err("stopped".into());
+            return Err(self.inner.limits.stopped());
         }
         Ok(())
     }
@@ -145,7 +222,7 @@ impl Writer<'_> {
     fn table(&mut self, table: &Table, depth: usize) -> Result<(), Why> {
         let depth = depth
             .checked_sub(1)
-            .ok_or("a table that contains itself or nests too deeply has no place in JSON")?;
+            .ok_or_else(|| no_json("a table that contains itself or nests too deeply"))?;
         self.check_progress()?;
         let meta = table.metatable();
         if let Some(meta) = meta
@@ -158,24 +235,21 @@ impl Writer<'_> {
             return self.list(table, depth);
         }
         let start = self.out.len();
+        let first = self.members.len();
         for node in table.nodes().iter().filter(|node| !node.value.is_nil()) {
             // SAFETY: the key of an entry is as alive as its value.
             match unsafe { node.key.see() } {
-                Seen::Text(name) => self.member(name, node.value, depth)?,
-                Seen::Number(_) if self.out.len() == start => return self.list(table, depth),
+                Seen::Text(name) => self.members.push(Member::new(name, node.value)),
+                Seen::Number(_) if self.members.len() == first => return self.list(table, depth),
                 Seen::Number(_) => {
-                    return Err(
-                        "a table with both a list and named keys has no place in JSON".into(),
-                    );
+                    return Err(no_json("a table with both a list and named keys"));
                 }
                 _ => {
-                    return Err(
-                        "a key that is neither a string nor part of a list has no place in JSON"
-                            .into(),
-                    );
+                    return Err(no_json("a key that is neither a string nor part of a list"));
                 }
             }
         }
+        self.sorted_members(first, depth)?;
         if self.out.len() == start {
             let is_list = meta.is_some_and(|meta| std::ptr::eq(meta, self.fixed.array_meta));
             let empty = if is_list { b"[]" } else { b"{}" };
@@ -187,12 +261,29 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Writes the members from `first` on, sorted by the bytes of their names: LuaJIT lists them in an order of its own, which
+    /// is another in the next process. They lie above those of the tables around this one.
+    #[inline]
+    fn sorted_members(&mut self, first: usize, depth: usize) -> Result<(), Why> {
+        let count = self.members.len() - first;
+        if count > 1 {
+            self.members[first..].sort_unstable();
+        }
+        for at in first..first + count {
+            let member = self.members[at];
+            // SAFETY: the name belongs to a key of a table that the root keeps alive.
+            self.member(unsafe { member.name() }, member.value, depth)?;
+        }
+        self.members.truncate(first);
+        Ok(())
+    }
+
     /// A member with the comma in front, which the first one's object replaces.
     #[inline]
     fn member(&mut self, name: &[u8], value: Slot, depth: usize) -> Result<(), Why> {
         self.out.push(b',');
         if !write_string(self.out, name) {
-            return Err("a key that is not UTF-8 has no place in JSON".into());
+            return Err(no_json("a key that is not UTF-8"));
         }
         self.out.push(b':');
         self.slot(value, depth)
@@ -252,33 +343,30 @@ impl Writer<'_> {
         }
         let nodes = row.nodes().iter().filter(|node| !node.value.is_nil());
         if nodes.clone().count() > present {
+            let first = self.members.len();
             for node in nodes.filter(|node| !columns.contains(&node.key)) {
                 // SAFETY: the key of an entry is as alive as its value.
                 let Seen::Text(name) = (unsafe { node.key.see() }) else {
-                    return Err(NO_COLUMN.into());
+                    return Err(no_json(NO_COLUMN));
                 };
-                self.member(name, node.value, depth)?;
+                self.members.push(Member::new(name, node.value));
             }
+            self.sorted_members(first, depth)?;
         }
         if row.array().iter().any(|slot| !slot.is_nil()) {
-            return Err(NO_COLUMN.into());
+            return Err(no_json(NO_COLUMN));
         }
         self.out.push(b'}');
         Ok(())
     }
 }
 
-#[cold]
-fn no_place(what: std::fmt::Arguments<'_>) -> Why {
-    format!("{what} has no place in JSON").into()
-}
-
-const NO_COLUMN: &str = "a row with a key that is no string has no place in JSON";
+const NO_COLUMN: &str = "a row with a key that is no string";
 
 /// The items of a list that does not lie in the array part of its table alone.
 #[cold]
 fn entries(table: &Table) -> Result<Entries, Why> {
-    const HOLES: &str = "a list with holes, or with named keys beside it, has no place in JSON";
+    const HOLES: &str = "a list with holes, or with named keys beside it,";
     let in_array = table.array().iter().copied();
     let mut entries: Entries = (0..)
         .zip(in_array)
@@ -290,12 +378,12 @@ fn entries(table: &Table) -> Result<Entries, Why> {
             Seen::Number(key) if key >= 1.0 && key.fract() == 0.0 => {
                 entries.push((key as u64, node.value));
             }
-            _ => return Err(HOLES.into()),
+            _ => return Err(no_json(HOLES)),
         }
     }
     entries.sort_unstable_by_key(|(key, _)| *key);
     if (1..).zip(&entries).any(|(at, (key, _))| at != *key) {
-        return Err(HOLES.into());
+        return Err(no_json(HOLES));
     }
     Ok(entries)
 }

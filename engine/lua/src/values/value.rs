@@ -4,6 +4,7 @@ use crate::values::layout::{Seen, Table};
 use crate::values::rows;
 use crate::vm::state::{State, current, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
+use sampan_host::words::cannot_pass;
 use sampan_host::{Error, Value};
 use std::ffi::{CStr, c_int};
 
@@ -54,9 +55,9 @@ pub(crate) unsafe fn read(state: State, index: c_int) -> Result<Value, Error> {
 fn spend(bytes_left: &mut usize, bytes: usize) -> Result<(), Error> {
     *bytes_left = bytes_left
         .checked_sub(bytes + size_of::<Value>())
-        .ok_or_else(|| Error::script("a value that is larger than memory_bytes_max"))?;
+        .ok_or_else(|| current().limits.value_too_large())?;
     if current().watch.must_stop() {
-        return Err(Error::script("stopped"));
+        return Err(current().limits.stopped());
     }
     Ok(())
 }
@@ -75,9 +76,7 @@ unsafe fn read_nested(
             LUA_TNUMBER => number(lua_tonumber(state, index)),
             LUA_TSTRING => text(text_at(state, index), bytes_left)?,
             LUA_TTABLE if depth_left == 0 => {
-                return Err(Error::script(
-                    "a table that nests too deeply or contains itself",
-                ));
+                return Err(refuse("a table that contains itself or nests too deeply"));
             }
             LUA_TTABLE => {
                 spend(bytes_left, 0)?;
@@ -87,17 +86,21 @@ unsafe fn read_nested(
             LUA_TCDATA => match int64_at(state, index) {
                 Some(value) => Value::Int(value),
                 None => {
-                    return Err(Error::script(
-                        "a cdata value that is no integer of 64 bits with a sign",
-                    ));
+                    return Err(refuse("a cdata that is no integer of 64 bits with a sign"));
                 }
             },
             kind => {
                 let name = CStr::from_ptr(lua_typename(state, kind)).to_string_lossy();
-                return Err(Error::script(format!("a {name} cannot be passed here")));
+                return Err(refuse(&format!("a {name}")));
             }
         })
     }
+}
+
+/// A value that is none for a capability.
+#[cold]
+fn refuse(what: &str) -> Error {
+    Error::script(cannot_pass(what))
 }
 
 /// A Lua number: an integer where it is one exactly.
@@ -153,8 +156,8 @@ unsafe fn read_table(
             return Ok(Value::List(items));
         }
         if keys.has_first {
-            return Err(Error::script(
-                "a table with both a list and named keys, or a list with too many holes",
+            return Err(refuse(
+                "a table with both a list and named keys, or with too many holes,",
             ));
         }
         let mut members = Vec::with_capacity(keys.count);
@@ -164,6 +167,8 @@ unsafe fn read_table(
             lua_settop(state, top + 1);
             members.push(member?);
         }
+        // LuaJIT lists them in an order of its own.
+        members.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
         Ok(Value::Map(members))
     }
 }
@@ -270,7 +275,7 @@ unsafe fn read_member(
             LUA_TSTRING => String::from_utf8_lossy(text_at(state, top - 1)).into_owned(),
             LUA_TNUMBER => lua_tonumber(state, top - 1).to_string(),
             _ => {
-                return Err(Error::script(
+                return Err(refuse(
                     "a table with a key that is neither a string nor a number",
                 ));
             }
@@ -299,6 +304,7 @@ unsafe fn read_row(
             lua_settop(state, columns);
             members.push((name, value));
         }
+        let own = members.len();
         lua_pushnil(state);
         while lua_next(state, row) != 0 {
             let key = columns + 1;
@@ -309,6 +315,7 @@ unsafe fn read_row(
             }
             lua_settop(state, key);
         }
+        members[own..].sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
         Ok(Value::Map(members))
     }
 }

@@ -1,17 +1,26 @@
 //! The binder: makes Lua functions of the rows of any module.
 
 use crate::values::layout::{Seen, Table};
-use crate::values::value;
+use crate::values::{json, value};
 use crate::vm::error::raise_result;
 use crate::vm::state::{State, Wait, current, guard, push_text};
 use mlua_sys::lua51::*;
-use sampan_host::{Args, Error, ErrorKind, Function, Kind, LocalFuture, Module, Value};
+use sampan_host::{
+    Args, Error, ErrorKind, Function, Kind, LocalFuture, Module, Type, Value, Words,
+};
 use std::ffi::{CStr, c_int, c_void};
 
 unsafe extern "C-unwind" {
     /// LuaJIT's: whether the running coroutine can yield here.
     pub(crate) fn lua_isyieldable(state: State) -> c_int;
 }
+
+/// What Lua calls things.
+pub(crate) const WORDS: Words = Words {
+    map: "a table",
+    list: "a list",
+    spell: str::to_owned,
+};
 
 /// What waiting in the wrong place is answered with.
 pub(crate) const CANNOT_WAIT: &CStr =
@@ -158,9 +167,9 @@ unsafe fn arguments(state: State, module: &Module, function: &Function) -> Resul
     unsafe { read_arguments(state, module, function) }.map_err(|error| {
         // SAFETY: looks at the stack and at a table on it, and calls nothing.
         if unsafe { has_colon(state, function) } {
-            let (module, function) = (module.name, function.name);
+            let name = WORDS.function(module, function);
             return Error::script(format!(
-                "{module}.{function}: write {module}.{function}(...) with a dot, not with a colon"
+                "{name}: write {name}(...) with a dot, not with a colon"
             ));
         }
         error
@@ -189,18 +198,26 @@ unsafe fn read_arguments(
     let given = unsafe { lua_gettop(state) } as usize;
     let mut values = Vec::with_capacity(function.params.len());
     for (index, param) in function.params.iter().enumerate().take(given) {
+        let at = index as c_int + 1;
         // SAFETY: room was made by the caller.
-        let value = unsafe { value::read(state, index as c_int + 1) };
+        let value = unsafe {
+            match param.ty {
+                Type::Json => json::text(state, at),
+                _ => value::read(state, at),
+            }
+        };
         values.push(value.map_err(|error| {
-            let (module, function, param) = (module.name, function.name, param.name);
-            Error::script(format!(
-                "{module}.{function}: argument {} ({param}): {}",
-                index + 1,
-                error.message()
-            ))
+            let argument = WORDS.argument(module.name, function, index);
+            Error::new(error.kind(), format!("{argument}: {}", error.message()))
         })?);
     }
-    Args::check(module.name, function, values)
+    Args::check_in(&WORDS, module.name, function, values, |index| {
+        // SAFETY: looks at the stack.
+        match unsafe { lua_type(state, index as c_int + 1) } {
+            LUA_TLIGHTUSERDATA => "app.null",
+            _ => "nil",
+        }
+    })
 }
 
 /// Makes the room that reading arguments needs. May raise.

@@ -4,21 +4,11 @@ use crate::libraries;
 use crate::vm::stack::{CHAIN, place_of, stack_of};
 use crate::vm::state::{self, State, current, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::{Details, Error, ErrorKind, Hint, Place, ScriptLimits};
+use sampan_host::{Details, Error, ErrorKind, Hint, Place};
 use std::ffi::{CStr, c_int};
 
 /// An error that left a protected call.
 pub(crate) struct Fault(pub(crate) Error);
-
-impl Fault {
-    pub(crate) fn stopped(limits: &ScriptLimits) -> Self {
-        let text = format!(
-            "the script ran longer than script_millis_max ({} ms) and was stopped",
-            limits.script_millis_max
-        );
-        Self(Error::new(ErrorKind::Stopped, text))
-    }
-}
 
 /// The kinds that a status does not tell. Tables of such errors have a metatable of their kind, so that it survives when a script
 /// catches and raises them again.
@@ -89,8 +79,7 @@ pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Fault 
     unsafe {
         // Caught and raised again, as a bracket does it, it is a text like any other.
         if status == LUA_ERRMEM || text_at(from, -1) == b"not enough memory" {
-            let text = "the script needs more memory than its isolate may use (memory_bytes_max)";
-            return Fault(Error::new(ErrorKind::Memory, text));
+            return Fault(current().limits.out_of_memory());
         }
         if lua_checkstack(from, 4) == 0 {
             return Fault(Error::new(ErrorKind::Script, "stack overflow"));

@@ -4,6 +4,7 @@ use crate::builtin_limits;
 use crate::libraries;
 use crate::request::call::{self, Begin, Entry, Outcome};
 use crate::request::object::{self, Slot};
+use crate::request::response;
 use crate::values::layout::{self, Table};
 use crate::vm::bind;
 use crate::vm::error;
@@ -14,6 +15,7 @@ use crate::vm::state::{
     Fixed, Inner, Refs, State, anchor_entry, current, data, guard, key, push_text, text_at,
 };
 use mlua_sys::lua51::*;
+use sampan_host::answer::Kind;
 use sampan_host::{
     Call, Error, ErrorKind, HandlerId, Isolate, MiddlewareDef, Place, Program, ResponseSink,
     RouteDef, Setup, Step,
@@ -198,6 +200,32 @@ unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
         set(c"memory_bytes_max");
         lua_pushstring(state, bind::CANNOT_WAIT.as_ptr());
         set(c"cannot_wait");
+        lua_createtable(state, 0, 5);
+        for (name, kind) in [
+            (c"json", Kind::Json),
+            (c"text", Kind::Text),
+            (c"html", Kind::Html),
+            (c"stream", Kind::Bytes),
+        ] {
+            push_text(state, kind.content_type().unwrap_or_default().as_bytes());
+            lua_setfield(state, -2, name.as_ptr());
+        }
+        set(c"types");
+        lua_pushnumber(state, f64::from(Kind::Nothing.status(200)));
+        set(c"status_of_nothing");
+        let functions: [(&CStr, lua_CFunction); 7] = [
+            (c"print", print),
+            (c"check_status", response::check_status),
+            (c"check_redirect", response::check_redirect),
+            (c"check_text", response::check_text),
+            (c"unknown_option", response::unknown_option),
+            (c"location", response::location),
+            (c"no_answer", response::no_answer),
+        ];
+        for (name, function) in functions {
+            lua_pushcfunction(state, function);
+            set(name);
+        }
         lua_pushcfunction(state, bind::check_yield);
         set(c"check_yield");
         lua_pushcfunction(state, error::note_raised);
@@ -306,6 +334,18 @@ unsafe extern "C-unwind" fn is_loaded(state: State) -> c_int {
     // SAFETY: pushes a boolean.
     unsafe { lua_pushboolean(state, c_int::from(current().is_loaded.get())) };
     1
+}
+
+/// `host.print(text)`: a line of the log.
+unsafe extern "C-unwind" fn print(state: State) -> c_int {
+    // SAFETY: reads the argument; a panic of the log is of no use to the script.
+    unsafe {
+        let _ = guard(|| {
+            (current().console)("info", &String::from_utf8_lossy(text_at(state, 1)));
+            Ok(())
+        });
+        0
+    }
 }
 
 /// `host.nest(by)`: how many coroutines are inside of one another now, after one more or less.

@@ -40,15 +40,19 @@ local function new_headers() return setmetatable({}, headers_meta) end
 -- A status that was not given stays nil: it is 200, or what the default of an error handler is.
 local function check_options(name, options)
   if options == nil then return nil, new_headers() end
-  if type(options) == "number" then return options, new_headers() end
+  if type(options) == "number" then
+    host.check_status("app." .. name, options)
+    return options, new_headers()
+  end
   if type(options) ~= "table" then
     error("app." .. name .. ": the options must be a status or a table, not a " .. type(options), 3)
   end
   for key in pairs(options) do
     if key ~= "status" and key ~= "headers" then
-      error("app." .. name .. ": unknown option '" .. tostring(key) .. "'; there are status and headers", 3)
+      host.unknown_option("app." .. name, tostring(key), "status", "headers")
     end
   end
+  if options.status ~= nil then host.check_status("app." .. name, options.status) end
   if options.headers ~= nil and type(options.headers) ~= "table" then
     error("app." .. name .. ": the headers must be a table, not a " .. type(options.headers), 3)
   end
@@ -60,9 +64,7 @@ end
 local function builder(kind)
   return function(body, options)
     local status, headers = check_options(kind, options)
-    if kind ~= "json" and type(body) ~= "string" then
-      error("app." .. kind .. ": the body must be a string, not a " .. type(body), 2)
-    end
+    if kind ~= "json" then host.check_text("app." .. kind, "body", body) end
     return setmetatable({ status = status, headers = headers, body = body, kind = kind }, Response)
   end
 end
@@ -71,15 +73,11 @@ app.html, app.text = builder("html"), builder("text")
 local json_response = builder("json")
 
 function app.redirect(location, status)
-  if type(location) ~= "string" then error("app.redirect: the location must be a string", 2) end
+  host.check_text("app.redirect", "location", location)
   status = status or 302
-  if status ~= 300 and status ~= 301 and status ~= 302 and status ~= 303 and status ~= 307 and status ~= 308 then
-    error("app.redirect: the status must be 300, 301, 302, 303, 307 or 308", 2)
-  end
-  -- What cannot stand in a URL is percent-encoded (RFC 3986 section 2); control bytes stay, and are refused as in any header.
-  location = location:gsub('[\128-\255 "<>\\^`{|}]', function(c) return ("%%%02X"):format(c:byte()) end)
+  host.check_redirect("app.redirect", status)
   local headers = new_headers()
-  headers.location = location
+  headers.location = host.location("app.redirect", location)
   return setmetatable({ status = status, headers = headers, kind = "empty" }, Response)
 end
 
@@ -89,8 +87,7 @@ function app.stream(fn, options)
   return setmetatable({ status = status, headers = headers, body = fn, kind = "stream" }, Response)
 end
 
-local types = { json = "application/json", text = "text/plain; charset=utf-8", html = "text/html; charset=utf-8",
-  stream = "application/octet-stream" }
+local types = host.types
 
 -- What a handler returned, as a response whose status and content type can be seen.
 local function to_response(value, status)
@@ -100,13 +97,12 @@ local function to_response(value, status)
     if type(headers) == "table" and headers["content-type"] == nil then headers["content-type"] = types[value.kind] end
     return value
   end
-  if type(value) == "function" then
-    error("a handler returned a function; it should return a table, a string, a response or nothing", 0)
-  end
+  local found = type(value)
+  if found == "function" or found == "thread" or found == "userdata" and value ~= host.null then host.no_answer(value) end
   local kind = type(value) == "string" and "text" or value == nil and "empty" or "json"
   local headers = new_headers()
   headers["content-type"] = types[kind]
-  status = status or value == nil and 204 or 200
+  status = status or value == nil and host.status_of_nothing or 200
   return setmetatable({ status = status, headers = headers, body = value, kind = kind }, Response)
 end
 
@@ -170,7 +166,12 @@ app.json = app.json or {}
 app.json.array = function(list) return setmetatable(list or {}, host.array_meta) end
 app.json.object = function(map) return setmetatable(map or {}, host.object_meta) end
 setmetatable(app.json, { __call = function(_, body, options) return json_response(body, options) end })
-host.print = app.log and app.log.info or function() end
+
+-- The first value under a name of a query or form: names that come twice have a list.
+function app.first(value)
+  if type(value) == "table" then return value[1] end
+  return value
+end
 
 -- Routes ------------------------------------------------------------------------------------------------------------------
 
@@ -203,7 +204,7 @@ local function declare(into, prefix)
       local body_bytes_max
       for key, value in pairs(options or {}) do
         if key ~= "body_bytes_max" then
-          error("app." .. verb .. ": unknown option '" .. tostring(key) .. "'; there is body_bytes_max", 2)
+          host.unknown_option("app." .. verb, tostring(key), "body_bytes_max")
         end
         if type(value) ~= "number" or value < 0 or value % 1 ~= 0 then
           error("app." .. verb .. ": body_bytes_max must be a whole number of bytes", 2)

@@ -1,5 +1,6 @@
 //! The Lua state: its memory, its fixed registry entries, the way in and the coroutines that handlers run in.
 
+use crate::values::json::Member;
 use crate::values::layout::{Slot, Table};
 use crate::values::rows::Shapes;
 use crate::vm::bind::Open;
@@ -218,6 +219,8 @@ pub(crate) struct Inner {
     pub(crate) brackets: RefCell<Vec<Open>>,
     /// What was raised inside of a bracket last, until it has become the error of the run.
     pub(crate) raised: RefCell<Option<Raised>>,
+    /// Where `print` writes.
+    pub(crate) console: sampan_host::Console,
     /// For what cannot be told to any script.
     pub(crate) report: Rc<dyn Fn(Error)>,
     /// The coroutine of the handler that runs; null while none does.
@@ -230,6 +233,8 @@ pub(crate) struct Inner {
     pub(crate) result: UnsafeCell<Option<Result<Value, Error>>>,
     pub(crate) scratch: UnsafeCell<Scratch>,
     pub(crate) tape: UnsafeCell<Tape>,
+    /// Reused by the writer of JSON.
+    pub(crate) members: UnsafeCell<Vec<Member>>,
     /// What is known of the columns of rows.
     pub(crate) shapes: UnsafeCell<Shapes>,
     pub(crate) worn_out: Cell<bool>,
@@ -278,6 +283,7 @@ impl Inner {
             wait: RefCell::default(),
             brackets: RefCell::default(),
             raised: RefCell::default(),
+            console: setup.console.clone(),
             report: setup.report.clone(),
             running: Cell::new(ptr::null_mut()),
             handlers: OnceCell::new(),
@@ -285,6 +291,7 @@ impl Inner {
             result: UnsafeCell::default(),
             scratch: UnsafeCell::default(),
             tape: UnsafeCell::default(),
+            members: UnsafeCell::default(),
             shapes: UnsafeCell::default(),
             worn_out: Cell::new(false),
             nested: Cell::new(0.0),
@@ -328,7 +335,7 @@ impl Inner {
             limits::clear(state);
         }
         let result = if stopped {
-            Err(Fault::stopped(&self.limits))
+            Err(Fault(self.limits.stopped()))
         } else if status == LUA_OK {
             Ok(())
         } else {

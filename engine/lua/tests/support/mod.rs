@@ -381,6 +381,8 @@ pub(crate) fn load_files(
         limits,
         watch,
         spawn: Rc::new(|_| {}),
+        console: Rc::new(|_, _| {}),
+        sleep: Rc::new(|_| Box::pin(std::future::pending())),
         report: Rc::new(|error| panic!("{error}")),
     })?;
     Ok(Rig { lua, over })

@@ -14,3 +14,5 @@ app.get("/name/empty", withHeader("", "b"));
 app.get("/cookie", withHeader("Set-Cookie", "a=1\r\nSet-Cookie: b=2"));
 app.get("/location", () => redirect("/a\r\nX-Evil: 1"));
 app.get("/length", () => text("four", { headers: { "Content-Length": "2" } }));
+app.get("/chunked", () =>
+  text("four", { headers: { "Transfer-Encoding": "chunked", "Keep-Alive": "timeout=5", Upgrade: "x" } }));

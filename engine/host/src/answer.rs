@@ -1,0 +1,228 @@
+//! From what a handler returned to an answer: status, content type, and what is refused. Both engines ask here.
+
+use crate::{Error, Words};
+
+/// The content type of JSON.
+pub const JSON: &str = "application/json";
+/// The content type of a string that a handler returned.
+pub const TEXT: &str = "text/plain; charset=utf-8";
+/// The content type of the `html` builder.
+pub const HTML: &str = "text/html; charset=utf-8";
+/// The content type of bytes and streams that nobody gave another.
+pub const BYTES: &str = "application/octet-stream";
+
+/// What a result is, whatever the language calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `nil`, `null`, `undefined`: an answer without a body.
+    Nothing,
+    /// A string.
+    Text,
+    /// What the `html` builder was given.
+    Html,
+    /// A buffer of bytes, or a stream of them.
+    Bytes,
+    /// What is written as JSON.
+    Json,
+}
+
+impl Kind {
+    /// The content type that is sent unless the script sets one.
+    #[inline]
+    pub fn content_type(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Text => Some(TEXT),
+            Self::Html => Some(HTML),
+            Self::Bytes => Some(BYTES),
+            Self::Json => Some(JSON),
+        }
+    }
+
+    /// The status that is sent unless the script sets one. `default` is 200, or that of the error that is answered.
+    #[inline]
+    pub fn status(self, default: u16) -> u16 {
+        if self == Self::Nothing && default == 200 {
+            204
+        } else {
+            default
+        }
+    }
+}
+
+/// The status that a script gave.
+///
+/// # Errors
+/// Anything but a whole number from 200 to 599.
+pub fn check_status(status: f64) -> Result<u16, Error> {
+    if status.fract() == 0.0 && (200.0..600.0).contains(&status) {
+        return Ok(status as u16);
+    }
+    Err(wrong_status(&status.to_string()))
+}
+
+/// What is said of any other status; `found` may be what it is instead of a number, with its article.
+#[cold]
+pub fn wrong_status(found: &str) -> Error {
+    Error::script(format!(
+        "the status must be a whole number from 200 to 599, not {found}"
+    ))
+}
+
+/// The status of a redirection.
+///
+/// # Errors
+/// Statuses that no `Location` belongs to.
+pub fn check_redirect(status: f64) -> Result<u16, Error> {
+    const STATUSES: [u16; 6] = [300, 301, 302, 303, 307, 308];
+    let found = STATUSES.iter().find(|known| f64::from(**known) == status);
+    found
+        .copied()
+        .ok_or_else(|| wrong_redirect(&status.to_string()))
+}
+
+/// What is said of any other status of a redirection.
+#[cold]
+pub fn wrong_redirect(found: &str) -> Error {
+    Error::script(format!(
+        "the status must be 300, 301, 302, 303, 307 or 308, not {found}"
+    ))
+}
+
+/// The value of a `Location` field: what cannot stand in a URL is percent-encoded (RFC 3986 section 2), what is encoded
+/// already stays as it is.
+///
+/// # Errors
+/// Control bytes, which are no mistake of spelling.
+pub fn location(url: &[u8]) -> Result<String, Error> {
+    let mut out = String::with_capacity(url.len());
+    for &byte in url {
+        if byte < b' ' || byte == 0x7f {
+            return Err(Error::script(
+                "the location must not have control characters such as line ends",
+            ));
+        }
+        if byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    Ok(out)
+}
+
+/// The options of a builder.
+pub const OPTIONS: [&str; 2] = ["status", "headers"];
+
+/// What is said of an option that does not exist.
+#[cold]
+pub fn unknown_option(name: &str, known: &[&str]) -> Error {
+    let known = known.join(" and ");
+    Error::script(format!("unknown option '{name}'; there is {known}"))
+}
+
+/// What is said where a string belongs.
+pub fn needs_string(what: &str, found: &str) -> Error {
+    Error::script(format!("the {what} must be a string, not {found}"))
+}
+
+/// What is said of a result that is no answer: `found` is what it is, with its article.
+#[cold]
+pub fn no_answer(words: &Words, found: &str) -> Error {
+    Error::script(format!(
+        "a handler returned {found}; it should return {}, a string, a response or nothing",
+        words.map
+    ))
+}
+
+/// How many field lines one answer may have. Their bytes are limited by the HTTP engine.
+pub const FIELDS_MAX: usize = 4096;
+
+/// What is said of more.
+#[cold]
+pub fn too_many_fields() -> Error {
+    Error::script(format!("an answer has at most {FIELDS_MAX} header fields"))
+}
+
+/// What a status is called where nobody wrote a body.
+pub fn label(status: u16) -> &'static str {
+    match status {
+        400 => "bad request",
+        401 => "unauthorized",
+        403 => "forbidden",
+        404 => "not found",
+        405 => "method not allowed",
+        408 => "request timeout",
+        409 => "conflict",
+        413 => "body too large",
+        414 => "target too long",
+        415 => "unsupported media type",
+        417 => "expectation failed",
+        429 => "too many requests",
+        431 => "header too large",
+        501 => "not implemented",
+        502 => "bad gateway",
+        503 => "service unavailable",
+        504 => "timeout",
+        505 => "HTTP version not supported",
+        402 | 406..=499 => "request refused",
+        _ => "internal error",
+    }
+}
+
+/// What an error that nothing handled tells the client: its message where that describes the client's own fault, else the label
+/// of its status.
+pub fn public_message(error: &Error) -> &str {
+    if error.kind().is_public() && !error.message().is_empty() {
+        error.message()
+    } else {
+        label(error.kind().status())
+    }
+}
+
+/// Appends the body of an answer that nobody wrote: `{"error": "..."}`.
+pub fn write_error(out: &mut Vec<u8>, message: &str) {
+    out.extend_from_slice(b"{\"error\":");
+    crate::json::write_string(out, message.as_bytes());
+    out.push(b'}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn a_status_is_a_whole_number_from_200_to_599() {
+        for good in [200.0, 204.0, 599.0] {
+            assert_eq!(check_status(good).map(f64::from).ok(), Some(good));
+        }
+        for bad in [199.0, 600.0, 1000.0, 200.5, -200.0, f64::NAN, f64::INFINITY] {
+            assert!(check_status(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_204_unless_an_error_is_answered() {
+        assert_eq!(Kind::Nothing.status(200), 204);
+        assert_eq!(Kind::Nothing.status(404), 404);
+        assert_eq!(Kind::Json.status(200), 200);
+    }
+
+    #[test]
+    fn a_location_is_a_url_and_has_no_line_ends() {
+        assert_eq!(
+            location("/größe x?a=%20".as_bytes()).ok().as_deref(),
+            Some("/gr%C3%B6%C3%9Fe%20x?a=%20")
+        );
+        assert!(location(b"/a\r\nX-Evil: 1").is_err());
+    }
+
+    #[test]
+    fn messages_reach_the_client_only_where_the_fault_is_its_own() {
+        let told = |kind| public_message(&Error::new(kind, "why")).to_owned();
+        assert_eq!(told(ErrorKind::Status(409)), "why");
+        assert_eq!(told(ErrorKind::Script), "internal error");
+        assert_eq!(told(ErrorKind::Stopped), "service unavailable");
+    }
+}

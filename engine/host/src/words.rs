@@ -1,0 +1,80 @@
+//! What a script's language calls things, so that one template serves both: the engine gives the words.
+
+use crate::{Function, Module, Type, Value};
+
+/// The words of one language, each with its article.
+#[derive(Debug)]
+pub struct Words {
+    /// A map: "a table", "an object".
+    pub map: &'static str,
+    /// A list: "a list", "an array".
+    pub list: &'static str,
+    /// How a name in snake_case is spelled.
+    pub spell: fn(&str) -> String,
+}
+
+/// The words of the tables themselves.
+impl Default for Words {
+    fn default() -> Self {
+        Self {
+            map: "a map",
+            list: "a list",
+            spell: str::to_owned,
+        }
+    }
+}
+
+impl Words {
+    /// The name of a function as the caller writes it: `time.now_ms`, `time.nowMs`.
+    pub fn function(&self, module: &Module, function: &Function) -> String {
+        format!("{}.{}", module.name, (self.spell)(function.name))
+    }
+
+    /// What an error about an argument begins with. `index` counts from 0.
+    pub fn argument(&self, module: &str, function: &Function, index: usize) -> String {
+        let name = (self.spell)(function.name);
+        match function.params.get(index) {
+            Some(param) => {
+                let param = (self.spell)(param.name);
+                format!("{module}.{name}: argument {} ({param})", index + 1)
+            }
+            None => format!("{module}.{name}: argument {}", index + 1),
+        }
+    }
+
+    /// What a parameter accepts.
+    pub fn expected(&self, ty: Type) -> &'static str {
+        match ty {
+            Type::Nothing => "left out",
+            Type::Bool => "a boolean",
+            Type::Int => "a whole number",
+            Type::Number => "a number",
+            Type::Text => "a string",
+            Type::Bytes => "a string or bytes",
+            Type::List => self.list,
+            Type::Map | Type::Record(_) => self.map,
+            Type::Any | Type::Json => "a value",
+            Type::Rows => "rows",
+            Type::RowOrNothing => "a row or nothing",
+            Type::TextOrNothing => "a string or nothing",
+        }
+    }
+
+    /// What a value is; `nothing` is what the language calls the nothing that was given.
+    pub fn found(&self, value: &Value, nothing: &'static str) -> &'static str {
+        match value {
+            Value::Null => nothing,
+            Value::Bool(_) => "a boolean",
+            Value::Int(_) | Value::Float(_) => "a number",
+            Value::Text(_) => "a string",
+            Value::Bytes(_) => "bytes",
+            Value::List(_) | Value::Rows(_) => self.list,
+            Value::Map(_) | Value::Row(_) => self.map,
+        }
+    }
+}
+
+/// What is said of a value that is none for a capability: `found` is what it is, with its article.
+pub fn cannot_pass(found: &str) -> String {
+    format!("{found} cannot be passed here")
+}
