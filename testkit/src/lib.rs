@@ -22,5 +22,5 @@ mod runner;
 mod scenario;
 
 pub use runner::{Case, Engine};
-pub use sampan_client::{Answer, Client};
+pub use sampan_client::{Answer, Client, Stopwatch};
 pub use scenario::{Expectation, Request, Scenario};

@@ -519,7 +519,7 @@ fn middleware_wraps() {
     );
     // On an unknown path the end of the chain is empty.
     let ids: Vec<_> = app
-        .js
+        .isolate
         .program()
         .middleware
         .iter()
@@ -565,7 +565,7 @@ fn handlers_of_unknown_paths_and_errors_have_their_status() {
         app.notFound((req) => ({ nothing: req.path }));
         app.onError((req, error) => ({ seen: error.message, code: error.code, is: error instanceof Error }));"#,
     );
-    let program = app.js.program();
+    let program = app.isolate.program();
     let answer = app
         .run(app.call(get("/x"), program.not_found, &[]))
         .expect("an answer");
@@ -595,7 +595,7 @@ fn a_default_export_with_fetch_is_served() {
     let app = load(
         "export default { greeting: 'hi', async fetch(request, env, ctx) { ctx.waitUntil(Promise.resolve()); return new Response(this.greeting + new URL(request.url).pathname); } };",
     );
-    let fetch = app.js.program().fetch.expect("a fetch handler");
+    let fetch = app.isolate.program().fetch.expect("a fetch handler");
     assert_eq!(
         app.run(app.call(get("/there"), Some(fetch), &[]))
             .expect("an answer")

@@ -302,12 +302,12 @@ fn brackets_that_fail_leave_nothing_in_memory() {
     for _ in 0..20 {
         assert_eq!(app.text(get("/")), "ok");
     }
-    app.js.collect_garbage();
-    let before = app.js.memory_bytes();
+    app.isolate.collect_garbage();
+    let before = app.isolate.memory_bytes();
     for _ in 0..200 {
         assert_eq!(app.text(get("/")), "ok");
     }
-    app.js.collect_garbage();
-    let after = app.js.memory_bytes();
+    app.isolate.collect_garbage();
+    let after = app.isolate.memory_bytes();
     assert!(after < before + 1_000_000, "{before} bytes, then {after}");
 }

@@ -29,7 +29,7 @@ fn builders_keep_the_status_of_an_error() {
             "app.onError((req, error) => {built}); app.get('/', () => {{ throw new Error('why'); }});"
         ));
         let error = app.only(get("/")).expect_err("an error");
-        let mut call = app.call(get("/"), app.js.program().on_error, &[]);
+        let mut call = app.call(get("/"), app.isolate.program().on_error, &[]);
         call.error = Some(&error);
         assert_eq!(
             shown(&app.run(call).expect("an answer")),
@@ -38,7 +38,7 @@ fn builders_keep_the_status_of_an_error() {
         );
     }
     let app = app("const same = html('nope'); app.notFound(() => same); app.get('/', () => same);");
-    let missing = app.call(get("/x"), app.js.program().not_found, &[]);
+    let missing = app.call(get("/x"), app.isolate.program().not_found, &[]);
     assert_eq!(shown(&app.run(missing).expect("an answer")), "404 nope");
     assert_eq!(shown(&app.only(get("/")).expect("an answer")), "200 nope");
 }

@@ -181,7 +181,7 @@ fn what_does_not_load_says_where() {
             "the script ran longer than script_millis_max (100 ms)",
         ),
     ] {
-        let error = load_files(&files).err().expect("it does not load");
+        let error = load_files(&files).expect_err("it does not load");
         assert_eq!(error.kind(), ErrorKind::Load, "{files:?}");
         assert!(error.to_string().contains(shown), "{files:?}: {error}");
     }
@@ -203,7 +203,7 @@ fn a_missing_export_is_named_where_it_is_imported() {
         ),
         ("app.js", "export { nope } from './lib/util.js';", 1),
     ] {
-        let error = load_files(&[(name, source), util]).err().expect("an error");
+        let error = load_files(&[(name, source), util]).expect_err("an error");
         let place = error.place().map(ToString::to_string);
         assert_eq!(place, Some(format!("{name}:{line}")), "{error}");
         assert!(error.message().starts_with("cannot import \""), "{error}");
@@ -226,8 +226,7 @@ fn a_module_that_hangs_is_told_with_its_lines() {
             "const f = async () => { await 1; };\nawait f();\nawait new Promise(() => {});",
         ),
     ])
-    .err()
-    .expect("an error");
+    .expect_err("an error");
     let shown = error.to_string();
     assert!(shown.starts_with("wait.js:2: cannot wait here"), "{shown}");
     assert!(shown.ends_with("(it may also be wait.js:3)"), "{shown}");

@@ -32,7 +32,7 @@ fn bundle(name: &str) -> Option<String> {
 }
 
 fn fetch(app: &App, request: Request) -> Answer {
-    let fetch = app.js.program().fetch;
+    let fetch = app.isolate.program().fetch;
     app.run(app.call(request, fetch, &[])).expect("an answer")
 }
 

@@ -148,7 +148,7 @@ fn a_stop_hits_nobody_else() {
         app.only(get("/?loop=1")).expect_err("a stop").kind(),
         ErrorKind::Stopped
     );
-    let until = Instant::now() + Duration::from_secs(2);
+    let until = Instant::now() + Duration::from_secs(30);
     while rest
         .poll(
             &mut std::task::Context::from_waker(std::task::Waker::noop()),
@@ -192,7 +192,8 @@ fn a_flood_of_jobs_is_dropped() {
 
 fn small(source: &str) -> App {
     let limits = ScriptLimits {
-        script_millis_max: 1000,
+        // By the clock, so far away: a busy machine must not reach it before the memory does.
+        script_millis_max: 20_000,
         memory_bytes_max: 16 * 1024 * 1024,
         ..ScriptLimits::default()
     };
@@ -229,11 +230,11 @@ fn memory_has_a_limit() {
         assert!(took < Duration::from_millis(1200), "{handler}: {took:?}");
         assert_eq!(app.text(get("/?ok=1")), "ok", "{handler}");
         assert!(
-            app.js.memory_bytes() < 4 * 1024 * 1024,
+            app.isolate.memory_bytes() < 4 * 1024 * 1024,
             "{handler}: {}",
-            app.js.memory_bytes()
+            app.isolate.memory_bytes()
         );
-        assert!(!app.js.is_worn_out(), "{handler}");
+        assert!(!app.isolate.is_worn_out(), "{handler}");
     }
 }
 
@@ -255,7 +256,7 @@ fn an_isolate_that_keeps_too_much_is_worn_out() {
         app.only(get("/")).expect_err("no memory").kind(),
         ErrorKind::Memory
     );
-    assert!(app.js.is_worn_out());
+    assert!(app.isolate.is_worn_out());
 }
 
 #[test]
@@ -266,7 +267,7 @@ fn cyclic_garbage_is_collected_in_time() {
     for _ in 0..1000 {
         assert_eq!(app.text(get("/")), "ok");
     }
-    assert!(app.js.memory_bytes() < 16 * 1024 * 1024);
+    assert!(app.isolate.memory_bytes() < 16 * 1024 * 1024);
 }
 
 #[test]

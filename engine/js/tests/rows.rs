@@ -129,13 +129,13 @@ fn columns_may_be_many_or_have_the_same_name() {
     for _ in 0..50 {
         assert_eq!(app.text(get("/")), "6");
     }
-    app.js.collect_garbage();
-    let before = app.js.memory_bytes();
+    app.isolate.collect_garbage();
+    let before = app.isolate.memory_bytes();
     for _ in 0..50 {
         assert_eq!(app.text(get("/")), "6");
     }
-    app.js.collect_garbage();
-    let after = app.js.memory_bytes();
+    app.isolate.collect_garbage();
+    let after = app.isolate.memory_bytes();
     assert!(after < before + 64 * 1024, "{before} then {after}");
 }
 
@@ -187,7 +187,7 @@ fn values_reach_capabilities_as_they_are() {
 fn errors_say_names_as_javascript_has_them_and_keep_their_kind() {
     for (body, kind, message) in [
         (
-            "data.slowQuery()",
+            "data.slowQuery(1, true)",
             ErrorKind::TooLong,
             "takes too long (data.slowQuery: await data.slowQueryAsync)",
         ),

@@ -77,7 +77,7 @@ fn waiting_at_the_top_level_is_an_error_that_says_so() {
         "await 0;\nawait new Promise(() => {});",
         "import { time } from 'sampan';\nexport const x = time.sleep(1);",
     ] {
-        let error = load_files(&[("app.js", source)]).err().expect("an error");
+        let error = load_files(&[("app.js", source)]).expect_err("an error");
         assert_eq!(error.kind(), ErrorKind::Load);
         assert!(error.message().contains("cannot wait here"), "{error}");
     }
@@ -148,8 +148,8 @@ fn dropping_requests_leaks_nothing() {
                     .is_pending()
             );
         }
-        app.js.collect_garbage();
-        app.js.memory_bytes()
+        app.isolate.collect_garbage();
+        app.isolate.memory_bytes()
     };
     let before = drop_some(100);
     let after = drop_some(10_000);

@@ -3,13 +3,13 @@
 mod support;
 
 use sampan_host::{ErrorKind, ScriptLimits};
-use support::{Ask, Rig, load, load_files};
+use support::{Rig, get, load, load_files};
 
 /// Runs `body` as the body of a handler of a project with these modules and gives what it answers.
 fn run(files: &[(&str, &str)], body: &str) -> Result<String, String> {
     let source = format!("local app = require 'sampan'\napp.get('/', function(req) {body}\nend)");
     load_files(&source, files, ScriptLimits::default())
-        .and_then(|rig| rig.get())
+        .and_then(|rig| rig.wrapped(get("/path")))
         .map(|answer| answer.text())
         .map_err(|error| error.to_string())
 }
@@ -226,9 +226,7 @@ fn a_module_that_fails_is_named_and_can_be_tried_again() {
     // The stack that is logged goes down to where the error was raised.
     let source =
         "local app = require 'sampan'\n\nlocal function start() require 'outer' end\nstart()";
-    let error = load_files(source, &files, ScriptLimits::default())
-        .err()
-        .expect("fails");
+    let error = load_files(source, &files, ScriptLimits::default()).expect_err("fails");
     assert_eq!(error.kind(), ErrorKind::Load);
     assert_eq!(error.to_string(), "bad.lua:3: not yet");
     let stack = error.stack().expect("a stack");
@@ -297,14 +295,14 @@ fn a_module_that_is_loaded_in_a_handler_may_wait() {
         app.get('/', function() local value = require 'waits' return value end)";
     let rig: Rig = load_files(source, &files, ScriptLimits::default()).expect("loads");
     assert_eq!(
-        rig.ask(&Ask::default()).expect("an answer").text(),
+        rig.wrapped(get("/path")).expect("an answer").text(),
         "waited"
     );
     assert_eq!(
         load("require 'sampan'")
-            .ask(&Ask::default())
+            .wrapped(get("/path"))
             .expect("nothing")
-            .status,
+            .code(),
         404
     );
 }

@@ -16,7 +16,7 @@ use sampan_host::ScriptLimits;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use support::{Ask, load, load_files};
+use support::{get, load, load_files};
 
 const BUSTED: &str = include_str!("rocks/busted.lua");
 const LIBRARIES: &str = "lua_modules/share/lua/5.1/";
@@ -107,7 +107,7 @@ fn passes(
     };
     let rig = load_files(&source, &files, limits)
         .unwrap_or_else(|error| panic!("{rock}: {error}\n{}", error.stack().unwrap_or_default()));
-    let answer = rig.ask_route(0, &Ask::default()).expect("an answer").text();
+    let answer = rig.nth(0, get("/path")).expect("an answer").text();
     let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
     let failed = answer["failed"].as_array().expect("a list");
     let failed: Vec<_> = failed
@@ -203,5 +203,11 @@ fn the_shim_notices_what_is_wrong() {
          end)
          app.get('/', function() busted.run() return {{ busted.passed, #busted.failed }} end)"
     );
-    assert_eq!(load(&source).get().expect("an answer").text(), "[1,8]");
+    assert_eq!(
+        load(&source)
+            .wrapped(get("/path"))
+            .expect("an answer")
+            .text(),
+        "[1,8]"
+    );
 }

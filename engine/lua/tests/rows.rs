@@ -3,14 +3,14 @@
 mod support;
 
 use sampan_host::{ErrorKind, Isolate, ScriptLimits};
-use support::{Ask, load, load_files};
+use support::{block_on, get, load, load_files};
 
 /// Runs `body` as the body of a handler and gives what it answers.
 fn run(body: &str) -> Result<String, String> {
     let rig = load(&format!(
         "local app = require 'sampan' local data = app.data\napp.get('/', function(req) {body} end)"
     ));
-    rig.get()
+    rig.wrapped(get("/path"))
         .map(|answer| answer.text())
         .map_err(|error| error.to_string())
 }
@@ -27,7 +27,7 @@ fn check_error(body: &str, part: &str) {
 }
 
 const ADA: &str = r#"{"id":1,"name":"Ada","note":null}"#;
-const BOB: &str = r#"{"id":2,"name":"Bob","note":"x"}"#;
+const BOB: &str = r#"{"id":2,"name":"Bób €","note":"x"}"#;
 
 #[test]
 fn rows_print_their_columns_in_order() {
@@ -134,15 +134,15 @@ fn columns_that_are_forgotten_are_read_from_the_rows() {
         "local app = require 'sampan' app.get('/', function() for i = 1, 300 do app.data.wide(5) end end)",
     );
     for _ in 0..50 {
-        rig.get().expect("an answer");
+        rig.wrapped(get("/path")).expect("an answer");
     }
-    rig.lua.collect_garbage();
-    let before = rig.lua.memory_bytes();
+    rig.isolate.collect_garbage();
+    let before = rig.isolate.memory_bytes();
     for _ in 0..50 {
-        rig.get().expect("an answer");
+        rig.wrapped(get("/path")).expect("an answer");
     }
-    rig.lua.collect_garbage();
-    let after = rig.lua.memory_bytes();
+    rig.isolate.collect_garbage();
+    let after = rig.isolate.memory_bytes();
     assert!(after < before + 16 * 1024, "{before} then {after}");
 }
 
@@ -183,7 +183,7 @@ fn values_reach_capabilities_as_they_are() {
         ("0/0 ~= 0 and 1/-0", "Float(-inf)"),
         ("-0", "Float(-0.0)"),
         (
-            "data.shape and app.json.decode('9223372036854775807')",
+            "app.probe.shape and app.json.decode('9223372036854775807')",
             "Int(9223372036854775807)",
         ),
         (
@@ -191,12 +191,15 @@ fn values_reach_capabilities_as_they_are() {
             "Int(-9223372036854775808)",
         ),
     ] {
-        check(&format!("return data.shape({value})"), expected);
+        check(&format!("return app.probe.shape({value})"), expected);
     }
-    let nan = run("return data.shape(0/0)").expect("a text");
+    let nan = run("return app.probe.shape(0/0)").expect("a text");
     assert!(nan.to_lowercase().contains("nan"), "{nan}");
-    check_error("data.shape({ 1, x = 2 })", "both a list and named keys");
-    check_error("data.shape({ 1, [1000] = 2 })", "too many holes");
+    check_error(
+        "app.probe.shape({ 1, x = 2 })",
+        "both a list and named keys",
+    );
+    check_error("app.probe.shape({ 1, [1000] = 2 })", "too many holes");
 }
 
 #[test]
@@ -221,19 +224,16 @@ fn a_prompt_function_waits_only_where_it_must() {
     );
     check_error(
         "table.sort({ 2, 1 }, function() data.slow_query(1, true) end)",
-        "app.lua:2: data.slow_query: takes too long (data.slow_query: cannot wait here",
+        "app.lua:2: takes too long (data.slow_query: cannot wait here",
     );
     let error = load_files(
         "local app = require 'sampan'\napp.data.slow_query(1, true)",
         &[],
         ScriptLimits::default(),
     )
-    .err()
-    .expect("no waiting here");
+    .expect_err("no waiting here");
     assert!(
-        error
-            .to_string()
-            .starts_with("app.lua:2: data.slow_query: takes too long"),
+        error.to_string().starts_with("app.lua:2: takes too long"),
         "{error}"
     );
 }
@@ -261,7 +261,7 @@ fn kinds_survive_being_caught() {
             let rig = load(&format!(
                 "local app = require 'sampan' local data = app.data app.get('/', function(req) {wrap} end)"
             ));
-            let error = rig.get().err().expect("an error");
+            let error = rig.wrapped(get("/path")).expect_err("an error");
             let waits = wrap.starts_with("data.batch(function() data.slow");
             let expected = if waits { ErrorKind::TooLong } else { kind };
             assert_eq!(error.kind(), expected, "{wrap}: {error}");
@@ -290,11 +290,11 @@ fn nothing_waits_inside_a_bracket() {
             "time.sleep: cannot wait inside data.batch",
         ),
         (
-            "app.probe.guarded(function() app.time.sleep(0) end)",
-            "time.sleep: cannot wait inside probe.guarded",
+            "app.probe.within('x', function() app.time.sleep(0) end)",
+            "time.sleep: cannot wait inside probe.within",
         ),
         (
-            "app.probe.guarded(function() end) app.time.sleep(0)",
+            "app.probe.within('x', function() end) app.time.sleep(0)",
             "time.sleep: cannot wait inside data.batch",
         ),
         (
@@ -336,8 +336,12 @@ fn a_stream_does_not_wait_inside_a_bracket() {
         "local app = require 'sampan'
          app.get('/', function() return app.stream(function(write) app.data.batch(function() write('a') end) end) end)",
     );
-    let mut stream = rig.get().expect("an answer").stream.expect("a stream");
-    let error = support::block_on(|cx| stream.poll_chunk(cx))
+    let mut stream = rig
+        .wrapped(get("/path"))
+        .expect("an answer")
+        .stream
+        .expect("a stream");
+    let error = block_on(|cx| stream.poll_chunk(cx))
         .expect("an error")
         .expect_err("an error");
     assert!(
@@ -384,7 +388,7 @@ app.get('/', function()
   end)
 end)"
         ));
-        let error = rig.get().err().expect("an error");
+        let error = rig.wrapped(get("/path")).expect_err("an error");
         assert_eq!(error.message(), message);
         assert_eq!(error.place().map(|place| place.line), Some(3), "{raise}");
         let stack = error.stack().expect("a stack");
@@ -417,14 +421,14 @@ fn a_stop_in_a_bracket_leaves_nothing_behind() {
             ..limits.clone()
         };
         let rig = load_files(&source, &[], limits).expect("loads");
-        let error = rig.get().err().expect(body);
+        let error = rig.wrapped(get("/path")).expect_err(body);
         assert_eq!(error.kind().status(), 503, "{body}: {error}");
-        let answer = rig.ask_route(1, &Ask::default()).expect("it goes on");
+        let answer = rig.nth(1, get("/path")).expect("it goes on");
         assert_eq!(answer.text(), "ok", "{body}");
     }
 }
 
 #[test]
 fn a_tag_is_not_for_lua() {
-    check("return { data.tag == nil }", "[true]");
+    check("return { data.sql == nil }", "[true]");
 }

@@ -3,16 +3,14 @@
 mod support;
 
 use sampan_host::{Error, ScriptLimits};
-use support::{Ask, load, load_files};
+use support::{get, load, load_files};
 
 fn fails(source: &str) -> Error {
     let rig = load(&format!(
         "local app = require 'sampan'\n{source} app.get('/after', function() return 'after' end)"
     ));
-    let error = rig.get().err().expect(source);
-    let after = rig
-        .ask_route(1, &Ask::default())
-        .map(|answer| answer.text());
+    let error = rig.wrapped(get("/path")).expect_err(source);
+    let after = rig.nth(1, get("/path")).map(|answer| answer.text());
     assert!(
         after.is_ok_and(|text| text == "after") || source.contains("app.use"),
         "{source}"
@@ -118,8 +116,7 @@ fn calls_that_are_no_tail_calls_are_told_as_they_are() {
         &[],
         ScriptLimits::default(),
     )
-    .err()
-    .expect("fails");
+    .expect_err("fails");
     assert!(
         !error.stack().unwrap_or_default().contains("tail call"),
         "{error:?}"

@@ -53,6 +53,14 @@ fn a_body_longer_than_announced_is_no_silence() {
 }
 
 #[test]
+fn a_stopwatch_counts_what_its_owner_waits() {
+    let watch = Stopwatch::start();
+    std::thread::sleep(Duration::from_millis(60));
+    assert!(watch.elapsed() >= Duration::from_millis(60));
+    assert!(watch.fair() <= watch.elapsed());
+}
+
+#[test]
 fn malformed_answers_are_errors() {
     for answer in [
         "HTTP/1.1 200 OK\nContent-Length: 0\n\n",

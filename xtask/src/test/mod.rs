@@ -2,13 +2,16 @@
 //!
 //! The steps go on after a failure, so that one run reports all there is to repair, and the run ends with one
 //! line `N passed, N failed`. Everything is built once, in the dev profile: `build` compiles all targets with
-//! the features that the tests use, and the fuzz targets run from that build.
+//! the features that the tests use. Test programs and fuzz targets run from that build, side by side: many of them wait
+//! more than they compute.
 
 mod step;
 
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Instant;
 
+use cargo_metadata::Message;
 use clap::Args;
 
 use crate::tally::Tally;
@@ -45,17 +48,14 @@ pub(crate) fn run(options: &Options) -> Result<bool, Error> {
         total.add(step::run(doc(&root)));
     }
     total.add(step::run(build(&root)));
-    total.add(step::run(tests(&root)));
+    let mut programs = tests(&root)?;
+    programs.insert(0, doctests(&root));
     if !options.quick {
-        total.add(step::run(fuzz(&root, "fuzz", &[], options.fuzz_seconds)?));
-        let compare = ["differential"];
-        total.add(step::run(fuzz(
-            &root,
-            "differential",
-            &compare,
-            options.fuzz_seconds,
-        )?));
+        for what in [&[] as &[&str], &["differential"]] {
+            programs.push(fuzz(&root, what, options.fuzz_seconds)?);
+        }
     }
+    total.add(step::run_all("tests", programs));
     println!("\nall steps: {:.1} s", started.elapsed().as_secs_f64());
     println!("{total}");
     Ok(total.failed == 0)
@@ -74,7 +74,7 @@ fn fmt(root: &Path) -> Step {
     // The names alone: `cargo fmt` mends them, nobody needs to read how.
     command.args(["fmt", "--all", "--check", "--", "--files-with-diff"]);
     Step {
-        name: "fmt",
+        name: "fmt".to_owned(),
         command,
         reading: Reading::ExitCode,
     }
@@ -92,7 +92,7 @@ fn clippy(root: &Path) -> Step {
         "warnings",
     ]);
     Step {
-        name: "clippy",
+        name: "clippy".to_owned(),
         command,
         reading: Reading::ExitCode,
     }
@@ -104,7 +104,7 @@ fn doc(root: &Path) -> Step {
         .args(["doc", "--workspace", "--no-deps", "--keep-going"])
         .env("RUSTDOCFLAGS", "-D warnings");
     Step {
-        name: "doc",
+        name: "doc".to_owned(),
         command,
         reading: Reading::ExitCode,
     }
@@ -114,25 +114,67 @@ fn build(root: &Path) -> Step {
     let mut command = project::cargo(root);
     command.args(["build", "--workspace", "--all-targets", "--keep-going"]);
     Step {
-        name: "build",
+        name: "build".to_owned(),
         command,
         reading: Reading::ExitCode,
     }
 }
 
-fn tests(root: &Path) -> Step {
+fn doctests(root: &Path) -> Step {
     let mut command = project::cargo(root);
-    command.args(["test", "--workspace", "--no-fail-fast"]);
+    command.args(["test", "--workspace", "--doc", "--no-fail-fast"]);
     Step {
-        name: "test",
+        name: "doctests".to_owned(),
         command,
         reading: Reading::Libtest,
     }
 }
 
+/// Every test program of the build step, the largest first: those have the most of us in them and take the longest.
+///
+/// # Errors
+///
+/// When cargo cannot be run.
+fn tests(root: &Path) -> Result<Vec<Step>, Error> {
+    let mut list = project::cargo(root);
+    list.args([
+        "test",
+        "--workspace",
+        "--no-run",
+        "--quiet",
+        "--no-fail-fast",
+    ]);
+    list.arg("--message-format=json-render-diagnostics");
+    let listed = list.stderr(Stdio::null()).output()?;
+    let mut programs = Vec::new();
+    for message in Message::parse_stream(&listed.stdout[..]) {
+        if let Message::CompilerArtifact(artifact) = message?
+            && let Some(program) = artifact.executable.filter(|_| artifact.profile.test)
+        {
+            let folder = artifact.manifest_path.with_file_name("");
+            let name = folder
+                .strip_prefix(root)
+                .unwrap_or(&folder)
+                .join(&artifact.target.name);
+            let mut command = std::process::Command::new(&program);
+            command
+                .current_dir(&folder)
+                .env("CARGO_MANIFEST_DIR", &folder);
+            let step = Step {
+                name: name.to_string(),
+                command,
+                reading: Reading::Libtest,
+            };
+            programs.push((std::fs::metadata(program)?.len(), step));
+        }
+    }
+    programs.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+    Ok(programs.into_iter().map(|(_, step)| step).collect())
+}
+
 /// The fuzz program of the build step, started as it is: `cargo run -p` would choose other features and
 /// compile half of the workspace again.
-fn fuzz(root: &Path, name: &'static str, words: &[&str], seconds: u32) -> Result<Step, Error> {
+fn fuzz(root: &Path, words: &[&str], seconds: u32) -> Result<Step, Error> {
     // The build step has put it beside this program.
     let program = std::env::current_exe()?.with_file_name("sampan-fuzz");
     let mut command = std::process::Command::new(program);
@@ -141,7 +183,7 @@ fn fuzz(root: &Path, name: &'static str, words: &[&str], seconds: u32) -> Result
         .args(words)
         .args(["--seconds", &seconds.to_string()]);
     Ok(Step {
-        name,
+        name: words.first().unwrap_or(&"fuzz").to_string(),
         command,
         reading: Reading::Closing,
     })

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, PipeReader};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::tally::Tally;
@@ -18,7 +19,7 @@ const DRAIN_MILLIS_MAX: u64 = 500;
 pub(super) enum Reading {
     /// Nothing: the program is one check, and its exit status says how it went.
     ExitCode,
-    /// A `test result:` line for each test program.
+    /// The line `test result:` of a test program. One without tests is right too.
     Libtest,
     /// One line `N passed, N failed`.
     Closing,
@@ -26,7 +27,7 @@ pub(super) enum Reading {
 
 /// A named program and how to read it.
 pub(super) struct Step {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) command: Command,
     pub(super) reading: Reading,
 }
@@ -35,23 +36,57 @@ pub(super) struct Step {
 pub(super) fn run(step: Step) -> Tally {
     println!("==> {}", step.name);
     let started = Instant::now();
-    let mut seen = Tally::default();
+    let name = step.name.clone();
+    let tally = follow(step, |line| println!("    {line}"));
+    close(&name, tally, started);
+    tally
+}
+
+/// Runs steps side by side, as many as there are processors, and prints for each what matters of its output when it has
+/// ended.
+pub(super) fn run_all(name: &str, steps: Vec<Step>) -> Tally {
+    println!("==> {name}");
+    let started = Instant::now();
+    let total = Mutex::new(Tally::default());
+    let rest = Mutex::new(steps.into_iter());
+    let work = || {
+        // A statement of its own: the lock must not be held while the step runs.
+        while let Some(step) = { rest.lock().unwrap_or_else(PoisonError::into_inner).next() } {
+            let (name, began, mut news) = (step.name.clone(), Instant::now(), Vec::new());
+            let tally = follow(step, |line| news.push(format!("      {line}\n")));
+            let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+            close(&name, tally, began);
+            print!("{}", news.concat());
+            total.add(tally);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    close(name, total, started);
+    total
+}
+
+/// Runs a step to its end and counts; what matters of its output goes to `news`.
+fn follow(step: Step, mut news: impl FnMut(&str)) -> Tally {
+    let mut seen: Option<Tally> = None;
     let reading = step.reading;
     let outcome = stream(step.command, |line| match read(reading, line) {
-        Line::Counts(tally) => seen.add(tally),
+        Line::Counts(tally) => seen.get_or_insert_default().add(tally),
         Line::Chatter => {}
-        Line::News => println!("    {line}"),
+        Line::News => news(line),
     });
     let succeeded = match outcome {
         Ok(status) => status.success(),
         Err(error) => {
-            println!("    {error}");
+            news(&error.to_string());
             false
         }
     };
-    let tally = judge(reading, seen, succeeded);
-    close(step.name, tally, started);
-    tally
+    judge(reading, seen, succeeded)
 }
 
 /// Prints the last line of a step.
@@ -63,14 +98,12 @@ pub(super) fn close(name: &str, tally: Tally, started: Instant) {
 }
 
 /// A program that failed without counting a failure (it did not compile, or crashed) is one failure; so is
-/// one that was to count and counted nothing.
-fn judge(reading: Reading, seen: Tally, succeeded: bool) -> Tally {
-    let counted_nothing = reading != Reading::ExitCode && seen == Tally::default();
-    match (reading, succeeded) {
-        (Reading::ExitCode, _) => Tally::one(succeeded),
-        (_, false) if seen.failed == 0 => Tally { failed: 1, ..seen },
-        _ if counted_nothing => Tally::one(false),
-        _ => seen,
+/// one that was to count and did not.
+fn judge(reading: Reading, seen: Option<Tally>, succeeded: bool) -> Tally {
+    match (seen, succeeded) {
+        (None, _) => Tally::one(succeeded && reading == Reading::ExitCode),
+        (Some(seen), false) if seen.failed == 0 => Tally { failed: 1, ..seen },
+        (Some(seen), _) => seen,
     }
 }
 
@@ -185,7 +218,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         Step {
-            name: "shell",
+            name: "shell".to_owned(),
             command,
             reading,
         }
@@ -201,6 +234,18 @@ mod tests {
                 failed: 2
             }
         );
+    }
+
+    #[test]
+    fn steps_run_side_by_side_and_are_added_up() {
+        let passing = || shell("sleep 0.1; echo '2 passed, 0 failed'", Reading::Closing);
+        let failing = || shell("echo 'it broke'; exit 1", Reading::ExitCode);
+        let tally = run_all("all", vec![passing(), failing(), passing(), passing()]);
+        let wanted = Tally {
+            passed: 6,
+            failed: 1,
+        };
+        assert_eq!(tally, wanted);
     }
 
     #[test]
@@ -251,7 +296,7 @@ mod tests {
     #[test]
     fn a_program_that_cannot_be_started_is_a_failure() {
         let step = Step {
-            name: "none",
+            name: "none".to_owned(),
             command: Command::new("/nowhere/at/all"),
             reading: Reading::ExitCode,
         };

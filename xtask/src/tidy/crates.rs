@@ -14,6 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine/host", &[]),
     ("engine/lua", &["engine/host"]),
     ("engine/js", &["engine/host"]),
+    ("engine/rig", &["engine/host"]),
     ("capabilities/", &["engine/host"]),
     (
         "app",
@@ -36,10 +37,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Arrows that tests may follow besides: an engine shows that it binds real capabilities.
+/// Arrows that tests may follow besides: tests share a client and a rig, and engines show that they bind real capabilities.
 const TEST_ARROWS: &[(&str, &[&str])] = &[
-    ("engine/lua", &["capabilities/"]),
-    ("engine/js", &["capabilities/"]),
+    ("engine/http", &["testkit/client"]),
+    ("engine/lua", &["engine/rig", "capabilities/"]),
+    ("engine/js", &["engine/rig", "capabilities/"]),
 ];
 
 /// Libraries that one crate alone may depend on, so that everything else stays free of them.

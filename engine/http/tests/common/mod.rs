@@ -204,10 +204,10 @@ pub fn rss_kib(process: &str) -> usize {
 
 /// Waits until `condition` holds, at most that long.
 pub fn wait_until(what: &str, at_most: Duration, condition: impl Fn() -> bool) {
-    let start = std::time::Instant::now();
+    let start = sampan_client::Stopwatch::start();
     while !condition() {
         assert!(
-            start.elapsed() < at_most,
+            start.fair() < at_most,
             "{what} did not happen within {at_most:?}"
         );
         std::thread::sleep(Duration::from_millis(5));

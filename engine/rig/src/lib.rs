@@ -1,0 +1,275 @@
+//! Drives an isolate of either engine through the host's contract, for the engines' tests: files in memory, a request made
+//! of parts, an executor of a few lines, and tables with a row of each kind.
+
+mod modules;
+mod parts;
+
+pub use modules::{DATA, LOG, PROBE, TIME};
+pub use parts::{Answer, Request, get, post};
+
+use parts::Files;
+use sampan_host::{
+    Call, Context, Error, HandlerId, Isolate, LocalFuture, Module, ScriptLimits, Setup, Step,
+    Suspended, Watch,
+};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{self, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// How long a test waits for what must come: long enough for a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How many sleeps are alive: a dropped one must go.
+#[derive(Default)]
+pub struct Sleeps(pub Cell<i64>);
+
+/// What the log and the brackets wrote.
+#[derive(Default)]
+pub struct Notes(pub RefCell<Vec<String>>);
+
+impl Notes {
+    fn add(context: &Context, note: String) {
+        if let Some(notes) = context.get::<Self>() {
+            notes.0.borrow_mut().push(note);
+        }
+    }
+}
+
+/// A loaded project with all that a worker would have around it.
+pub struct App<I> {
+    /// The project.
+    pub isolate: I,
+    /// Its stopwatch.
+    pub watch: Arc<Watch>,
+    /// Errors that belong to no request.
+    pub reports: Rc<RefCell<Vec<Error>>>,
+    /// What it spawned.
+    pub background: Rc<RefCell<Vec<LocalFuture<()>>>>,
+    /// The sleeps of `TIME`.
+    pub sleeps: Rc<Sleeps>,
+    /// The notes of `LOG`, `PROBE` and `DATA`.
+    pub notes: Rc<Notes>,
+}
+
+impl<I> std::fmt::Debug for App<I> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").finish_non_exhaustive()
+    }
+}
+
+/// Loads a project of these files with one of the engines' `load`, under a watchdog.
+///
+/// # Errors
+/// The project does not load.
+pub fn load<I>(
+    entry: &str,
+    files: &[(&str, &str)],
+    modules: &'static [&'static Module],
+    limits: ScriptLimits,
+    engine: impl FnOnce(Setup) -> Result<I, Error>,
+) -> Result<App<I>, Error> {
+    let owned = files
+        .iter()
+        .map(|(name, source)| ((*name).to_owned(), source.as_bytes().to_vec()));
+    let context = Rc::new(Context::default());
+    context.put(Sleeps::default());
+    context.put(Notes::default());
+    let (sleeps, notes) = (
+        context.get::<Sleeps>().expect("put"),
+        context.get::<Notes>().expect("put"),
+    );
+    let watch = Arc::new(Watch::default());
+    watchdog(&watch, limits.script_millis_max);
+    let reports: Rc<RefCell<Vec<Error>>> = Rc::default();
+    let background: Rc<RefCell<Vec<LocalFuture<()>>>> = Rc::default();
+    let (reported, spawned) = (reports.clone(), background.clone());
+    let (asleep, printed) = (sleeps.clone(), notes.clone());
+    let isolate = engine(Setup {
+        sources: Arc::new(Files(owned.collect())),
+        entry: entry.to_owned(),
+        modules,
+        context,
+        limits,
+        watch: watch.clone(),
+        console: Rc::new(move |_, text| printed.0.borrow_mut().push(text.to_owned())),
+        sleep: Rc::new(move |time| modules::sleeping(&asleep, time)),
+        spawn: Rc::new(move |future| spawned.borrow_mut().push(future)),
+        report: Rc::new(move |error| reported.borrow_mut().push(error)),
+    })?;
+    Ok(App {
+        isolate,
+        watch,
+        reports,
+        background,
+        sleeps,
+        notes,
+    })
+}
+
+/// Stops runs that take longer than the limit, as the server's watchdog does. Ends with the watch.
+fn watchdog(watch: &Arc<Watch>, millis_max: u64) {
+    let watch = Arc::downgrade(watch);
+    std::thread::spawn(move || {
+        let (mut seen, mut since) = (0, Instant::now());
+        while let Some(watch) = watch.upgrade() {
+            let epoch = watch.epoch();
+            if epoch != seen || epoch & 1 == 0 {
+                (seen, since) = (epoch, Instant::now());
+            } else if since.elapsed() >= Duration::from_millis(millis_max) {
+                watch.stop(epoch);
+            }
+            drop(watch);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    });
+}
+
+/// The processor time of this thread, exact to a few milliseconds: other work on the machine does not count.
+pub fn cpu_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux has it");
+    let nanos = text.split(' ').next().and_then(|first| first.parse().ok());
+    Duration::from_nanos(nanos.expect("a number"))
+}
+
+/// Polls until ready.
+pub fn block_on<T>(mut poll: impl FnMut(&mut task::Context<'_>) -> Poll<T>) -> T {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Poll::Ready(ready) = poll(&mut task::Context::from_waker(Waker::noop())) {
+            return ready;
+        }
+        assert!(Instant::now() < until, "the test waited too long");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// How a request ended.
+pub enum End {
+    /// Answered.
+    Answer(Answer),
+    /// Failed.
+    Error(Error),
+    /// It goes on later; the answer so far.
+    Waits(Box<dyn Suspended>, Answer),
+}
+
+impl<I: Isolate> App<I> {
+    /// The handler of the route with this pattern.
+    pub fn handler(&self, pattern: &str) -> HandlerId {
+        let route = self
+            .isolate
+            .program()
+            .routes
+            .iter()
+            .find(|route| route.pattern == pattern);
+        route
+            .unwrap_or_else(|| panic!("no route {pattern}"))
+            .handler
+    }
+
+    /// A call of this handler within this middleware.
+    pub fn call(
+        &self,
+        request: Request,
+        handler: Option<HandlerId>,
+        middleware: &[HandlerId],
+    ) -> Call<'static> {
+        Call {
+            request: Rc::new(request),
+            handler,
+            fallback: 404,
+            middleware: middleware.to_vec().leak(),
+            error: None,
+        }
+    }
+
+    /// Starts a request.
+    pub fn start(&self, call: Call<'_>) -> End {
+        let mut answer = Answer::default();
+        match self.isolate.start(call, &mut answer) {
+            Step::Done => End::Answer(answer),
+            Step::Failed(error) => End::Error(error),
+            Step::Waiting(rest) => End::Waits(rest, answer),
+        }
+    }
+
+    /// Starts a request and waits until it has ended.
+    ///
+    /// # Errors
+    /// The handler failed.
+    pub fn run(&self, call: Call<'_>) -> Result<Answer, Error> {
+        match self.start(call) {
+            End::Answer(answer) => Ok(answer),
+            End::Error(error) => Err(error),
+            End::Waits(mut rest, mut answer) => {
+                block_on(|cx| rest.poll(cx, &mut answer)).map(|()| answer)
+            }
+        }
+    }
+
+    /// Calls the route with this pattern, without middleware.
+    ///
+    /// # Errors
+    /// The handler failed.
+    pub fn route(&self, pattern: &str, request: Request) -> Result<Answer, Error> {
+        self.run(self.call(request, Some(self.handler(pattern)), &[]))
+    }
+
+    /// Calls the only route.
+    ///
+    /// # Errors
+    /// The handler failed.
+    pub fn only(&self, request: Request) -> Result<Answer, Error> {
+        self.run(self.call(request, Some(self.isolate.program().routes[0].handler), &[]))
+    }
+
+    /// The body of the only route's answer.
+    pub fn text(&self, request: Request) -> String {
+        self.only(request).expect("an answer").text()
+    }
+
+    /// Calls the first route within all middleware.
+    ///
+    /// # Errors
+    /// A handler failed.
+    pub fn wrapped(&self, request: Request) -> Result<Answer, Error> {
+        self.nth(0, request)
+    }
+
+    /// Calls the route with this index within all middleware; where there is none, the end of the chain is a 404.
+    ///
+    /// # Errors
+    /// A handler failed.
+    pub fn nth(&self, index: usize, request: Request) -> Result<Answer, Error> {
+        let program = self.isolate.program();
+        let middleware: Vec<HandlerId> = program.middleware.iter().map(|m| m.handler).collect();
+        let handler = program.routes.get(index).map(|route| route.handler);
+        self.run(self.call(request, handler, &middleware))
+    }
+
+    /// Polls what goes on in the background, once.
+    pub fn poll_background(&self) {
+        let futures = std::mem::take(&mut *self.background.borrow_mut());
+        for mut future in futures {
+            let mut cx = task::Context::from_waker(Waker::noop());
+            if future.as_mut().poll(&mut cx).is_pending() {
+                self.background.borrow_mut().push(future);
+            }
+        }
+    }
+
+    /// Reads a body stream to its end.
+    ///
+    /// # Errors
+    /// The stream failed.
+    pub fn read(&self, answer: &mut Answer) -> Result<Vec<u8>, Error> {
+        let mut stream = answer.stream.take().expect("a stream");
+        let mut all = Vec::new();
+        while let Some(chunk) = block_on(|cx| stream.poll_chunk(cx)) {
+            all.extend(chunk?);
+        }
+        Ok(all)
+    }
+}
