@@ -95,7 +95,7 @@ raw_limits! {
         out_bytes_max: usize,
         held_max: usize,
         linger_millis_max: u64,
-        linger_bytes_max: usize,
+        linger_idle_millis_max: u64,
         shutdown_millis_max: u64,
     }
     script {

@@ -65,10 +65,11 @@ pub struct Limits {
     /// Answers that one connection keeps behind an undecided ticket.
     pub held_max: usize,
 
-    /// How long a connection that ends in an error keeps reading, so that the client can read the answer.
+    /// How long a connection that ends in an error goes on reading and throws away what the client sends, so that
+    /// the client can read the answer.
     pub linger_millis_max: u64,
-    /// How many bytes it throws away in that time.
-    pub linger_bytes_max: usize,
+    /// How long it waits in that time for the next bytes.
+    pub linger_idle_millis_max: u64,
     /// How long a shutdown waits for requests in flight.
     pub shutdown_millis_max: u64,
 }
@@ -96,8 +97,8 @@ impl Default for Limits {
             pipeline_bytes_max: 64 * 1024,
             out_bytes_max: 256 * 1024,
             held_max: 64,
-            linger_millis_max: 2_000,
-            linger_bytes_max: 1024 * 1024,
+            linger_millis_max: 30_000,
+            linger_idle_millis_max: 5_000,
             shutdown_millis_max: 10_000,
         }
     }
@@ -143,6 +144,7 @@ impl Limits {
             ("handler_millis_max", self.handler_millis_max),
             ("stream_idle_millis_max", self.stream_idle_millis_max),
             ("linger_millis_max", self.linger_millis_max),
+            ("linger_idle_millis_max", self.linger_idle_millis_max),
             ("shutdown_millis_max", self.shutdown_millis_max),
         ];
         // A year: far below where adding it to a clock could overflow, far above any use.

@@ -33,6 +33,9 @@ pub(super) const TURN_REQUESTS_MAX: u32 = 64;
 /// How often one poll fills the output, for a client that takes it as fast as it is made.
 const TURN_OUTPUTS_MAX: u32 = 16;
 
+/// The longest wait for a lingering client whose place is needed: at shutdown, and where it is over capacity.
+const HURRIED_LINGER_MILLIS_MAX: u64 = 2_000;
+
 /// Where the reading of requests stands. Each but `Busy` has its deadline in `read_by`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -94,8 +97,8 @@ pub(super) struct Connection {
     /// Whether the end must leave the client time to read the last answer: an answer that came before the
     /// whole request was read would be lost, because closing a socket with unread bytes resets it.
     pub(super) linger: bool,
-    /// Bytes that may still be thrown away, once lingering has begun.
-    lingering: Option<usize>,
+    /// When lingering ends however much the client still sends; set once it has begun.
+    linger_until: Option<u64>,
 }
 
 impl Connection {
@@ -131,7 +134,7 @@ impl Connection {
             write_by: NEVER,
             written_bytes: 0,
             linger: false,
-            lingering: None,
+            linger_until: None,
             local,
         })
     }
@@ -161,8 +164,8 @@ impl Connection {
         }
         let mut turn = TURN_REQUESTS_MAX;
         loop {
-            if self.lingering.is_some() {
-                return self.poll_linger(cx);
+            if let Some(until) = self.linger_until {
+                return self.poll_linger(cx, until);
             }
             let step = self.work(cx, &mut turn);
             let Ok(written) = self.flush(cx) else {
@@ -339,35 +342,54 @@ impl Connection {
     fn begin_linger(&mut self) {
         // Fails only where the client has gone already, which reading then shows.
         let _ = SockRef::from(&*self.socket).shutdown(Shutdown::Write);
-        self.lingering = Some(self.local.limits.linger_bytes_max);
-        self.read_by = self.local.now_millis() + self.local.limits.linger_millis_max;
+        let now = self.local.now_millis();
+        self.linger_until = Some(now + self.local.limits.linger_millis_max);
+        self.read_by = now + self.linger_idle_millis();
         if let Some(input) = self.input.take() {
             self.local.pool.give_request(input);
         }
     }
 
-    /// Throws away what the client still sends until it closes too, within limits of bytes and time.
-    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        const WASTE_BYTES: usize = 16 * 1024;
-        let Some(left) = &mut self.lingering else {
-            return Poll::Ready(());
-        };
-        let mut waste = self.local.waste.borrow_mut();
+    /// How long a lingering connection waits for the next bytes. Shorter where a place or the worker's end waits for it.
+    fn linger_idle_millis(&self) -> u64 {
+        let idle = self.local.limits.linger_idle_millis_max;
+        if self.refused || self.local.draining.get() {
+            idle.min(HURRIED_LINGER_MILLIS_MAX)
+        } else {
+            idle
+        }
+    }
+
+    /// Throws away what the client still sends until it closes too, however much that is: a socket that is closed with
+    /// unread bytes is reset, and the reset takes the answer from a client that has not read it yet.
+    fn poll_linger(&mut self, cx: &mut Context<'_>, until: u64) -> Poll<()> {
+        const WASTE_BYTES: usize = 64 * 1024;
+        /// Reads in one poll; then other connections get their turn.
+        const TURN_READS_MAX: u32 = 16;
+        let local = Rc::clone(&self.local);
+        let mut waste = local.waste.borrow_mut();
         waste.resize(WASTE_BYTES, 0);
-        loop {
+        let mut reads = 0;
+        while reads < TURN_READS_MAX {
             match read_once(&self.socket, cx, &mut waste) {
                 Poll::Pending => break,
-                Poll::Ready(Ok(len)) if len > 0 && len <= *left => *left -= len,
+                Poll::Ready(Ok(len)) if len > 0 => reads += 1,
                 Poll::Ready(_) => return Poll::Ready(()),
             }
         }
-        if self.read_by <= self.local.now_millis() {
+        let now = local.now_millis();
+        if reads > 0 {
+            self.read_by = now + self.linger_idle_millis();
+        }
+        let end = self.read_by.min(until);
+        if end <= now {
             return Poll::Ready(());
         }
-        self.armed = self.read_by;
-        self.local
-            .deadlines
-            .set(self.deadline_key, self.read_by, cx.waker());
+        if reads == TURN_READS_MAX {
+            cx.waker().wake_by_ref();
+        }
+        self.armed = end;
+        local.deadlines.set(self.deadline_key, end, cx.waker());
         Poll::Pending
     }
 }

@@ -1,0 +1,104 @@
+//! What a client sees that is still sending when its answer is there: the answer, and then an orderly end.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::*;
+use sampan_client::Stopwatch;
+use sampan_http::Limits;
+
+const HEAD: &[u8] = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 50000000\r\n\r\n";
+
+/// Reads to the orderly end: a reset could take the answer away before it is read.
+fn read_whole(socket: &mut TcpStream) -> String {
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// Sends at full speed until the server has had enough.
+fn flood(socket: &mut TcpStream) -> Duration {
+    let start = Stopwatch::start();
+    while socket.write_all(&[b'x'; 65_536]).is_ok() {
+        assert!(
+            start.fair() < Duration::from_secs(10),
+            "drained for too long"
+        );
+    }
+    start.elapsed()
+}
+
+#[test]
+fn an_error_answer_can_be_read_after_all_has_been_sent() {
+    let server = Server::start(Limits::default(), echo(&Arc::default()));
+    for _ in 0..20 {
+        let mut socket = server.connect();
+        socket.write_all(HEAD).unwrap();
+        for _ in 0..12 {
+            socket.write_all(&[b'x'; 1_000_000]).unwrap();
+        }
+        assert_eq!(status(&read_whole(&mut socket)), 413);
+    }
+}
+
+#[test]
+fn a_pause_while_sending_takes_nothing_away() {
+    let limits = Limits {
+        linger_idle_millis_max: 1_000,
+        ..Limits::default()
+    };
+    let server = Server::start(limits, echo(&Arc::default()));
+    let mut socket = server.connect();
+    socket.write_all(HEAD).unwrap();
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(500));
+        socket.write_all(&[b'x'; 10_000]).unwrap();
+    }
+    assert_eq!(status(&read_whole(&mut socket)), 413);
+}
+
+#[test]
+fn a_client_that_never_stops_is_cut_and_stalls_nobody() {
+    let limits = Limits {
+        linger_millis_max: 1_000,
+        ..Limits::default()
+    };
+    let server = Server::start(limits, echo(&Arc::default()));
+    std::thread::scope(|scope| {
+        let hostile = scope.spawn(|| {
+            let mut socket = server.connect();
+            socket.write_all(b"bad\r\n\r\n").unwrap();
+            flood(&mut socket)
+        });
+        let mut other = server.connect();
+        let mut answered = 0;
+        while !hostile.is_finished() {
+            other.write_all(&get("/other")).unwrap();
+            read_response(&mut other);
+            answered += 1;
+        }
+        let cut = hostile.join().unwrap();
+        assert!(cut >= Duration::from_millis(900), "cut after {cut:?}");
+        assert!(answered >= 5, "only {answered} answers beside it");
+    });
+}
+
+#[test]
+fn a_client_that_neither_sends_nor_leaves_is_closed() {
+    let limits = Limits {
+        linger_idle_millis_max: 300,
+        ..Limits::default()
+    };
+    let server = Server::start(limits, echo(&Arc::default()));
+    let mut socket = server.connect();
+    socket.write_all(b"bad\r\n\r\n").unwrap();
+    assert_eq!(status(&read_whole(&mut socket)), 400);
+    assert_eq!(server.handle.connections(), 1, "it lingers");
+    wait_until("closing", Duration::from_secs(2), || {
+        server.handle.connections() == 0
+    });
+}
