@@ -52,7 +52,7 @@ declare module "sampan" {
   ) => Awaitable<Result>;
   /** A status, or a status with headers; a list of values is sent line by line. */
   export type ResponseOptions = number | { status?: number; headers?: Record<string, string | string[]> };
-  export type RouteOptions = { bodyBytesMax?: number };
+  export type RouteOptions = { bodyBytesMax?: number | string };
   /** A row of a query: its columns by name. `db.query<User>(...)` says which. */
   export type Row = Record<string, any>;
 
@@ -90,6 +90,8 @@ declare module "sampan" {
     readonly runtime: string;
     /** The version of Sampan. */
     readonly version: string;
+    /** Which worker runs this file: `index` is 1 to `count`. */
+    readonly worker: { readonly index: number; readonly count: number };
     /** Answers what no route answers. */
     notFound(handler: Handler): void;
     /** Answers when a handler failed. */

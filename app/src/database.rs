@@ -1,6 +1,7 @@
 //! The project's database at start: migrations, and opening it where it is known to be needed.
 
 use crate::config::Config;
+use crate::config::db::migrations_of;
 use sampan_db::Database;
 use sampan_db::migrate::{self, Entry, Progress, State};
 use sampan_log::{Level, Logger};
@@ -22,7 +23,7 @@ pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
             folder.display()
         ));
     }
-    let migrations = config.project.root().join("migrations");
+    let migrations = migrations_of(config.project.root())?;
     let has_migrations = migrations.is_dir();
     let exists = config.db.path.exists();
     // Where there is no folder the database may still know migrations, and then files are missing.

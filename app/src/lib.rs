@@ -15,7 +15,7 @@ mod signals;
 mod watchdog;
 mod worker;
 
-pub use config::{Config, Flags, Storage};
+pub use config::{Config, Flags, Storage, WORKERS_MAX, address};
 pub use project::{Language, Project};
 pub use request::proxies::Cidr;
 pub use sampan_db as db;

@@ -11,7 +11,7 @@ use sampan_log::Level;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -59,6 +59,8 @@ struct Shared {
     abandoned: AtomicUsize,
     /// Set when the end begins, so that no worker starts behind its back.
     is_ending: AtomicBool,
+    /// When that was, for the requests that are cut.
+    ending: Arc<OnceLock<Instant>>,
 }
 
 /// A worker that serves.
@@ -96,6 +98,7 @@ impl Server {
             next_id: AtomicU64::new(0),
             abandoned: AtomicUsize::new(0),
             is_ending: AtomicBool::new(false),
+            ending: Arc::default(),
         });
         let script_time_max = Duration::from_millis(shared.config.script.script_millis_max);
         shared
@@ -170,6 +173,7 @@ impl Running {
     /// be left behind.
     pub fn shutdown(self) -> bool {
         self.shared.is_ending.store(true, Ordering::SeqCst);
+        let _ = self.shared.ending.set(Instant::now());
         self.accepting.stop();
         let crew = std::mem::take(&mut *self.shared.crew());
         for member in &crew {
@@ -225,6 +229,7 @@ impl Shared {
             limits: Arc::clone(&self.limits),
             database: Arc::clone(&self.database),
             watchdog: self.watchdog.clone(),
+            ending: Arc::clone(&self.ending),
             on_deaf: Box::new(move |handle, name| shared.abandon(id, place, &handle, name)),
         };
         let starting =
@@ -238,8 +243,10 @@ impl Shared {
         handle.abandon();
         handle.shutdown();
         let count = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
+        // As in app.worker.
+        let number = place + 1;
         let message = format!(
-            "worker {place} is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the server gives up)"
+            "worker {number} is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the server gives up)"
         );
         self.config.logger.text(Level::Error, message);
         self.crew().retain(|member| member.id != id);
@@ -253,7 +260,7 @@ impl Shared {
             if let Err(fault) = shared.fill_place(place) {
                 shared.config.logger.text(
                     Level::Error,
-                    format!("worker {place} could not be replaced: {fault}"),
+                    format!("worker {number} could not be replaced: {fault}"),
                 );
                 let _ = shared.events.send(Event::GiveUp);
                 return;
@@ -297,7 +304,7 @@ impl Shared {
         if let Some(workers) = &*lock(&self.workers) {
             workers.replace(place, member.handle.clone());
         }
-        let message = format!("a fresh worker serves in place {place}");
+        let message = format!("a fresh worker serves in place {}", place + 1);
         self.config.logger.text(Level::Warn, message);
         crew.push(member);
         Ok(())

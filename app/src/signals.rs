@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::server::{Event, Server};
 use sampan_log::Level;
-use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl Outcome {
     }
 }
 
-/// Runs a server until SIGTERM, SIGINT or the server itself ends it. A second signal ends the process at once, with 128 + the
+/// Runs a server until SIGTERM, SIGINT or the server itself ends it. SIGHUP changes nothing. A second signal ends the process at once, with 128 + the
 /// signal's number as its status.
 ///
 /// # Errors
@@ -44,16 +44,24 @@ pub fn run(config: Config) -> Result<Outcome, String> {
 
 fn serve(config: Config) -> Result<Outcome, String> {
     let logger = config.logger.clone();
-    let mut signals = Signals::new([SIGTERM, SIGINT])
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| format!("cannot wait for signals: {error}"))?;
     // A file that may not become larger is an error of the write, not the end of the process.
     signal_hook::flag::register(SIGXFSZ, Arc::default())
         .map_err(|error| format!("cannot wait for signals: {error}"))?;
     let running = Server::start(config)?;
     let events = running.events();
+    let notes = logger.clone();
     let body = move || {
         let mut is_ending = false;
         for signal in signals.forever() {
+            // Terminals send it when they close, and administrators to reload.
+            if signal == SIGHUP {
+                let note =
+                    "SIGHUP: there is no reload yet; restart the server to load changed files";
+                notes.text(Level::Info, note);
+                continue;
+            }
             if is_ending {
                 std::process::exit(128 + signal);
             }

@@ -8,15 +8,15 @@ use crate::request::response_sink;
 use crate::routing::loaded::{Control, Loaded};
 use crate::watchdog::Watchdog;
 use sampan_db::Database;
-use sampan_host::{Context, Error, ErrorKind, Setup, Watch};
+use sampan_host::{Context, Error, ErrorKind, Setup, Watch, WorkerPlace};
 use sampan_http::{Limits, WorkerHandle};
 use sampan_log::Level;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::task::{LocalSet, spawn_local};
 
 /// The stack of a worker's thread, in bytes: what JavaScript needs, which recurses natively; Lua needs less.
@@ -37,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) limits: Arc<Limits>,
     pub(crate) database: Arc<Database>,
     pub(crate) watchdog: Watchdog,
+    /// Set when the server begins to shut down.
+    pub(crate) ending: Arc<OnceLock<Instant>>,
     /// Called from the watchdog's thread if the worker, once it serves, is deaf to a stop.
     pub(crate) on_deaf: OnDeaf,
 }
@@ -129,6 +131,8 @@ struct Loader {
     gate: Rc<Gate>,
     watchdog: Watchdog,
     id: u64,
+    place: WorkerPlace,
+    ending: Arc<OnceLock<Instant>>,
     dispatch: RefCell<Weak<Dispatch>>,
     /// Whether a replacement is on its way, so that there is one at a time.
     is_replacing: Cell<bool>,
@@ -142,6 +146,11 @@ impl Loader {
             gate,
             watchdog: plan.watchdog.clone(),
             id: plan.id,
+            ending: Arc::clone(&plan.ending),
+            place: WorkerPlace {
+                index: plan.place + 1,
+                count: plan.config.workers,
+            },
             dispatch: RefCell::default(),
             is_replacing: Cell::new(false),
         }
@@ -157,6 +166,7 @@ impl Loader {
         let context = Context::default();
         context.put(config.logger.clone());
         context.put(config.script.clone());
+        context.put(self.place);
         self.gate.put_into(&context);
         let gate = Rc::clone(&self.gate);
         let (report_to, printed) = (Rc::clone(&logger), Rc::clone(&logger));
@@ -186,6 +196,8 @@ impl Loader {
                     loader.replace_soon();
                 }
             }),
+            ending: Arc::clone(&self.ending),
+            shutdown_time_max: Duration::from_millis(config.http.shutdown_millis_max),
             handler_time_max: Duration::from_millis(config.http.handler_millis_max),
         };
         Loaded::load(language, setup, Rc::new(control))

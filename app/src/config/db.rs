@@ -1,6 +1,7 @@
 //! `[db]`: the database as `sampan.toml` and the command line describe it.
 
 use super::raw::{Flags, RawConfig};
+use super::units::{Bytes, Millis};
 use sampan_db::{Config, Durability};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -41,9 +42,24 @@ impl Storage {
         let db = raw.db.resolve(root, flags.db.as_deref());
         Ok(Self {
             db: db.map_err(|fault| format!("{name}: db.{fault}"))?,
-            migrations: root.join(MIGRATIONS),
+            migrations: migrations_of(root)?,
         })
     }
+}
+
+/// The folder of a project's migrations, which need not exist.
+///
+/// # Errors
+/// There is a file in its place.
+pub(crate) fn migrations_of(root: &Path) -> Result<PathBuf, String> {
+    let folder = root.join(MIGRATIONS);
+    if folder.exists() && !folder.is_dir() {
+        return Err(format!(
+            "{} is a file: make it a folder with a file such as 0001_users.sql for each migration",
+            folder.display()
+        ));
+    }
+    Ok(folder)
 }
 
 /// Declares `[db]` from the names of the settings themselves, so that none can be stored and never used.
@@ -67,6 +83,7 @@ macro_rules! raw_db {
                     *durability = value.resolved();
                 }
                 $(if let Some(value) = self.$name {
+                    let value = of_type_of(&*$name, value);
                     if !($min..=$max).contains(&value) {
                         return Err(format!(
                             "{} is {value}; it must be {} to {}", stringify!($name), $min, $max
@@ -80,20 +97,25 @@ macro_rules! raw_db {
     };
 }
 
+/// `value` as what it will replace.
+fn of_type_of<T>(_: &T, value: impl Into<T>) -> T {
+    value.into()
+}
+
 const DAY_MILLIS: u64 = 24 * 3_600 * 1_000;
 
 raw_db! {
     statements_max: usize, 1, 10_000;
     cache_kib: u32, 64, 16 * 1024 * 1024;
-    mmap_bytes: u64, 0, 1_u64 << 40;
-    query_inline_millis_max: u64, 1, DAY_MILLIS;
-    write_millis_max: u64, 1, DAY_MILLIS;
-    statement_millis_max: u64, 1, DAY_MILLIS;
-    result_bytes_max: usize, 1024, (4_usize << 30) - 1;
-    busy_millis_max: u64, 0, DAY_MILLIS;
+    mmap_bytes: Bytes, 0, 1_u64 << 40;
+    query_inline_millis_max: Millis, 1, DAY_MILLIS;
+    write_millis_max: Millis, 1, DAY_MILLIS;
+    statement_millis_max: Millis, 1, DAY_MILLIS;
+    result_bytes_max: Bytes, 1024, (4_usize << 30) - 1;
+    busy_millis_max: Millis, 0, DAY_MILLIS;
     reader_threads: usize, 1, 64;
     checkpoint_pages: u32, 1, 1_000_000;
-    wal_bytes_max: u64, 1024 * 1024, 1_u64 << 40;
+    wal_bytes_max: Bytes, 1024 * 1024, 1_u64 << 40;
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -154,11 +176,18 @@ mod tests {
 
     #[test]
     fn settings_are_applied_and_checked() {
-        let raw = parse("durability = 'normal'\nstatements_max = 3\nmigrate = false");
+        let raw = parse(
+            "durability = 'normal'\nstatements_max = 3\nmigrate = false\nwal_bytes_max = '2MiB'",
+        );
         let config = raw.resolve(Path::new(""), None).expect("valid");
         assert_eq!(
-            (config.durability, config.statements_max, raw.migrates()),
-            (Durability::Normal, 3, false)
+            (
+                config.durability,
+                config.statements_max,
+                config.wal_bytes_max,
+                raw.migrates()
+            ),
+            (Durability::Normal, 3, 2 << 20, false)
         );
         let error = parse("reader_threads = 0")
             .resolve(Path::new(""), None)

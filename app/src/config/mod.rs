@@ -1,7 +1,9 @@
 //! What to run and how, in two steps: as written ([`raw`]), then resolved, with defaults filled in and everything checked.
 
-mod db;
+pub(crate) mod db;
 mod raw;
+mod told;
+pub(crate) mod units;
 
 pub use db::Storage;
 pub use raw::Flags;
@@ -18,7 +20,7 @@ use std::path::Path;
 /// Where a server listens unless told otherwise.
 const LISTEN: &str = "127.0.0.1:8080";
 /// The most workers that can be asked for.
-const WORKERS_MAX: usize = 1_024;
+pub const WORKERS_MAX: usize = 1_024;
 
 /// Everything that a server needs to know, checked.
 #[derive(Clone, Debug)]
@@ -157,7 +159,10 @@ fn limits(raw: &RawConfig) -> Result<(Limits, ScriptLimits), String> {
 }
 
 /// An address to listen on: `127.0.0.1:8080`, `[::]:8080`, `localhost:8080`.
-fn address(text: &str) -> Result<SocketAddr, String> {
+///
+/// # Errors
+/// What is wrong with it and what to write, in one line.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
@@ -166,6 +171,13 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         .ok()
         .and_then(|mut addresses| addresses.next());
     resolved.ok_or_else(|| {
+        // A port alone could mean this machine or all networks, and the wrong guess is a hole.
+        let port = text.strip_prefix(':').unwrap_or(text);
+        if port.parse::<u16>().is_ok() {
+            return format!(
+                "{text:?} has no host: write 127.0.0.1:{port} for this machine only, [::]:{port} for all networks"
+            );
+        }
         format!("{text:?} is no address to listen on: write host and port, as in 127.0.0.1:8080")
     })
 }
@@ -221,7 +233,7 @@ mod tests {
         for (text, part) in [
             (
                 "[server]\nlisten = \"8080\"",
-                "sampan.toml: server.listen: \"8080\" is no address",
+                "sampan.toml: server.listen: \"8080\" has no host: write 127.0.0.1:8080",
             ),
             ("[server]\nworkers = 0", "server.workers: 0 workers"),
             (

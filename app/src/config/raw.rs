@@ -1,6 +1,8 @@
 //! The configuration as it is written: `sampan.toml` with every key optional, and the flags of the command line.
 
 use super::db::RawDb;
+use super::told;
+use super::units::{Bytes, Millis};
 use sampan_host::ScriptLimits;
 use sampan_http::Limits;
 use serde::Deserialize;
@@ -65,8 +67,8 @@ macro_rules! raw_limits {
             pub(crate) fn apply(&self, http: &mut Limits, script: &mut ScriptLimits) {
                 let Limits { $($http,)* } = http;
                 let ScriptLimits { $($script,)* } = script;
-                $(if let Some(value) = self.$http { *$http = value; })*
-                $(if let Some(value) = self.$script { *$script = value; })*
+                $(if let Some(value) = self.$http { *$http = value.into(); })*
+                $(if let Some(value) = self.$script { *$script = value.into(); })*
             }
         }
     };
@@ -74,33 +76,33 @@ macro_rules! raw_limits {
 
 raw_limits! {
     http {
-        head_bytes_max: usize,
-        target_bytes_max: usize,
+        head_bytes_max: Bytes,
+        target_bytes_max: Bytes,
         headers_max: usize,
-        body_bytes_max: usize,
-        chunk_ext_bytes_max: usize,
-        trailer_bytes_max: usize,
-        head_millis_max: u64,
-        body_idle_millis_max: u64,
-        write_idle_millis_max: u64,
-        progress_bytes_min: usize,
-        idle_millis_max: u64,
-        handler_millis_max: u64,
-        stream_idle_millis_max: u64,
+        body_bytes_max: Bytes,
+        chunk_ext_bytes_max: Bytes,
+        trailer_bytes_max: Bytes,
+        head_millis_max: Millis,
+        body_idle_millis_max: Millis,
+        write_idle_millis_max: Millis,
+        progress_bytes_min: Bytes,
+        idle_millis_max: Millis,
+        handler_millis_max: Millis,
+        stream_idle_millis_max: Millis,
         connections_max: usize,
         refused_max: usize,
         retry_after_seconds: u32,
         backlog_max: i32,
-        pipeline_bytes_max: usize,
-        out_bytes_max: usize,
+        pipeline_bytes_max: Bytes,
+        out_bytes_max: Bytes,
         held_max: usize,
-        linger_millis_max: u64,
-        linger_idle_millis_max: u64,
-        shutdown_millis_max: u64,
+        linger_millis_max: Millis,
+        linger_idle_millis_max: Millis,
+        shutdown_millis_max: Millis,
     }
     script {
-        script_millis_max: u64,
-        memory_bytes_max: usize,
+        script_millis_max: Millis,
+        memory_bytes_max: Bytes,
         json_depth_max: usize,
     }
 }
@@ -129,18 +131,7 @@ impl RawConfig {
 
     /// Reads the text of a configuration that is called `name` in errors.
     pub(crate) fn parse(text: &str, name: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start);
-            let line = text
-                .as_bytes()
-                .iter()
-                .take(start)
-                .filter(|&&b| b == b'\n')
-                .count()
-                + 1;
-            let message = error.message().replace('\n', " ");
-            format!("{name}:{line}: {message}")
-        })
+        toml::from_str(text).map_err(|error| told::fault(text, name, &error))
     }
 }
 
@@ -151,11 +142,86 @@ mod tests {
     #[test]
     fn faults_name_the_line_and_the_key() {
         for (text, line, part) in [
-            ("[server]\nlisen = \"x\"\n", 2, "lisen"),
-            ("[limits]\n\nbody_bytes = 3\n", 3, "body_bytes"),
-            ("[sever]\n", 1, "sever"),
-            ("[server]\nworkers = \"two\"\n", 2, "invalid type"),
-            ("[server]\nworkers = -1\n", 2, "-1"),
+            (
+                "[server]\nlisen = \"x\"\n",
+                2,
+                "[server] has no key \"lisen\"; it has listen, workers, trusted_proxies",
+            ),
+            (
+                "[limits]\n\nbody_bytes = 3\n",
+                3,
+                "[limits] has no key \"body_bytes\"; it has head_bytes_max, ",
+            ),
+            (
+                "[sever]\n",
+                1,
+                "no section or key \"sever\" here; the sections are server, ",
+            ),
+            (
+                "listen = \"x\"\n",
+                1,
+                "no section or key \"listen\" here; the sections are server, ",
+            ),
+            (
+                "[server]\nworkers = \"two\"\n",
+                2,
+                "[server] workers = \"two\": a whole number from 0 is expected",
+            ),
+            (
+                "[server]\nworkers = -1\n",
+                2,
+                "[server] workers = -1: a whole number",
+            ),
+            (
+                "[log]\n\n[server] # x\nlisten = 8080 # the port\n",
+                4,
+                "[server] listen = 8080: text in quotes is expected",
+            ),
+            (
+                "[limits]\nbody_bytes_max = true\n",
+                2,
+                "[limits] body_bytes_max = true: a size such as 10485760 or \"10MB\" is expected",
+            ),
+            (
+                "[limits]\nbody_bytes_max = \"10 megs\"\n",
+                2,
+                "[limits] body_bytes_max = \"10 megs\": a size such as",
+            ),
+            (
+                "[limits]\nbody_bytes_max = 1.5\n",
+                2,
+                "[limits] body_bytes_max = 1.5: a size such as",
+            ),
+            (
+                "[limits]\nidle_millis_max = \"5\"\n",
+                2,
+                "idle_millis_max = \"5\": a time such as 1500 (milliseconds) or \"10s\" is expected",
+            ),
+            (
+                "[limits]\nidle_millis_max = -5\n",
+                2,
+                "idle_millis_max = -5: a time such as",
+            ),
+            (
+                "[db]\ndurability = \"some\"\n",
+                2,
+                "[db] durability = \"some\": \"full\" or \"normal\" is expected",
+            ),
+            (
+                "[db]\nmigrate = 1\n",
+                2,
+                "[db] migrate = 1: true or false is expected",
+            ),
+            (
+                "[server]\ntrusted_proxies = \"x\"\n",
+                2,
+                "trusted_proxies = \"x\": a list such as [\"10.0.0.0/8\"] is expected",
+            ),
+            (
+                "server = 3\n",
+                1,
+                "server = 3: a section with keys of its own",
+            ),
             ("[server\n", 1, ""),
         ] {
             let error = RawConfig::parse(text, "sampan.toml").expect_err(text);
@@ -164,14 +230,16 @@ mod tests {
                 "{error}"
             );
             assert!(error.contains(part), "{error}");
+            for ours in ["invalid type", "usize", "u64", "struct", "Raw"] {
+                assert!(!error.contains(ours), "{error}");
+            }
             assert!(!error.contains('\n'), "{error}");
         }
     }
 
     #[test]
     fn every_limit_that_can_be_written_is_applied() {
-        let text =
-            "[limits]\nhead_bytes_max = 4096\nscript_millis_max = 5\nshutdown_millis_max = 7\n";
+        let text = "[limits]\nhead_bytes_max = \"4 KiB\"\nscript_millis_max = 5\nshutdown_millis_max = \"7s\"\n";
         let raw = RawConfig::parse(text, "x").expect("a configuration");
         let (mut http, mut script) = (Limits::default(), ScriptLimits::default());
         raw.limits.apply(&mut http, &mut script);
@@ -181,7 +249,7 @@ mod tests {
                 http.shutdown_millis_max,
                 script.script_millis_max
             ),
-            (4096, 7, 5)
+            (4096, 7000, 5)
         );
         assert_eq!(http.headers_max, Limits::default().headers_max);
     }

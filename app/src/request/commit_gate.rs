@@ -208,7 +208,7 @@ impl Visit {
     #[inline]
     pub(crate) fn release(&self, response: Response) -> Answer {
         if self.gate.db.losses() != self.losses {
-            return Answer::Now(errors::answer(500));
+            return Answer::Now(errors::refusal(500, None));
         }
         if !self.gate.outbox.is_open() {
             return Answer::Now(response);

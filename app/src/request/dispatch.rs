@@ -8,6 +8,7 @@ use crate::routing::loaded::Loaded;
 use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, Found, Spans};
 use sampan_host::{Call, Error, ErrorKind, HandlerId, Isolate, RequestView, Step, Suspended};
+use sampan_http::codec::Exceeded;
 use sampan_http::{Answer, Body, Handler, Method, Request, Response};
 use sampan_log::Level;
 use std::borrow::Cow;
@@ -124,8 +125,8 @@ impl Handler for Dispatch {
         }
     }
 
-    fn error(&self, status: u16) -> Response {
-        errors::answer(status)
+    fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {
+        errors::refusal(status, limit)
     }
 
     fn panicked(&self, message: &str) {
@@ -346,10 +347,23 @@ impl Drop for WaitLog<'_> {
         /// The HTTP engine counts with a coarse clock, which may run ahead of this one by so much.
         const CLOCK_MILLIS_MAX: u64 = 100;
         let waited = self.since.elapsed();
-        if !self.is_over
-            && waited + Duration::from_millis(CLOCK_MILLIS_MAX)
-                >= self.exchange.loaded.control.handler_time_max
+        if self.is_over {
+            return;
+        }
+        let coarse = Duration::from_millis(CLOCK_MILLIS_MAX);
+        let control = &self.exchange.loaded.control;
+        if control
+            .ending
+            .get()
+            .is_some_and(|begun| begun.elapsed() + coarse >= control.shutdown_time_max)
         {
+            let message = format!(
+                "{}: cut by the shutdown after {} ms (shutdown_millis_max)",
+                self.exchange.view.title(),
+                waited.as_millis()
+            );
+            control.logger.text(Level::Warn, message);
+        } else if waited + coarse >= control.handler_time_max {
             let message = format!(
                 "no answer after {} ms: given up (handler_millis_max)",
                 waited.as_millis()

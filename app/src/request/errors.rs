@@ -4,10 +4,22 @@
 
 use sampan_host::{Error, ErrorKind, answer as rules};
 use sampan_http::Response;
+use sampan_http::codec::Exceeded;
 
-/// The default answer of a status.
-pub(crate) fn answer(status: u16) -> Response {
-    with_message(status, rules::label(status))
+/// The answer of the HTTP engine itself. It names the limit that the request was above.
+pub(crate) fn refusal(status: u16, limit: Option<Exceeded>) -> Response {
+    let Some(Exceeded { name, max }) = limit else {
+        return with_message(status, rules::label(status));
+    };
+    let unit = match name {
+        _ if name.ends_with("_bytes_max") => " bytes",
+        _ if name.ends_with("_millis_max") => " ms",
+        _ => "",
+    };
+    with_message(
+        status,
+        &format!("{}: at most {max}{unit} ({name})", rules::label(status)),
+    )
 }
 
 /// The default answer to an error that no `on_error` handled.

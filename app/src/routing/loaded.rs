@@ -1,5 +1,6 @@
 //! A project loaded on one worker: its script, its routes as a tree, and what can be decided at start.
 
+use crate::config::units;
 use crate::engine::Engine;
 use crate::project::Language;
 use crate::request::commit_gate::{Gate, RouteUses};
@@ -15,8 +16,11 @@ use sampan_http::Precomputed;
 use sampan_log::Logger;
 use std::borrow::Cow;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// The largest limit that can be meant for a body, which is kept in memory.
+const BODY_BYTES_CEILING: usize = usize::MAX / 4;
 
 /// A project on one worker.
 pub(crate) struct Loaded {
@@ -44,6 +48,9 @@ pub(crate) struct Control {
     pub(crate) trusted: Rc<[Cidr]>,
     /// Called when the isolate ran out of memory and could not recover.
     pub(crate) worn_out: Box<dyn Fn()>,
+    /// When the server began to shut down, and how long it lets requests go on from then.
+    pub(crate) ending: Arc<OnceLock<Instant>>,
+    pub(crate) shutdown_time_max: Duration,
     /// For the log: a wait longer than this was cut off by the server, a shorter one by the client.
     pub(crate) handler_time_max: Duration,
 }
@@ -102,7 +109,7 @@ impl Loaded {
                 uses: control.gate.uses(def.handler),
                 chain: Chain::around(&pattern, &middleware),
                 precomputed,
-                body_bytes_max: def.body_bytes_max,
+                body_bytes_max: body_limit(def, language)?,
             });
         }
         let (not_found, on_error, fetch) = (program.not_found, program.on_error, program.fetch);
@@ -202,6 +209,27 @@ impl Chain {
 
 fn parse(pattern: &str, place: Option<&Place>) -> Result<Pattern, Error> {
     Pattern::parse(pattern).map_err(|fault| Error::new(ErrorKind::Load, fault).at(place.cloned()))
+}
+
+/// The limit that a route sets for its body.
+fn body_limit(def: &RouteDef, language: Language) -> Result<Option<usize>, Error> {
+    let Some(written) = &def.body_bytes_max else {
+        return Ok(None);
+    };
+    let limit = units::bytes(written).and_then(|bytes| usize::try_from(bytes).ok());
+    if limit.is_some_and(|limit| limit <= BODY_BYTES_CEILING) {
+        return Ok(limit);
+    }
+    let key = match language {
+        Language::Lua => "body_bytes_max",
+        Language::Js => "bodyBytesMax",
+    };
+    let message = format!(
+        "{}: {key} = {written}: {} is expected",
+        def.pattern,
+        units::A_SIZE
+    );
+    Err(Error::new(ErrorKind::Load, message).at(def.place.clone()))
 }
 
 fn insert(

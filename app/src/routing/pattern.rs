@@ -65,6 +65,12 @@ impl Pattern {
                     param_name(name, text)?
                 })
             } else {
+                if part.is_empty() && parts.peek().is_some() {
+                    return Err(format!(
+                        "the pattern {text:?} has an empty part: write one '/' instead of two"
+                    ));
+                }
+                check_literal(part, text)?;
                 Segment::Literal(literal(part))
             };
             segments.push(segment);
@@ -161,44 +167,71 @@ fn param_name(name: &str, pattern: &str) -> Result<String, String> {
     ))
 }
 
+/// Refuses what no request's path has, or none that a client means.
+fn check_literal(part: &str, pattern: &str) -> Result<(), String> {
+    let fault = if part.contains('?') {
+        "has a '?': a pattern matches the path only, and the query is in req.query"
+    } else if part.contains('#') {
+        "has a '#': clients do not send what follows it"
+    } else if part.contains(char::is_control) {
+        "has a control character"
+    } else if part.contains('*') {
+        "has a '*' inside of a part: it stands alone or before a name, as in /files/*rest"
+    } else if matches!(part, "." | "..") {
+        "has a part '.' or '..': clients resolve it before they ask"
+    } else if part
+        .split('%')
+        .skip(1)
+        .any(|after| decoded(after.as_bytes()).is_none())
+    {
+        "has a '%' without two hexadecimal digits: write the character itself, or %25 for '%'"
+    } else {
+        return Ok(());
+    };
+    Err(format!("the pattern {pattern:?} {fault}"))
+}
+
 /// A part of a pattern as it stands in paths: what a path cannot hold is percent-encoded.
 fn literal(part: &str) -> String {
-    let mut encoded = String::with_capacity(part.len());
-    for &byte in part.as_bytes() {
-        if byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#' | b'"' | b'<' | b'>') {
-            encoded.push(char::from(byte));
-        } else {
-            push_encoded(&mut encoded, byte);
-        }
-    }
-    normal_form(&encoded).into_owned()
+    normal_form(part).into_owned()
 }
+
+/// For each byte whether a path in normal form has it as it is: `pchar` of RFC 3986 section 3.3, and the slash.
+static PLAIN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = matches!(byte as u8,
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b'('
+            | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@' | b'/');
+        byte += 1;
+    }
+    table
+};
 
 /// A path in the form in which paths are compared; most are in it already, and nothing is copied then.
 pub(crate) fn normal_form(path: &str) -> Cow<'_, str> {
-    if !path.as_bytes().contains(&b'%') {
+    if path.bytes().all(|byte| PLAIN[usize::from(byte)]) {
         return Cow::Borrowed(path);
     }
-    let mut out = String::with_capacity(path.len());
-    let mut left = path;
-    while let Some((before, after)) = left.split_once('%') {
-        out.push_str(before);
-        match decoded(after.as_bytes()) {
-            Some(byte) => {
-                if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-                    out.push(char::from(byte));
+    let mut out = String::with_capacity(path.len() + 8);
+    let mut left = path.as_bytes();
+    while let [byte, after @ ..] = left {
+        left = after;
+        match decoded(after).filter(|_| *byte == b'%') {
+            Some(meant) => {
+                if meant.is_ascii_alphanumeric() || matches!(meant, b'-' | b'.' | b'_' | b'~') {
+                    out.push(char::from(meant));
                 } else {
-                    push_encoded(&mut out, byte);
+                    push_encoded(&mut out, meant);
                 }
                 left = &after[2..];
             }
-            None => {
-                out.push('%');
-                left = after;
-            }
+            // Some clients send é or { as they are.
+            None if PLAIN[usize::from(*byte)] || *byte == b'%' => out.push(char::from(*byte)),
+            None => push_encoded(&mut out, *byte),
         }
     }
-    out.push_str(left);
     Cow::Owned(out)
 }
 
@@ -232,6 +265,16 @@ mod tests {
             ("/:", "whole part"),
             ("/:id.json", "whole part"),
             ("/:a/:a", "two parameters called \"a\""),
+            ("/a//b", "an empty part"),
+            ("//", "an empty part"),
+            ("/a?x=1", "has a '?'"),
+            ("/a#b", "has a '#'"),
+            ("/a\tb", "control character"),
+            ("/a*/b", "'*' inside of a part"),
+            ("/a/../b", "'.' or '..'"),
+            ("/.", "'.' or '..'"),
+            ("/%zz", "two hexadecimal digits"),
+            ("/50%", "two hexadecimal digits"),
         ] {
             let error = Pattern::parse(text).expect_err(text);
             assert!(error.contains(message), "{text}: {error}");
@@ -311,6 +354,11 @@ mod tests {
             "/admin/~user%2Fx%zz%"
         );
         assert_eq!(normal_form("/%e2%82%AC"), "/%E2%82%AC");
+        assert_eq!(normal_form("/é/{x}"), "/%C3%A9/%7Bx%7D");
+        assert!(matches!(
+            normal_form("/users/@me/a:b;c=d,e"),
+            Cow::Borrowed(_)
+        ));
         assert_eq!(
             pattern("/café au lait").segments,
             [Segment::Literal("caf%C3%A9%20au%20lait".into())]

@@ -77,10 +77,26 @@ pub struct RouteDef {
     pub handler: HandlerId,
     /// Whether the handler was given as a value, not as a function: its answer is computed once.
     pub fixed: bool,
-    /// The largest body that the route accepts, in bytes, if it differs from the server's.
-    pub body_bytes_max: Option<usize>,
+    /// The largest body that the route accepts, as it was written: `1048576` or `10MB`; `None` for the server's limit.
+    pub body_bytes_max: Option<String>,
     /// Where it was declared.
     pub place: Option<Place>,
+}
+
+/// Which worker an isolate serves. It is in the isolate's [`Context`](crate::Context); scripts see it as `app.worker`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerPlace {
+    /// 1 to `count`. An isolate that takes the place of another has the same number.
+    pub index: usize,
+    /// How many workers there are.
+    pub count: usize,
+}
+
+impl Default for WorkerPlace {
+    /// The only worker.
+    fn default() -> Self {
+        Self { index: 1, count: 1 }
+    }
 }
 
 /// One middleware.

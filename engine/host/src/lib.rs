@@ -25,7 +25,7 @@ pub mod words;
 
 pub use engine::{
     Call, Console, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program, RouteDef, Setup, Sleep,
-    Sources, Step, Suspended,
+    Sources, Step, Suspended, WorkerPlace,
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use limits::ScriptLimits;

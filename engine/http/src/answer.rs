@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::codec::reason;
+use crate::codec::{Exceeded, reason};
 use crate::precomputed::Precomputed;
 use crate::request::Request;
 use crate::response::Response;
@@ -61,7 +61,9 @@ pub trait Handler: 'static {
     }
 
     /// The answer to what the engine itself refuses: 400, 408, 413, 414, 417, 431, 500, 501, 503, 504, 505.
-    fn error(&self, status: u16) -> Response {
+    /// `limit` is the one that the request was above, where that is the reason.
+    fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {
+        let _ = limit;
         let mut response = Response::new(status);
         response.content_type("application/json");
         response

@@ -51,10 +51,7 @@ impl Request {
                 Event::Head => request.decoder.accept_body(limits.body_bytes_max)?,
                 Event::Fault(fault) => return Err(fault),
                 Event::Incomplete(_) => {
-                    return Err(Fault {
-                        status: 400,
-                        reason: "incomplete request",
-                    });
+                    return Err(Fault::bad("incomplete request"));
                 }
             }
         }

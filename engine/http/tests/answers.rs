@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use common::*;
 use sampan_client::Stopwatch;
+use sampan_http::codec::Exceeded;
 use sampan_http::{
     Answer, Body, BodyError, BodyStream, Handler, HandlerSlot, Limits, Request, Response, Seal,
     Ticket,
@@ -304,7 +305,7 @@ impl Handler for Own {
         }
     }
 
-    fn error(&self, status: u16) -> Response {
+    fn error(&self, status: u16, _: Option<Exceeded>) -> Response {
         let mut response = with_body(format!("own {status}"));
         response.set_status(status);
         response

@@ -250,13 +250,13 @@ fn the_program_is_declared() {
                 r.method.as_deref(),
                 r.pattern.as_str(),
                 r.fixed,
-                r.body_bytes_max,
+                r.body_bytes_max.as_deref(),
             )
         })
         .collect();
     let expected = [
         (Some("GET"), "/api/users/:id", false, None),
-        (Some("POST"), "/api/v2", true, Some(10)),
+        (Some("POST"), "/api/v2", true, Some("10")),
         (None, "/x", false, None),
     ];
     assert_eq!(routes, expected);

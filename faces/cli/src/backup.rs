@@ -9,13 +9,25 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The file to copy the database to.
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = a_file)]
     to: PathBuf,
     #[command(flatten)]
     storage: StorageArgs,
     /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
+}
+
+/// The name of a file: `-` is none, because the copy is checked before it counts, which a pipe does not allow.
+fn a_file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err(
+            "a backup is checked as a file and cannot be written to standard output: name a file (./- if it is called so)"
+                .into(),
+        ),
+        "" => Err("name a file".into()),
+        _ => Ok(text.into()),
+    }
 }
 
 pub(crate) fn run(args: Args) -> Result<(), String> {

@@ -39,10 +39,10 @@ struct RunArgs {
     #[arg(value_name = "DIR|FILE", default_value = ".")]
     path: PathBuf,
     /// Where to listen [default: 127.0.0.1:8080].
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = an_address)]
     listen: Option<String>,
     /// How many threads run scripts [default: one per core].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = a_count)]
     workers: Option<usize>,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
     #[arg(long, value_name = "FILE")]
@@ -93,6 +93,19 @@ fn main() {
     });
     // Not by returning: a thread that cannot be stopped must not keep the process.
     std::process::exit(status);
+}
+
+/// `--listen` as it is written, if it makes sense.
+fn an_address(text: &str) -> Result<String, String> {
+    sampan_app::address(text).map(|_| text.to_owned())
+}
+
+fn a_count(text: &str) -> Result<usize, String> {
+    let most = sampan_app::WORKERS_MAX;
+    match text.parse() {
+        Ok(count) if (1..=most).contains(&count) => Ok(count),
+        _ => Err(format!("it must be a number from 1 to {most}")),
+    }
 }
 
 /// Prints a line. That the reader has gone is no fault: what was to be done is done.

@@ -34,7 +34,7 @@ function request:bytes() end
 
 ---@alias sampan.Options integer|{ status?: integer, headers?: table<string, string|number|string[]> }
 ---@alias sampan.Answer table|string|number|boolean an answer that is made once, when the file loads
----@alias sampan.RouteOptions { body_bytes_max?: integer }
+---@alias sampan.RouteOptions { body_bytes_max?: integer|string }
 ---@alias sampan.Next fun(req?: sampan.Request): sampan.Response
 
 ---@class sampan.Group
@@ -110,6 +110,7 @@ function group.group(prefix, declare) end
 ---@class sampan.App: sampan.Group
 ---@field runtime string "lua"
 ---@field version string the version of Sampan
+---@field worker { index: integer, count: integer } which worker runs this file: 1 to `count`
 ---@field null lightuserdata JSON's null
 local app = {}
 

@@ -208,7 +208,12 @@ impl ChunkDecoder {
             b';' | b'\r' if digits > 0 => {
                 self.body_bytes = self.body_bytes.saturating_add(value);
                 if self.body_bytes > self.body_bytes_max {
-                    return Err(Fault::new(413, "body too large"));
+                    return Err(Fault::above(
+                        413,
+                        "body too large",
+                        "body_bytes_max",
+                        self.body_bytes_max,
+                    ));
                 }
                 return Ok(if byte == b';' {
                     Step::Extension {
@@ -233,14 +238,24 @@ impl ChunkDecoder {
     fn trailer(&mut self, byte: u8, limits: &Limits) -> Result<Step, Fault> {
         self.trailer_bytes += 1;
         if self.trailer_bytes > limits.trailer_bytes_max {
-            return Err(Fault::new(431, "trailers too long"));
+            return Err(Fault::above(
+                431,
+                "trailers too long",
+                "trailer_bytes_max",
+                limits.trailer_bytes_max as u64,
+            ));
         }
         Ok(match (self.step, byte) {
             (Step::TrailerStart, b'\r') => Step::EndLf,
             (Step::TrailerStart, _) if is_token_byte(byte) => {
                 self.trailer_lines += 1;
                 if self.trailer_lines > limits.headers_max {
-                    return Err(Fault::new(431, "too many trailers"));
+                    return Err(Fault::above(
+                        431,
+                        "too many trailers",
+                        "headers_max",
+                        limits.headers_max as u64,
+                    ));
                 }
                 self.trailer_name.clear();
                 self.trailer_name.push(byte);

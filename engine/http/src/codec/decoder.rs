@@ -257,7 +257,12 @@ impl Decoder {
             if !is_empty {
                 self.lines += 1;
                 if self.lines - 1 > limits.headers_max {
-                    return Err(Fault::new(431, "too many fields"));
+                    return Err(Fault::above(
+                        431,
+                        "too many fields",
+                        "headers_max",
+                        limits.headers_max as u64,
+                    ));
                 }
             } else if self.lines > 0 {
                 return Ok(Some(lf + 1));
@@ -285,10 +290,20 @@ impl Decoder {
     fn check_size(&self, end: usize, limits: &Limits) -> Result<(), Fault> {
         if self.lines == 0 && end - self.start > limits.target_bytes_max + REQUEST_LINE_SLACK_BYTES
         {
-            return Err(Fault::new(414, "request line too long"));
+            return Err(Fault::above(
+                414,
+                "request line too long",
+                "target_bytes_max",
+                limits.target_bytes_max as u64,
+            ));
         }
         if end - self.start > limits.head_bytes_max {
-            return Err(Fault::new(431, "head too long"));
+            return Err(Fault::above(
+                431,
+                "head too long",
+                "head_bytes_max",
+                limits.head_bytes_max as u64,
+            ));
         }
         Ok(())
     }
@@ -306,7 +321,12 @@ impl Decoder {
                 end: self.head_end + bytes as usize,
             },
             BodyFraming::Sized(_) => {
-                let fault = Fault::new(413, "body too large");
+                let fault = Fault::above(
+                    413,
+                    "body too large",
+                    "body_bytes_max",
+                    body_bytes_max as u64,
+                );
                 self.state = State::Failed(fault);
                 return Err(fault);
             }

@@ -96,10 +96,20 @@ impl Head {
             return Err(Fault::bad("malformed request line"));
         };
         if text.len() > limits.target_bytes_max {
-            return Err(Fault::new(414, "target too long"));
+            return Err(Fault::above(
+                414,
+                "target too long",
+                "target_bytes_max",
+                limits.target_bytes_max as u64,
+            ));
         }
         if parsed.headers.len() > limits.headers_max {
-            return Err(Fault::new(431, "too many fields"));
+            return Err(Fault::above(
+                431,
+                "too many fields",
+                "headers_max",
+                limits.headers_max as u64,
+            ));
         }
         let base = bytes.as_ptr() as usize;
         let span = |piece: &[u8]| Span::new(piece.as_ptr() as usize - base, piece.len());

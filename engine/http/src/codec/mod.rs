@@ -40,11 +40,39 @@ pub struct Fault {
     pub status: u16,
     /// What is wrong, in a few words.
     pub reason: &'static str,
+    /// The limit that the request is above, if that is the fault.
+    pub limit: Option<Exceeded>,
+}
+
+/// A limit that a request was above: its name in [`Limits`](crate::Limits), and its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exceeded {
+    /// The name, whose end says the unit.
+    pub name: &'static str,
+    /// The most that is allowed.
+    pub max: u64,
 }
 
 impl Fault {
     pub(crate) const fn new(status: u16, reason: &'static str) -> Fault {
-        Fault { status, reason }
+        Fault {
+            status,
+            reason,
+            limit: None,
+        }
+    }
+
+    pub(crate) const fn above(
+        status: u16,
+        reason: &'static str,
+        name: &'static str,
+        max: u64,
+    ) -> Fault {
+        Fault {
+            status,
+            reason,
+            limit: Some(Exceeded { name, max }),
+        }
     }
 
     pub(crate) const fn bad(reason: &'static str) -> Fault {

@@ -24,7 +24,7 @@ use super::exchange::{Queued, Running, Streaming};
 use super::local::Local;
 use super::output::Output;
 use super::readiness::{read_once, write_once};
-use crate::codec::Exchange;
+use crate::codec::{Exceeded, Exchange};
 use crate::request::Request;
 
 /// Requests answered in one poll; then other connections get their turn.
@@ -140,7 +140,7 @@ impl Connection {
     }
 
     fn say_overloaded(&mut self) {
-        let mut response = self.local.handler().error(503);
+        let mut response = self.local.handler().error(503, None);
         let seconds = self.local.limits.retry_after_seconds.to_string();
         // Fails only where the handler's own headers leave no room; then those are what the client gets.
         let _ = response.set_header(b"Retry-After", seconds.as_bytes());
@@ -331,7 +331,13 @@ impl Connection {
         }
         match self.phase {
             Phase::Head | Phase::Body => {
-                self.fail(408);
+                let limits = &self.local.limits;
+                let (name, max) = if self.phase == Phase::Head {
+                    ("head_millis_max", limits.head_millis_max)
+                } else {
+                    ("body_idle_millis_max", limits.body_idle_millis_max)
+                };
+                self.fail(408, Some(Exceeded { name, max }));
                 Expired::Answered
             }
             Phase::Fresh | Phase::Idle => Expired::Gone,

@@ -212,7 +212,7 @@ impl Connection {
                 match ticket.poll(cx) {
                     Poll::Pending => return Pumped::Waiting,
                     Poll::Ready(Decision::Failed) => {
-                        front.reply = Reply::Response(self.local.handler().error(500))
+                        front.reply = Reply::Response(self.local.handler().error(500, None))
                     }
                     Poll::Ready(_) => {}
                 }
@@ -288,7 +288,7 @@ impl Connection {
             Err(panic) => {
                 let handler = self.local.handler();
                 handler.panicked(panic_text(&*panic));
-                Answer::Now(handler.error(500))
+                Answer::Now(handler.error(500, None))
             }
         };
         if let Answer::Later(next) = answer {
@@ -342,7 +342,7 @@ impl Connection {
             }) = self.running.take()
         {
             drop(future);
-            let response = self.local.handler().error(504);
+            let response = self.local.handler().error(504, None);
             self.answer(Answer::Now(response), exchange, request);
             return;
         }
@@ -350,7 +350,7 @@ impl Connection {
             && front.ticket.is_some()
             && front.by <= now
         {
-            front.reply = Reply::Response(self.local.handler().error(504));
+            front.reply = Reply::Response(self.local.handler().error(504, None));
             front.ticket = None;
             return;
         }

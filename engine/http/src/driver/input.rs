@@ -7,7 +7,7 @@ use super::connection::{Connection, Phase, Step};
 use super::deadlines::NEVER;
 use super::exchange::panic_text;
 use crate::answer::Answer;
-use crate::codec::{CONTINUE, Event, Exchange, Wait};
+use crate::codec::{CONTINUE, Event, Exceeded, Exchange, Wait};
 use crate::response::Response;
 
 /// How long a connection without a request in hand is kept while its worker ends.
@@ -29,7 +29,7 @@ impl Connection {
         let request = Rc::get_mut(input).expect("shared requests are replaced when they are");
         match request.decoder.next(&self.local.limits) {
             Event::Incomplete(wait) => return Some(self.wait_for(wait)),
-            Event::Fault(fault) => self.fail(fault.status),
+            Event::Fault(fault) => self.fail(fault.status, fault.limit),
             Event::Head => {
                 let asks =
                     request.decoder.head().expects_continue && !request.decoder.has_body_bytes();
@@ -44,7 +44,7 @@ impl Connection {
                     .body_bytes_max(request)
                     .unwrap_or(general);
                 match request.decoder.accept_body(body_bytes_max) {
-                    Err(fault) => self.fail(fault.status),
+                    Err(fault) => self.fail(fault.status, fault.limit),
                     Ok(()) if asks => self
                         .output
                         .buffer(&self.local.pool)
@@ -75,7 +75,7 @@ impl Connection {
             Ok(answer) => answer,
             Err(panic) => {
                 handler.panicked(panic_text(&*panic));
-                Answer::Now(handler.error(500))
+                Answer::Now(handler.error(500, None))
             }
         };
         let request = self.leave(request, matches!(answer, Answer::Later(_)));
@@ -172,7 +172,7 @@ impl Connection {
     }
 
     /// Answers a request that cannot be read to its end, behind all answers that are due, and closes then.
-    pub(super) fn fail(&mut self, status: u16) {
+    pub(super) fn fail(&mut self, status: u16, limit: Option<Exceeded>) {
         let exchange = match self.input.as_ref().filter(|input| input.decoder.has_head()) {
             Some(request) => Exchange {
                 keep_alive: false,
@@ -180,7 +180,7 @@ impl Connection {
             },
             None => UNKNOWN,
         };
-        let response = self.local.handler().error(status);
+        let response = self.local.handler().error(status, limit);
         self.end_with(response, exchange);
     }
 

@@ -5,7 +5,7 @@
 use crate::request::response;
 use crate::values::json_write;
 use crate::vm::bind::WORDS;
-use crate::vm::error::{place_of, whole_number};
+use crate::vm::error::place_of;
 use crate::vm::sys::{
     Cx, Failure, Native, Raw, Val, arguments, class_id, float_of, int_of, is_nothing, is_string,
     native, tag,
@@ -81,12 +81,17 @@ unsafe extern "C" fn route(
         };
         let pattern = cx.text(argument(args, 1))?;
         let handler = argument(args, 2);
+        let body_bytes_max = if is_nothing(argument(args, 3)) {
+            None
+        } else {
+            Some(cx.text(argument(args, 3))?)
+        };
         let route = RouteDef {
             method,
             pattern,
             handler: keep(cx, handler)?,
             fixed: !cx.is_function(handler),
-            body_bytes_max: whole_number(argument(args, 3)).map(|limit| limit as usize),
+            body_bytes_max,
             place: place(cx, argument(args, 4))?,
         };
         Ok(declare(cx, |program| program.routes.push(route)))

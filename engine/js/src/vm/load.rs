@@ -14,7 +14,7 @@ use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_object, number};
 use crate::web;
 use rquickjs::qjs;
 use sampan_host::answer::Kind;
-use sampan_host::{Error, ErrorKind, HandlerId, Program, Setup};
+use sampan_host::{Error, ErrorKind, HandlerId, Program, Setup, WorkerPlace};
 use std::ffi::CStr;
 use std::rc::Rc;
 
@@ -157,6 +157,13 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
     cx.define(native.raw(), c"types", types)?;
     let nothing = cx.own(number(f64::from(Kind::Nothing.status(200))));
     cx.define(native.raw(), c"statusOfNothing", nothing)?;
+    let worker = cx.object()?;
+    let place = cx.core().context_of_capabilities.get::<WorkerPlace>();
+    let place = place.map_or_else(WorkerPlace::default, |place| *place);
+    for (name, value) in [(c"index", place.index), (c"count", place.count)] {
+        cx.define(worker.raw(), name, cx.own(number(value as f64)))?;
+    }
+    cx.define(native.raw(), c"worker", worker)?;
     let function = cx.eval(SOURCE, c"sampan:prelude.js")?;
     Ok(cx.call(function.raw(), UNDEFINED, &[native.raw()])?)
 }

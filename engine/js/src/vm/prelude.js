@@ -3,7 +3,7 @@
 // promise can pass. Returns what native code needs: the module's exports and the function that runs a chain.
 (function prelude(native) {
   "use strict";
-  const { route, use, notFound, onError, stringify, answerText, symbols, modules, version, types } = native;
+  const { route, use, notFound, onError, stringify, answerText, symbols, modules, version, worker, types } = native;
   const { checkStatus, checkRedirect, checkText, unknownOption, location: locationOf, statusOfNothing } = native;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
   const { immutable: IMMUTABLE } = symbols;
@@ -225,10 +225,8 @@
       if (key !== "bodyBytesMax") unknownOption(name, key, "bodyBytesMax");
     }
     const limit = opts.bodyBytesMax;
-    if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0)) {
-      throw new TypeError(`${name}: bodyBytesMax must be a whole number of bytes`);
-    }
-    return limit;
+    // Checked where the routes are arranged, for both languages.
+    return limit === undefined ? undefined : String(limit);
   }
 
   function checkPattern(name, pattern) {
@@ -299,6 +297,7 @@
   app.onError = declare("onError", onError);
   app.runtime = "js";
   app.version = version;
+  app.worker = Object.freeze(worker);
   const builders = { json, html, text, redirect, stream, first };
   for (const name of keys(builders)) app[name] = builders[name];
   for (const name of keys(modules)) {

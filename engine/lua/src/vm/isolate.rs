@@ -18,7 +18,7 @@ use mlua_sys::lua51::*;
 use sampan_host::answer::Kind;
 use sampan_host::{
     Call, Error, ErrorKind, HandlerId, Isolate, MiddlewareDef, Place, Program, ResponseSink,
-    RouteDef, Setup, Step,
+    RouteDef, Setup, Step, WorkerPlace,
 };
 use std::ffi::{CStr, c_int};
 use std::rc::Rc;
@@ -196,6 +196,14 @@ unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
         set(c"null");
         push_text(state, env!("CARGO_PKG_VERSION").as_bytes());
         set(c"version");
+        let worker = inner.context.get::<WorkerPlace>();
+        let worker = worker.map_or_else(WorkerPlace::default, |place| *place);
+        lua_createtable(state, 0, 2);
+        for (name, number) in [(c"index", worker.index), (c"count", worker.count)] {
+            lua_pushnumber(state, number as f64);
+            lua_setfield(state, -2, name.as_ptr());
+        }
+        set(c"worker");
         lua_pushnumber(state, inner.limits.memory_bytes_max as f64);
         set(c"memory_bytes_max");
         lua_pushstring(state, bind::CANNOT_WAIT.as_ptr());
@@ -454,9 +462,7 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
             let handler = declared.handler(state).unwrap_or_default();
             lua_getfield(state, route, c"fixed".as_ptr());
             let fixed = lua_toboolean(state, -1) != 0;
-            lua_getfield(state, route, c"body_bytes_max".as_ptr());
-            let has_max = lua_type(state, -1) == LUA_TNUMBER;
-            let body_bytes_max = has_max.then(|| lua_tonumber(state, -1) as usize);
+            let body_bytes_max = text_field(state, route, c"body_bytes_max");
             let method = text_field(state, route, c"method");
             let pattern = text_field(state, route, c"pattern").unwrap_or_default();
             let place = place_field(state, route);

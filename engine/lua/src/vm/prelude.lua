@@ -8,7 +8,7 @@ local error, type, select, setmetatable, getmetatable = G.error, G.type, G.selec
 local pairs, ipairs, tostring, unpack, pcall = G.pairs, G.ipairs, G.tostring, G.unpack, G.pcall
 local getinfo = G.debug.getinfo
 
-local app = { null = host.null, runtime = "lua", version = host.version }
+local app = { null = host.null, runtime = "lua", version = host.version, worker = host.worker }
 local program = { routes = {}, middleware = {} }
 
 -- Where the script called the function that calls this.
@@ -206,10 +206,8 @@ local function declare(into, prefix)
         if key ~= "body_bytes_max" then
           host.unknown_option("app." .. verb, tostring(key), "body_bytes_max")
         end
-        if type(value) ~= "number" or value < 0 or value % 1 ~= 0 then
-          error("app." .. verb .. ": body_bytes_max must be a whole number of bytes", 2)
-        end
-        body_bytes_max = value
+        -- Checked where the routes are arranged, for both languages.
+        body_bytes_max = type(value) == "number" and value % 1 == 0 and ("%.0f"):format(value) or tostring(value)
       end
       local fixed = type(handler) ~= "function"
       local fn = handler

@@ -1,0 +1,3 @@
+import { app } from "sampan";
+
+app.use("/admin?x=1", (req, next) => next(req));

@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.use("/admin?x=1", function(req, next) return next(req) end)

@@ -1,0 +1,3 @@
+import { app } from "sampan";
+
+app.get("/é/a b/{x}", () => "found");

@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.get("/é/a b/{x}", function() return "found" end)
