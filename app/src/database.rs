@@ -24,7 +24,9 @@ pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
         ));
     }
     let migrations = migrations_of(config.project.root())?;
-    let has_migrations = migrations.is_dir();
+    // An empty folder asks for no database.
+    let has_migrations =
+        std::fs::read_dir(&migrations).is_ok_and(|mut files| files.next().is_some());
     let exists = config.db.path.exists();
     // Where there is no folder the database may still know migrations, and then files are missing.
     if config.migrate && (has_migrations || exists) {

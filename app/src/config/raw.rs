@@ -124,8 +124,12 @@ impl RawConfig {
 
     /// Reads a configuration file. The error is one line that names the file, the line and the key.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::InvalidData => {
+                format!("{} is not UTF-8: save it as UTF-8 text", path.display())
+            }
+            _ => format!("cannot read {}: {error}", path.display()),
+        })?;
         Self::parse(&text, &path.display().to_string())
     }
 
