@@ -38,6 +38,8 @@ declare module "sampan" {
     readonly cookies: Record<string, string>;
     /** The client's address. */
     readonly ip: string;
+    /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
+    readonly id: string;
     /** An object of this request's own. */
     readonly state: Record<string, any>;
     /** The body as `application/x-www-form-urlencoded`; a key given twice is a list. */
@@ -135,7 +137,7 @@ declare module "sampan" {
     function sleep(seconds: number): Promise<void>;
   }
 
-  /** Lines on standard error: time, level, message, fields. */
+  /** Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and never throw. */
   export namespace log {
     /** Writes a line of level DEBUG; left out unless `level = "debug"` is set under `[log]`. */
     function debug(message?: any, fields?: any): void;

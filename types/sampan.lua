@@ -10,6 +10,7 @@
 ---@field headers table<string, string> the field lines, looked up whatever the case
 ---@field cookies table<string, string> the cookies
 ---@field ip string the client's address
+---@field id string the id of the request: `x-request-id`, or one of the server's
 ---@field body string the bytes of the body
 ---@field state table a table of this request's own
 local request = {}
@@ -160,27 +161,27 @@ function app.time.now_ms() end
 ---@param seconds number How long: fractions count; from 0 to 86400 (one day).
 function app.time.sleep(seconds) end
 
---- Lines on standard error: time, level, message, fields.
+--- Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and never throw.
 app.log = {}
 
 --- Writes a line of level DEBUG; left out unless `level = "debug"` is set under `[log]`.
----@param message? any What happened: text as it is, anything else as JSON.
----@param fields? any Named values, written as `key=value` after the message; any other value is written as `value=...`.
+---@param message? any What happened: text as it is, an error with its stack and its causes, anything else as JSON.
+---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
 function app.log.debug(message, fields) end
 
 --- Writes a line of level INFO.
----@param message? any What happened: text as it is, anything else as JSON.
----@param fields? any Named values, written as `key=value` after the message; any other value is written as `value=...`.
+---@param message? any What happened: text as it is, an error with its stack and its causes, anything else as JSON.
+---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
 function app.log.info(message, fields) end
 
 --- Writes a line of level WARN.
----@param message? any What happened: text as it is, anything else as JSON.
----@param fields? any Named values, written as `key=value` after the message; any other value is written as `value=...`.
+---@param message? any What happened: text as it is, an error with its stack and its causes, anything else as JSON.
+---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
 function app.log.warn(message, fields) end
 
 --- Writes a line of level ERROR.
----@param message? any What happened: text as it is, anything else as JSON.
----@param fields? any Named values, written as `key=value` after the message; any other value is written as `value=...`.
+---@param message? any What happened: text as it is, an error with its stack and its causes, anything else as JSON.
+---@param fields? any Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.
 function app.log.error(message, fields) end
 
 --- Environment variables.

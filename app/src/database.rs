@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::config::db::migrations_of;
 use sampan_db::Database;
 use sampan_db::migrate::{self, Entry, Progress, State};
-use sampan_log::{Level, Logger};
+use sampan_log::{Cause, Entry as Line, Level, Logger};
 use std::sync::Arc;
 
 /// The database of a server that starts. It is opened now if it exists or has migrations, so that faults are told at once;
@@ -44,7 +44,11 @@ pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
     let logger = config.logger.clone();
     let database = Database::new(
         config.db.clone(),
-        Arc::new(move |line: &str| logger.text(Level::Error, format!("database: {line}"))),
+        Arc::new(move |line: &str| {
+            let text = format!("database: {line}");
+            let cause = Cause::message(&text);
+            logger.write_limited(Level::Error, cause, &Line::text(text));
+        }),
     );
     if has_migrations || exists {
         database.prepare().map_err(|error| error.to_string())?;

@@ -20,7 +20,7 @@ pub use project::{Language, Project};
 pub use request::proxies::Cidr;
 pub use sampan_db as db;
 pub use sampan_host as host;
-pub use sampan_log::{Level, Logger};
+pub use sampan_log::{Level, Logger, Settings as LogSettings};
 pub use server::{Event, Running, Server};
 pub use signals::{Outcome, run};
 

@@ -4,13 +4,16 @@ use crate::config::Config;
 use crate::project::Language;
 use crate::request::commit_gate::Gate;
 use crate::request::dispatch::Dispatch;
+use crate::request::id::Ids;
 use crate::request::response_sink;
 use crate::routing::loaded::{Control, Loaded};
 use crate::watchdog::Watchdog;
 use sampan_db::Database;
-use sampan_host::{Context, Error, ErrorKind, Setup, Watch, WorkerPlace};
+use sampan_host::{
+    Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Watch, WorkerPlace,
+};
 use sampan_http::{Limits, WorkerHandle};
-use sampan_log::Level;
+use sampan_log::{Entry, Level};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -96,8 +99,9 @@ async fn serve(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
         .add(plan.id, Arc::clone(&watch), Box::new(deaf_while_loading));
     // A JavaScript handler goes on in the run that settles its promise; a coroutine goes on in a run of its own.
     let runs_mix = plan.config.project.language() == Some(Language::Js);
-    let gate = Gate::new(&plan.database, &watch, runs_mix);
-    let loader = Rc::new(Loader::new(&plan, watch, Rc::clone(&gate)));
+    let current = CurrentRun::new(plan.config.logger.has_access_log());
+    let gate = Gate::new(&plan.database, &watch, &current, runs_mix);
+    let loader = Rc::new(Loader::new(&plan, watch, Rc::clone(&gate), current));
     let loaded = match loader.load() {
         Ok(loaded) => loaded,
         Err(error) => return drop(ready.send(Err(error))),
@@ -129,6 +133,8 @@ struct Loader {
     config: Arc<Config>,
     watch: Arc<Watch>,
     gate: Rc<Gate>,
+    current: CurrentRun,
+    ids: Rc<Ids>,
     watchdog: Watchdog,
     id: u64,
     place: WorkerPlace,
@@ -139,11 +145,13 @@ struct Loader {
 }
 
 impl Loader {
-    fn new(plan: &Plan, watch: Arc<Watch>, gate: Rc<Gate>) -> Self {
+    fn new(plan: &Plan, watch: Arc<Watch>, gate: Rc<Gate>, current: CurrentRun) -> Self {
         Self {
             config: Arc::clone(&plan.config),
             watch,
             gate,
+            current,
+            ids: Rc::new(Ids::new()),
             watchdog: plan.watchdog.clone(),
             id: plan.id,
             ending: Arc::clone(&plan.ending),
@@ -170,6 +178,7 @@ impl Loader {
         self.gate.put_into(&context);
         let gate = Rc::clone(&self.gate);
         let (report_to, printed) = (Rc::clone(&logger), Rc::clone(&logger));
+        let (current, printing) = (self.current.clone(), self.current.clone());
         let setup = Setup {
             sources: config.project.sources(),
             entry: config.project.entry().to_owned(),
@@ -179,11 +188,21 @@ impl Loader {
             watch: Arc::clone(&self.watch),
             spawn: Rc::new(move |future| drop(spawn_local(gate.background(future)))),
             console: Rc::new(move |level, text| {
-                printed.text(level.parse().unwrap_or(Level::Info), text);
+                let request = printing.request();
+                let entry = Entry {
+                    id: request.as_deref().map(RequestView::id),
+                    request: request
+                        .as_deref()
+                        .map(|request| (request.method(), request.path())),
+                    ..Entry::text(text)
+                };
+                printed.write(level.parse().unwrap_or(Level::Info), &entry);
             }),
             sleep: Rc::new(|time| Box::pin(tokio::time::sleep(time))),
             report: Rc::new(move |error| {
-                response_sink::log(&report_to, "in the background", &error)
+                let request = current.request();
+                let text = format!("in the background: {error}");
+                response_sink::log_of(&report_to, request.as_deref(), text, &error);
             }),
         };
         let loader = Rc::downgrade(self);
@@ -191,6 +210,8 @@ impl Loader {
             logger,
             gate: Rc::clone(&self.gate),
             trusted: config.trusted_proxies.as_slice().into(),
+            ids: Rc::clone(&self.ids),
+            current: self.current.clone(),
             worn_out: Box::new(move || {
                 if let Some(loader) = loader.upgrade() {
                     loader.replace_soon();
@@ -221,7 +242,8 @@ impl Loader {
                     }
                 }
                 Err(error) => {
-                    response_sink::log(&self.config.logger, "replacing a worn-out isolate", &error)
+                    let text = format!("replacing a worn-out isolate: {error}");
+                    response_sink::log_of(&self.config.logger, None, text, &error);
                 }
             }
             tokio::time::sleep(Duration::from_millis(REPLACE_MILLIS_MIN)).await;

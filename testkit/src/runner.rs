@@ -166,12 +166,11 @@ fn start(
         config.workers = 1;
     }
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    let level = if scenario.config.contains_key("log") {
-        config.level()
-    } else {
-        Level::Debug
-    };
-    config.logger = logger.clone().with_level(level);
+    let mut settings = config.log_settings();
+    if !scenario.config.contains_key("log") {
+        settings.level_min = Level::Debug;
+    }
+    config.logger = logger.clone().with(settings);
     config.db.path = scratch.0.join("data.db");
     Server::start(config)
 }

@@ -10,12 +10,13 @@ pub use raw::Flags;
 
 use crate::project::Project;
 use crate::request::proxies::Cidr;
-use raw::{FILE, RawConfig};
+use raw::{FILE, RawConfig, RawLog};
 use sampan_host::{Module, ScriptLimits};
 use sampan_http::Limits;
-use sampan_log::{Level, Logger};
+use sampan_log::{Logger, Settings};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
+use std::str::FromStr;
 
 /// Where a server listens unless told otherwise.
 const LISTEN: &str = "127.0.0.1:8080";
@@ -67,9 +68,9 @@ impl Config {
         Self::from_raw(Project::find(path)?, &raw, FILE, &Flags::default())
     }
 
-    /// The least level that the log shows.
-    pub fn level(&self) -> Level {
-        self.logger.level_min()
+    /// What the log is told by `[log]`.
+    pub fn log_settings(&self) -> Settings {
+        self.logger.settings()
     }
 
     fn from_raw(
@@ -108,13 +109,8 @@ impl Config {
         let (http, script) = limits(raw).map_err(|fault| format!("{name}: limits.{fault}"))?;
         let db = raw.db.resolve(project.root(), flags.db.as_deref());
         let db = db.map_err(|fault| format!("{name}: db.{fault}"))?;
-        let level = match raw.log.level.as_deref() {
-            None => Level::Info,
-            Some(text) => text.parse().map_err(|()| {
-                format!("{name}: log.level: {text:?} is none of \"debug\", \"info\", \"warn\", \"error\"")
-            })?,
-        };
-        let logger = Logger::to_stderr(level);
+        let settings = log_settings(&raw.log).map_err(|fault| format!("{name}: log.{fault}"))?;
+        let logger = Logger::new(settings);
         Ok(Self {
             project,
             listen,
@@ -128,6 +124,58 @@ impl Config {
             modules: crate::MODULES,
         })
     }
+}
+
+/// What `[log]` says, checked.
+fn log_settings(raw: &RawLog) -> Result<Settings, String> {
+    /// Less than this and time, id and place leave no room for a message.
+    const LINE_BYTES_MIN: usize = 1024;
+    /// More than this and a few lines fill the queue of the log.
+    const LINE_BYTES_MAX: usize = 1024 * 1024;
+    let defaults = Settings::default();
+    let line_bytes_max = raw.line_bytes_max.unwrap_or(defaults.line_bytes_max);
+    if !(LINE_BYTES_MIN..=LINE_BYTES_MAX).contains(&line_bytes_max) {
+        return Err(format!(
+            "line_bytes_max is {line_bytes_max}; it must be {LINE_BYTES_MIN} to {LINE_BYTES_MAX}"
+        ));
+    }
+    Ok(Settings {
+        level_min: choice(
+            "level",
+            raw.level.as_deref(),
+            defaults.level_min,
+            &["debug", "info", "warn", "error"],
+        )?,
+        format: choice(
+            "format",
+            raw.format.as_deref(),
+            defaults.format,
+            &["text", "json"],
+        )?,
+        access: choice(
+            "access",
+            raw.access.as_deref(),
+            defaults.access,
+            &["off", "common", "json"],
+        )?,
+        line_bytes_max,
+    })
+}
+
+/// One of a few words.
+fn choice<T: FromStr>(
+    key: &str,
+    text: Option<&str>,
+    default: T,
+    words: &[&str],
+) -> Result<T, String> {
+    let Some(text) = text else {
+        return Ok(default);
+    };
+    text.parse().map_err(|_| {
+        let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+        format!("{key}: {text:?} is none of {}", words.join(", "))
+    })
 }
 
 fn limits(raw: &RawConfig) -> Result<(Limits, ScriptLimits), String> {
@@ -185,6 +233,7 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sampan_log::Level;
 
     fn resolve(text: &str, flags: &Flags) -> Result<Config, String> {
         let raw = RawConfig::parse(text, "sampan.toml")?;
@@ -250,7 +299,22 @@ mod tests {
                 "limits.memory_bytes_max is 10",
             ),
             ("[limits]\njson_depth_max = 0", "limits.json_depth_max is 0"),
-            ("[log]\nlevel = \"loud\"", "log.level: \"loud\" is none of"),
+            (
+                "[log]\nlevel = \"loud\"",
+                "log.level: \"loud\" is none of \"debug\",",
+            ),
+            (
+                "[log]\nformat = \"xml\"",
+                "log.format: \"xml\" is none of \"text\", \"json\"",
+            ),
+            (
+                "[log]\naccess = \"on\"",
+                "log.access: \"on\" is none of \"off\", \"common\", \"json\"",
+            ),
+            (
+                "[log]\nline_bytes_max = 10",
+                "log.line_bytes_max is 10; it must be 1024 to",
+            ),
         ] {
             let error = resolve(text, &Flags::default()).expect_err(text);
             assert!(error.contains(part), "{error}");

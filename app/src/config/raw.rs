@@ -49,6 +49,9 @@ pub(crate) struct RawServer {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RawLog {
     pub(crate) level: Option<String>,
+    pub(crate) format: Option<String>,
+    pub(crate) access: Option<String>,
+    pub(crate) line_bytes_max: Option<usize>,
 }
 
 /// Declares `[limits]` from the names of the limits themselves, so that none can be stored and never used.

@@ -4,14 +4,18 @@
 //! held; what ran in a group that was lost is not answered as if its writes were there.
 
 use sampan_db::{Database, Db, RouteUse};
-use sampan_host::{Context, Error, ErrorKind, Fate, LocalFuture, Outbox, Verdict, Watch};
+use sampan_host::{
+    Context, CurrentRun, Error, ErrorKind, Fate, LocalFuture, Outbox, Verdict, Watch,
+};
 use sampan_http::{Answer, Response, Ticket, WorkerHandle};
 use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{self, Poll};
 
-use crate::request::errors;
+use crate::request::request_view::View;
+use crate::request::{errors, response_sink};
+use crate::routing::loaded::Control;
 use tokio::task::spawn_local;
 
 /// What one worker's requests share.
@@ -22,6 +26,8 @@ pub(crate) struct Gate {
     database: Arc<Database>,
     /// The worker's place among the acceptors' workers, once it serves.
     worker: OnceCell<WorkerHandle>,
+    /// Whose script runs.
+    current: CurrentRun,
     /// Whether a request can go on in another's run: in JavaScript, when that settles the promise that it waits for.
     runs_mix: bool,
 }
@@ -44,10 +50,18 @@ pub(crate) struct Visit {
 }
 
 impl Gate {
-    pub(crate) fn new(database: &Arc<Database>, watch: &Arc<Watch>, runs_mix: bool) -> Rc<Self> {
+    pub(crate) fn new(
+        database: &Arc<Database>,
+        watch: &Arc<Watch>,
+        current: &CurrentRun,
+        runs_mix: bool,
+    ) -> Rc<Self> {
         let outbox = Outbox::default();
+        let db = Db::new(Arc::clone(database), outbox.clone(), Arc::clone(watch));
+        db.measure(current.clone());
         Rc::new(Self {
-            db: Db::new(Arc::clone(database), outbox.clone(), Arc::clone(watch)),
+            db,
+            current: current.clone(),
             outbox,
             watch: Arc::clone(watch),
             database: Arc::clone(database),
@@ -60,6 +74,7 @@ impl Gate {
     pub(crate) fn put_into(&self, context: &Context) {
         context.put(self.db.clone());
         context.put(self.outbox.clone());
+        context.put(self.current.clone());
     }
 
     /// Starts what commits groups and ends turns, for as long as the worker serves.
@@ -116,12 +131,16 @@ impl Gate {
     /// Work that belongs to no request, which may use the database too.
     pub(crate) fn background(self: &Rc<Self>, mut future: LocalFuture<()>) -> LocalFuture<()> {
         let gate = Rc::clone(self);
+        // What a request has begun goes on in its name.
+        let request = self.current.request();
         Box::pin(std::future::poll_fn(move |cx| {
             if gate.outbox.is_sealed() {
                 gate.outbox.wake_when_settled(cx);
                 return Poll::Pending;
             }
+            let before = gate.current.set(request.clone());
             let polled = future.as_mut().poll(cx);
+            gate.current.set(before);
             gate.db.left(None, || false);
             polled
         }))
@@ -140,7 +159,9 @@ impl Visit {
     /// To be called after each run of the script for this request.
     #[inline]
     pub(crate) fn left(&mut self, route: Option<&RouteUse>) {
+        let begun = self.gate.current.begin();
         self.gate.db.left(route, || self.gate.is_complete());
+        self.gate.current.end(begun);
     }
 
     /// What a lost group says to a request that ran in it.
@@ -206,20 +227,36 @@ impl Visit {
 
     /// The answer of the request: held while anything is not committed.
     #[inline]
-    pub(crate) fn release(&self, response: Response) -> Answer {
+    pub(crate) fn release(
+        &self,
+        mut response: Response,
+        view: &Rc<View>,
+        control: &Rc<Control>,
+    ) -> Answer {
         if self.gate.db.losses() != self.losses {
-            return Answer::Now(errors::refusal(500, None));
+            response_sink::log(control, Some(view), "", &Self::lost());
+            let mut response = errors::refusal(500, None);
+            view.tell_id(&mut response);
+            return Answer::Now(response);
         }
+        view.tell_id(&mut response);
         if !self.gate.outbox.is_open() {
             return Answer::Now(response);
         }
         let (ticket, seal) = Ticket::new();
-        self.gate
-            .outbox
-            .hold(Box::new(move |verdict| match verdict {
+        let (view, control, begun) = (Rc::clone(view), Rc::clone(control), control.current.begin());
+        self.gate.outbox.hold(Box::new(move |verdict| {
+            if let (Some(record), Some(begun)) = (view.record(), begun) {
+                record.add_db(begun.elapsed());
+            }
+            match verdict {
                 Verdict::Committed => seal.release(),
-                Verdict::Failed => seal.replace_by_500(),
-            }));
+                Verdict::Failed => {
+                    response_sink::log(&control, Some(&view), "", &Self::lost());
+                    seal.replace_by_500();
+                }
+            }
+        }));
         Answer::Held(response, ticket)
     }
 }

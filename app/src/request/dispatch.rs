@@ -2,6 +2,7 @@
 
 use crate::request::commit_gate::{RouteUses, Visit};
 use crate::request::errors;
+use crate::request::record::Record;
 use crate::request::request_view::{RouteInfo, View};
 use crate::request::response_sink::{self, Sink};
 use crate::routing::loaded::Loaded;
@@ -9,11 +10,11 @@ use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, Found, Spans};
 use sampan_host::{Call, Error, ErrorKind, HandlerId, Isolate, RequestView, Step, Suspended};
 use sampan_http::codec::Exceeded;
-use sampan_http::{Answer, Body, Handler, Method, Request, Response};
-use sampan_log::Level;
+use sampan_http::{Answer, Body, Handler, Method, Observer, Request, Response};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Dispatch {
     /// Replaced as a whole; requests in flight keep the one that they began with.
     current: RefCell<Rc<Loaded>>,
+    /// The record of the request that is handled next, for the access log.
+    record: RefCell<Option<Rc<Record>>>,
 }
 
 impl Dispatch {
@@ -29,6 +32,7 @@ impl Dispatch {
     pub(crate) fn new(loaded: Rc<Loaded>) -> Self {
         Self {
             current: RefCell::new(loaded),
+            record: RefCell::default(),
         }
     }
 
@@ -91,14 +95,18 @@ impl Handler for Dispatch {
     fn handle(&self, request: &Rc<Request>) -> Answer {
         let loaded = Rc::clone(&self.current.borrow());
         let normal = normal_form(request.path());
+        let record = self.record.take();
         match loaded.routes.find(request.method(), &normal) {
             Found::Route(index, spans) => {
                 let entry = &loaded.entries[index];
                 let chain = loaded.chain_of(entry, &normal);
                 if let (Some(precomputed), []) = (&entry.precomputed, &*chain) {
+                    if let Some(record) = record {
+                        record.set_route(&entry.info);
+                    }
                     return Answer::Precomputed(Arc::clone(precomputed));
                 }
-                let view = view(request, normal, spans, &entry.info);
+                let view = view(request, normal, spans, &entry.info, record);
                 let exchange = Exchange {
                     loaded: Rc::clone(&loaded),
                     view,
@@ -107,7 +115,7 @@ impl Handler for Dispatch {
                 };
                 exchange.answer(Some(entry.handler), &chain)
             }
-            Found::Nothing(allow) => no_route(loaded, request, normal, allow),
+            Found::Nothing(allow) => no_route(loaded, request, normal, allow, record),
         }
     }
 
@@ -129,11 +137,25 @@ impl Handler for Dispatch {
         errors::refusal(status, limit)
     }
 
+    fn observe(&self, peer: SocketAddr, request: Option<&Request>) -> Option<Box<dyn Observer>> {
+        let loaded = self.current.borrow();
+        let logger = &loaded.control.logger;
+        if !logger.has_access_log() {
+            return None;
+        }
+        let record = Record::new(Rc::clone(logger), peer, request, &loaded.no_route);
+        let observer = record.observer();
+        self.record.replace(Some(record));
+        Some(observer)
+    }
+
     fn panicked(&self, message: &str) {
-        self.current.borrow().control.logger.text(
-            Level::Error,
-            format!("a fault of the server itself: {message}"),
-        );
+        let control = Rc::clone(&self.current.borrow().control);
+        // A panic leaves the request in place whose run it ended.
+        let request = control.current.set(None);
+        let error = Error::new(ErrorKind::Internal, message);
+        let text = format!("a fault of the server itself: {message}");
+        response_sink::log_of(&control.logger, request.as_deref(), text, &error);
     }
 }
 
@@ -142,6 +164,7 @@ fn view(
     normal: Cow<'_, str>,
     spans: Spans,
     info: &Rc<RouteInfo>,
+    record: Option<Rc<Record>>,
 ) -> Rc<View> {
     let normal = match normal {
         Cow::Borrowed(_) => None,
@@ -152,6 +175,7 @@ fn view(
         normal,
         spans,
         Rc::clone(info),
+        record,
     ))
 }
 
@@ -162,6 +186,7 @@ fn no_route(
     request: &Rc<Request>,
     normal: Cow<'_, str>,
     allow: Allow,
+    record: Option<Rc<Record>>,
 ) -> Answer {
     let is_options = request.method() == Method::Options;
     let (handler, fallback) = match (loaded.fetch, allow.is_empty()) {
@@ -178,12 +203,13 @@ fn no_route(
         (None, false) => (None, Fallback { status: 405, allow }),
     };
     let chain = loaded.middleware_of(&normal);
+    let view = view(request, normal, Spans::default(), &loaded.no_route, record);
     if handler.is_none() && chain.is_empty() {
         let mut response = Response::new(fallback.status);
         fallback.complete(&mut response);
+        view.tell_id(&mut response);
         return Answer::Now(response);
     }
-    let view = view(request, normal, Spans::default(), &loaded.no_route);
     let uses = Rc::clone(&loaded.no_route_uses);
     Exchange {
         loaded,
@@ -202,12 +228,19 @@ impl Exchange {
         }
         let middleware = middleware.to_vec();
         Answer::Later(Box::pin(async move {
-            let acquired = self.loaded.control.gate.acquire(self.route()).await;
+            let control = &self.loaded.control;
+            let begun = control.current.begin();
+            let acquired = control.gate.acquire(self.route()).await;
+            if let (Some(record), Some(begun)) = (self.view.record(), begun) {
+                record.add_db(begun.elapsed());
+            }
             match acquired {
                 Ok(()) => self.run(handler, &middleware),
                 Err(error) => {
                     self.log(&error);
-                    Answer::Now(errors::answer_to(&error))
+                    let mut response = errors::answer_to(&error);
+                    self.view.tell_id(&mut response);
+                    Answer::Now(response)
                 }
             }
         }))
@@ -231,21 +264,35 @@ impl Exchange {
             middleware,
             error: None,
         };
-        let step = self.loaded.engine.start(call, &mut sink);
-        visit.left(Some(self.route()));
+        let step = self.start(call, &mut sink, &mut visit);
         match step {
-            Step::Done => visit.release(self.finish(sink)),
+            Step::Done => self.release(&visit, self.finish(sink)),
             Step::Failed(error) => self.failed(&error, visit),
             Step::Waiting(suspended) => {
                 visit.remember();
                 Answer::Later(Box::pin(async move {
                     match self.wait(suspended, &mut sink, &mut visit).await {
-                        Ok(()) => visit.release(self.finish(sink)),
+                        Ok(()) => self.release(&visit, self.finish(sink)),
                         Err(error) => self.failed(&error, visit),
                     }
                 }))
             }
         }
+    }
+
+    /// Enters the isolate.
+    #[inline]
+    fn start(&self, call: Call<'_>, sink: &mut Sink, visit: &mut Visit) -> Step {
+        self.loaded.control.during(Some(&self.view), || {
+            let step = self.loaded.engine.start(call, sink);
+            visit.left(Some(self.route()));
+            step
+        })
+    }
+
+    #[inline]
+    fn release(&self, visit: &Visit, response: Response) -> Answer {
+        visit.release(response, &self.view, &self.loaded.control)
     }
 
     /// Waits for a suspended handler to end.
@@ -261,8 +308,13 @@ impl Exchange {
             is_over: false,
         };
         let route = self.route();
-        let result =
-            poll_fn(|cx| visit.turn(cx, Some(route), |cx| rest.poll(cx, &mut *sink))).await;
+        let control = &self.loaded.control;
+        let result = poll_fn(|cx| {
+            control.during(Some(&self.view), || {
+                visit.turn(cx, Some(route), |cx| rest.poll(cx, &mut *sink))
+            })
+        })
+        .await;
         log.is_over = true;
         result
     }
@@ -285,7 +337,7 @@ impl Exchange {
         // A script that used up its time or memory does not get more of it to say so.
         let is_spent = matches!(error.kind(), ErrorKind::Stopped | ErrorKind::Memory);
         let Some(handler) = loaded.on_error.filter(|_| !is_spent) else {
-            return visit.release(errors::answer_to(error));
+            return self.release(&visit, errors::answer_to(error));
         };
         let status = error.kind().status();
         let mut sink = Sink::new(status, &loaded.control, Some(&self.view));
@@ -297,20 +349,20 @@ impl Exchange {
             middleware: &[],
             error: Some(error),
         };
-        let step = loaded.engine.start(call, &mut sink);
-        visit.left(Some(self.route()));
+        let step = self.start(call, &mut sink, &mut visit);
         match step {
-            Step::Done => visit.release(sink.into_response()),
-            Step::Failed(second) => visit.release(self.failed_twice(error, &second)),
+            Step::Done => self.release(&visit, sink.into_response()),
+            Step::Failed(second) => self.release(&visit, self.failed_twice(error, &second)),
             Step::Waiting(suspended) => {
                 let error = error.clone();
                 visit.remember();
                 Answer::Later(Box::pin(async move {
                     let waited = self.wait(suspended, &mut sink, &mut visit).await;
-                    visit.release(match waited {
+                    let response = match waited {
                         Ok(()) => sink.into_response(),
                         Err(second) => self.failed_twice(&error, &second),
-                    })
+                    };
+                    self.release(&visit, response)
                 }))
             }
         }
@@ -329,9 +381,7 @@ impl Exchange {
     }
 
     fn log(&self, error: &Error) {
-        if errors::is_logged(error.kind()) {
-            response_sink::log(&self.loaded.control.logger, &self.view.title(), error);
-        }
+        response_sink::log(&self.loaded.control, Some(&self.view), "", error);
     }
 }
 

@@ -1,22 +1,61 @@
 //! A request as scripts see it: the HTTP engine's request, the parameters of its route, and who sent it.
 
+use crate::request::id::{self, Ids};
 use crate::request::proxies::{self, Cidr};
+use crate::request::record::Record;
 use crate::routing::routes::Spans;
 use percent_encoding::percent_decode_str;
 use sampan_host::{Place, RequestView};
-use sampan_http::Request;
+use sampan_http::{Request, Response};
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 /// What the requests of one route share.
-#[derive(Debug, Default)]
 pub(crate) struct RouteInfo {
+    /// The pattern, for the access log; empty where no route answers.
+    pub(crate) pattern: Box<str>,
     /// The names of the parameters, in the order of the pattern.
     pub(crate) params: Vec<String>,
     /// Where the route was declared.
     pub(crate) place: Option<Place>,
     /// The proxies whose `X-Forwarded-*` fields are believed.
     pub(crate) trusted: Rc<[Cidr]>,
+    /// Makes the ids of the worker's requests.
+    pub(crate) ids: Rc<Ids>,
+}
+
+/// The client's address: the peer's, or what a trusted proxy says it is.
+pub(crate) fn client(request: &Request, trusted: &[Cidr]) -> IpAddr {
+    let said = forwarded(request, trusted, "x-forwarded-for");
+    proxies::client(trusted, request.peer().ip(), said.into_iter())
+}
+
+/// The id that a request brings along, or one of its own. Where proxies are named, only they are believed.
+pub(crate) fn id_of(request: &Request, info: &RouteInfo) -> Box<str> {
+    let is_believed =
+        || info.trusted.is_empty() || proxies::is_trusted(&info.trusted, request.peer().ip());
+    let sent = request.header(id::HEADER).and_then(id::sane);
+    match sent.filter(|_| is_believed()) {
+        Some(id) => id.into(),
+        None => info.ids.next(),
+    }
+}
+
+/// The entries of all field lines with this name, split at commas, if a trusted proxy sent them.
+fn forwarded<'a>(request: &'a Request, trusted: &[Cidr], name: &str) -> Vec<&'a str> {
+    if !proxies::is_trusted(trusted, request.peer().ip()) {
+        return Vec::new();
+    }
+    let lines = request
+        .headers()
+        .filter(|(key, _)| key.eq_ignore_ascii_case(name));
+    let texts = lines.filter_map(|(_, value)| std::str::from_utf8(value).ok());
+    texts
+        .flat_map(|text| text.split(','))
+        .map(str::trim)
+        .collect()
 }
 
 /// One request. Nothing is decoded or copied until a script asks for it.
@@ -26,6 +65,10 @@ pub(crate) struct View {
     normal: Option<Box<str>>,
     spans: Spans,
     info: Rc<RouteInfo>,
+    /// Made when somebody asks.
+    id: OnceCell<Box<str>>,
+    /// What the access log wants to know.
+    record: Option<Rc<Record>>,
 }
 
 impl View {
@@ -35,12 +78,44 @@ impl View {
         normal: Option<Box<str>>,
         spans: Spans,
         info: Rc<RouteInfo>,
+        record: Option<Rc<Record>>,
     ) -> Self {
+        let id = OnceCell::new();
+        if let Some(record) = &record {
+            record.set_route(&info);
+            if let Some(known) = record.id() {
+                let _ = id.set(known.into());
+            }
+        }
         Self {
             request,
             normal,
             spans,
             info,
+            id,
+            record,
+        }
+    }
+
+    /// What the access log wants to know.
+    pub(crate) fn record(&self) -> Option<&Rc<Record>> {
+        self.record.as_ref()
+    }
+
+    /// Puts the id into an answer, where somebody knows it: a script asked for it, a line of the log has it, or the client sent
+    /// one.
+    #[inline]
+    pub(crate) fn tell_id(&self, response: &mut Response) {
+        if self.id.get().is_some() || self.request.header(id::HEADER).is_some() {
+            self.add_id(response);
+        }
+    }
+
+    #[cold]
+    fn add_id(&self, response: &mut Response) {
+        if !response.has_header(id::HEADER) {
+            // Visible ASCII is always a valid value, and without room for it the answer goes without.
+            let _ = response.header(b"X-Request-Id", self.id().as_bytes());
         }
     }
 
@@ -49,24 +124,8 @@ impl View {
         self.info.place.as_ref()
     }
 
-    fn peer_is_trusted(&self) -> bool {
-        proxies::is_trusted(&self.info.trusted, self.request.peer().ip())
-    }
-
-    /// The entries of all field lines with this name, split at commas, if a trusted proxy sent them.
     fn forwarded(&self, name: &str) -> Vec<&str> {
-        if !self.peer_is_trusted() {
-            return Vec::new();
-        }
-        let lines = self
-            .request
-            .headers()
-            .filter(|(key, _)| key.eq_ignore_ascii_case(name));
-        let texts = lines.filter_map(|(_, value)| std::str::from_utf8(value).ok());
-        texts
-            .flat_map(|text| text.split(','))
-            .map(str::trim)
-            .collect()
+        forwarded(&self.request, &self.info.trusted, name)
     }
 
     /// What the nearest proxy says the client asked for, if it can stand in a URL.
@@ -145,13 +204,12 @@ impl RequestView for View {
     }
 
     fn ip(&self) -> String {
-        let peer = self.request.peer().ip();
-        proxies::client(
-            &self.info.trusted,
-            peer,
-            self.forwarded("x-forwarded-for").into_iter(),
-        )
-        .to_string()
+        client(&self.request, &self.info.trusted).to_string()
+    }
+
+    fn id(&self) -> Cow<'_, str> {
+        let id = self.id.get_or_init(|| id_of(&self.request, &self.info));
+        Cow::Borrowed(id)
     }
 
     fn body(&self) -> &[u8] {

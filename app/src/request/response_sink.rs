@@ -4,9 +4,9 @@ use crate::request::commit_gate::Visit;
 use crate::request::errors;
 use crate::request::request_view::View;
 use crate::routing::loaded::Control;
-use sampan_host::{Error, Fate, ResponseSink, Verdict, answer};
+use sampan_host::{Error, Fate, RequestView, ResponseSink, Verdict, answer};
 use sampan_http::{Body, BodyError, Response};
-use sampan_log::{Level, Logger};
+use sampan_log::{Cause, Entry, Level, Logger};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
@@ -67,10 +67,7 @@ impl ResponseSink for Sink {
             visit: self.control.gate.visit(),
             held: None,
             control: Rc::clone(&self.control),
-            title: self
-                .view
-                .as_ref()
-                .map_or_else(String::new, |view| view.title()),
+            view: self.view.clone(),
         })));
     }
 
@@ -87,8 +84,8 @@ struct Stream {
     held: Option<(Vec<u8>, Fate)>,
     /// Its log receives the errors of the stream, which come too late for any answer.
     control: Rc<Control>,
-    /// What the request is called there.
-    title: String,
+    /// The request that is answered.
+    view: Option<Rc<View>>,
 }
 
 impl Stream {
@@ -96,9 +93,10 @@ impl Stream {
         let held = match self.held.take() {
             Some(held) => held,
             None => {
-                let body = &mut self.body;
+                let (body, visit) = (&mut self.body, &mut self.visit);
                 let turn = |cx: &mut Context<'_>| body.poll_chunk(cx).map(Option::transpose);
-                let made = ready!(self.visit.turn(cx, None, turn))?;
+                let run = || visit.turn(cx, None, turn);
+                let made = ready!(self.control.during(self.view.as_ref(), run))?;
                 match (made, self.visit.depends_on()) {
                     (Some(chunk), Some(fate)) => (chunk, fate),
                     (made, _) => return Poll::Ready(Ok(made)),
@@ -121,11 +119,7 @@ impl sampan_http::BodyStream for Stream {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>> {
         self.next(cx).map(|made| {
             made.map_err(|error| {
-                log(
-                    &self.control.logger,
-                    &format!("{} (stream)", self.title),
-                    &error,
-                );
+                log(&self.control, self.view.as_ref(), " (stream)", &error);
                 BodyError(error.message().to_owned())
             })
             .transpose()
@@ -133,11 +127,62 @@ impl sampan_http::BodyStream for Stream {
     }
 }
 
-/// Logs an error once, with its place and stack; `during` says what was being done.
-pub(crate) fn log(logger: &Logger, during: &str, error: &Error) {
-    if errors::is_logged(error.kind()) {
-        let code = error.code().map(|code| format!(" code={code}"));
-        let line = format!("{during}: {error}{}", code.unwrap_or_default());
-        logger.with_stack(Level::Error, line, error.stack());
+impl Control {
+    /// Runs scripts for a request: the log and the access log know whose they are meanwhile.
+    #[inline]
+    pub(crate) fn during<T>(&self, view: Option<&Rc<View>>, run: impl FnOnce() -> T) -> T {
+        let request = view.map(|view| Rc::clone(view) as Rc<dyn RequestView>);
+        let before = self.current.set(request);
+        let begun = self.current.begin();
+        if begun.is_some() {
+            // What others have left is not this request's.
+            self.current.take();
+        }
+        let done = run();
+        if let (Some(begun), Some(record)) = (begun, view.and_then(|view| view.record())) {
+            let all = begun.elapsed();
+            let (inside, waited) = self.current.take();
+            record.add_script(all.saturating_sub(inside));
+            record.add_db(inside + waited);
+        }
+        self.current.set(before);
+        done
     }
+}
+
+/// Logs an error once, with its place and stack and the request that it belongs to; `part` says which part of its answer.
+#[cold]
+pub(crate) fn log(control: &Control, view: Option<&Rc<View>>, part: &str, error: &Error) {
+    let request = view.map(|view| Rc::clone(view) as Rc<dyn RequestView>);
+    let text = match view {
+        Some(view) => format!("{}{part}: {error}", view.title()),
+        None => format!("{part}: {error}"),
+    };
+    log_of(&control.logger, request.as_deref(), text, error);
+}
+
+/// Logs an error of a request, if it is one of any, in a text that tells it.
+#[cold]
+pub(crate) fn log_of(
+    logger: &Logger,
+    request: Option<&dyn RequestView>,
+    text: String,
+    error: &Error,
+) {
+    if !errors::is_logged(error.kind()) {
+        return;
+    }
+    let cause = match error.place() {
+        Some(place) => Cause::place(place.to_string()),
+        None => Cause::message(error.message()),
+    };
+    let code = error.code().map(|code| [("code".to_owned(), code.into())]);
+    let entry = Entry {
+        fields: code.as_ref().map_or(&[], |code| code.as_slice()),
+        stack: error.stack(),
+        id: request.map(RequestView::id),
+        request: request.map(|request| (request.method(), request.path())),
+        ..Entry::text(text)
+    };
+    logger.write_limited(Level::Error, cause, &entry);
 }

@@ -4,13 +4,15 @@ use crate::config::units;
 use crate::engine::Engine;
 use crate::project::Language;
 use crate::request::commit_gate::{Gate, RouteUses};
+use crate::request::id::Ids;
 use crate::request::proxies::Cidr;
 use crate::request::request_view::RouteInfo;
 use crate::request::response_sink::Sink;
 use crate::routing::pattern::{Covers, Pattern};
 use crate::routing::routes::{self, Routes};
 use sampan_host::{
-    Call, Error, ErrorKind, HandlerId, Isolate, Place, RequestView, RouteDef, Setup, Step,
+    Call, CurrentRun, Error, ErrorKind, HandlerId, Isolate, Place, RequestView, RouteDef, Setup,
+    Step,
 };
 use sampan_http::Precomputed;
 use sampan_log::Logger;
@@ -46,6 +48,10 @@ pub(crate) struct Control {
     pub(crate) gate: Rc<Gate>,
     /// The proxies whose `X-Forwarded-*` fields are believed.
     pub(crate) trusted: Rc<[Cidr]>,
+    /// Makes the ids of the worker's requests.
+    pub(crate) ids: Rc<Ids>,
+    /// Whose script runs.
+    pub(crate) current: CurrentRun,
     /// Called when the isolate ran out of memory and could not recover.
     pub(crate) worn_out: Box<dyn Fn()>,
     /// When the server began to shut down, and how long it lets requests go on from then.
@@ -99,9 +105,11 @@ impl Loaded {
                 None
             };
             let info = RouteInfo {
+                pattern: def.pattern.as_str().into(),
                 params: pattern.params().map(str::to_owned).collect(),
                 place: def.place.clone(),
                 trusted: Rc::clone(&control.trusted),
+                ids: Rc::clone(&control.ids),
             };
             entries.push(Entry {
                 handler: def.handler,
@@ -115,9 +123,11 @@ impl Loaded {
         let (not_found, on_error, fetch) = (program.not_found, program.on_error, program.fetch);
         let has_body_limits = entries.iter().any(|entry| entry.body_bytes_max.is_some());
         let no_route = Rc::new(RouteInfo {
+            pattern: Box::default(),
             params: Vec::new(),
             place: None,
             trusted: Rc::clone(&control.trusted),
+            ids: Rc::clone(&control.ids),
         });
         control.gate.finish_loading()?;
         Ok(Rc::new(Self {
@@ -326,6 +336,9 @@ impl RequestView for AtStart {
     fn each_header(&self, _: &mut dyn FnMut(&str, &[u8])) {}
     fn ip(&self) -> String {
         "127.0.0.1".into()
+    }
+    fn id(&self) -> Cow<'_, str> {
+        Cow::Borrowed("start")
     }
     fn body(&self) -> &[u8] {
         &[]

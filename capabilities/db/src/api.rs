@@ -1,10 +1,10 @@
 //! The rows that scripts see.
 
-use crate::group_commit::group::Db;
+use crate::group_commit::group::{Db, Inner};
 use crate::sqlite::connection::{Done, Run};
 use sampan_host::{
-    Args, Cell, Context, Error, ErrorKind, Function, Kind, LocalFuture, Module, Param, Rows, Type,
-    Value,
+    Args, Cell, Context, CurrentRun, Error, ErrorKind, Function, Kind, LocalFuture, Module, Param,
+    Rows, Type, Value,
 };
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
@@ -122,11 +122,11 @@ fn rows(
     first_only: bool,
     may_wait: bool,
 ) -> Result<Rows, Error> {
-    db(context)?
-        .0
-        .run(sql, first_only, may_wait, |connection, run: &Run<'_>| {
+    db(context)?.timed(|db| {
+        db.run(sql, first_only, may_wait, |connection, run: &Run<'_>| {
             connection.query(sql, params, run)
         })
+    })
 }
 
 fn query(context: &Context, mut args: Args) -> Result<Value, Error> {
@@ -141,8 +141,10 @@ fn one(context: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (sql, params) = (args.text(0), args.take(1));
-    let Done { changes, last_id } = db(context)?.0.run(&sql, false, false, |connection, run| {
-        connection.exec(&sql, &params, run)
+    let Done { changes, last_id } = db(context)?.timed(|db| {
+        db.run(&sql, false, false, |connection, run| {
+            connection.exec(&sql, &params, run)
+        })
     })?;
     let mut done = Rows::with_capacity(Arc::clone(&DONE), 2, 0);
     for number in [changes, last_id] {
@@ -154,8 +156,7 @@ fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn enter(context: &Context, _: Args) -> Result<Value, Error> {
     db(context)?
-        .0
-        .enter_batch()
+        .timed(Inner::enter_batch)
         .map(|depth| Value::Int(depth.into()))
 }
 
@@ -163,7 +164,7 @@ fn leave(context: &Context, token: Value, succeeded: bool) -> Result<(), Error> 
     let Value::Int(depth) = token else {
         return Err(Error::new(ErrorKind::Internal, "not a batch"));
     };
-    db(context)?.0.leave_batch(depth as u32, succeeded)
+    db(context)?.timed(|db| db.leave_batch(depth as u32, succeeded))
 }
 
 fn later(
@@ -175,10 +176,14 @@ fn later(
     let (sql, params) = (args.text(0), args.take(1));
     let db = db(context);
     Box::pin(async move {
-        db?.0
-            .read_elsewhere(sql, params, first_only)
-            .await
-            .map(wrap)
+        let db = db?;
+        let meter = db.0.meter.get();
+        let begun = meter.and_then(CurrentRun::begin);
+        let rows = db.0.read_elsewhere(sql, params, first_only).await;
+        if let Some(meter) = meter {
+            meter.end_waiting(begun);
+        }
+        rows.map(wrap)
     })
 }
 

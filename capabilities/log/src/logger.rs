@@ -1,17 +1,23 @@
-//! Where lines go: standard error, or a buffer that a test reads.
+//! The way in: what is written, in which format, and where it goes.
 
-use crate::{line, writer};
+use crate::access::{self, Access, AccessFormat};
+use crate::entry::{Cause, Entry, ShownError};
+use crate::repeats::{Repeats, Verdict};
+use crate::writer::{self, Stream};
+use crate::{json, text, time};
 use sampan_host::Value;
+use std::borrow::Cow;
 use std::fmt;
+use std::fmt::Write;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The most bytes that a buffer keeps; older lines make room.
 const CAPTURED_BYTES_MAX: usize = 1024 * 1024;
 
 /// How much a line matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// For whoever writes the app.
     Debug,
@@ -34,16 +40,69 @@ impl fmt::Display for Level {
     }
 }
 
+impl Level {
+    /// The level as `sampan.toml` and lines of JSON spell it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
 impl FromStr for Level {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
+        let all = [Self::Debug, Self::Info, Self::Warn, Self::Error];
+        all.into_iter().find(|level| level.name() == text).ok_or(())
+    }
+}
+
+/// How lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For people: see `text`.
+    #[default]
+    Text,
+    /// One object of JSON per line.
+    Json,
+}
+
+impl FromStr for Format {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
         match text {
-            "debug" => Ok(Self::Debug),
-            "info" => Ok(Self::Info),
-            "warn" => Ok(Self::Warn),
-            "error" => Ok(Self::Error),
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
             _ => Err(()),
+        }
+    }
+}
+
+/// What `[log]` sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What is below this is left out.
+    pub level_min: Level,
+    /// How lines look.
+    pub format: Format,
+    /// How lines of the access log look, and whether there are any.
+    pub access: AccessFormat,
+    /// The longest line, in bytes; what is longer is cut.
+    pub line_bytes_max: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            level_min: Level::Info,
+            format: Format::Text,
+            access: AccessFormat::Off,
+            line_bytes_max: 64 * 1024,
         }
     }
 }
@@ -51,117 +110,196 @@ impl FromStr for Level {
 /// Writes the log. Clones write to the same place.
 #[derive(Clone, Debug)]
 pub struct Logger {
-    level_min: Level,
-    /// `None`: standard error.
-    captured: Option<Arc<Mutex<String>>>,
+    settings: Settings,
+    place: Place,
+    repeats: Arc<Repeats>,
+}
+
+/// Where lines go.
+#[derive(Clone, Debug)]
+enum Place {
+    /// Standard error, and standard output for the access log.
+    Streams,
+    /// A buffer that a test reads.
+    Buffer(Arc<Mutex<String>>),
 }
 
 impl Logger {
-    /// A logger to standard error that leaves out what is below `level_min`.
-    pub fn to_stderr(level_min: Level) -> Self {
+    /// A logger to the process's own streams.
+    pub fn new(settings: Settings) -> Self {
         Self {
-            level_min,
-            captured: None,
+            settings,
+            place: Place::Streams,
+            repeats: Arc::default(),
         }
     }
 
     /// A logger into a buffer of its own, for tests.
     pub fn captured(level_min: Level) -> Self {
-        Self {
+        let settings = Settings {
             level_min,
-            captured: Some(Arc::default()),
+            ..Settings::default()
+        };
+        Self {
+            place: Place::Buffer(Arc::default()),
+            ..Self::new(settings)
         }
     }
 
-    /// The same place, with another filter.
+    /// The same place, with other settings.
     #[must_use]
-    pub fn with_level(mut self, level_min: Level) -> Self {
-        self.level_min = level_min;
+    pub fn with(mut self, settings: Settings) -> Self {
+        self.settings = settings;
         self
     }
 
-    /// Waits until standard error has taken what was written so far, but no longer than `patience`: for the end of a
-    /// process.
+    /// What `[log]` sets.
+    pub fn settings(&self) -> Settings {
+        self.settings
+    }
+
+    /// Writes what is still to be said about repeated lines, and waits until the streams have taken everything, but no longer
+    /// than `patience`: for the end of a process.
     pub fn flush(&self, patience: Duration) {
-        if self.captured.is_none() {
+        self.tell_repeats(None);
+        if matches!(self.place, Place::Streams) {
             writer::flush(patience);
         }
     }
 
-    /// The least level that is written.
-    pub fn level_min(&self) -> Level {
-        self.level_min
-    }
-
-    /// The lines in the buffer; empty for standard error.
+    /// The lines in the buffer; empty for the process's own streams.
     pub fn lines(&self) -> String {
-        self.captured.as_ref().map_or_else(String::new, |buffer| {
-            buffer
+        match &self.place {
+            Place::Streams => String::new(),
+            Place::Buffer(buffer) => buffer
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .clone()
-        })
+                .clone(),
+        }
     }
 
     /// Whether lines of this level are written at all.
     pub fn writes(&self, level: Level) -> bool {
-        level >= self.level_min
+        level >= self.settings.level_min
     }
 
-    /// Writes a line with fields.
-    pub fn write(&self, level: Level, message: &Value, fields: &[(String, Value)]) {
-        self.emit(level, message, fields, None);
+    /// Whether there is an access log.
+    pub fn has_access_log(&self) -> bool {
+        self.settings.access != AccessFormat::Off
     }
 
-    /// Writes a line of text.
+    /// Writes a line of text of the server's own.
     pub fn text(&self, level: Level, message: impl Into<String>) {
-        self.emit(level, &Value::Text(message.into()), &[], None);
+        self.write(level, &Entry::text(message));
     }
 
-    /// Writes a line of text with a call stack below it, indented, one call per line.
-    pub fn with_stack(&self, level: Level, message: impl Into<String>, stack: Option<&str>) {
-        self.emit(level, &Value::Text(message.into()), &[], stack);
+    /// Writes a line.
+    pub fn write(&self, level: Level, entry: &Entry<'_>) {
+        if self.writes(level) {
+            let line = self.format(level, entry);
+            self.put(Stream::Error, line);
+        }
     }
 
-    fn emit(&self, level: Level, message: &Value, fields: &[(String, Value)], stack: Option<&str>) {
+    /// Writes a line of a script: `entry` with what the script passed as message and as fields. An error in the place of the
+    /// fields is told with its stack.
+    pub fn script(&self, level: Level, message: &Value, fields: &Value, entry: Entry<'_>) {
+        let (one, stack);
+        let mut entry = Entry {
+            message: Cow::Borrowed(message),
+            ..entry
+        };
+        match (fields, ShownError::of(fields)) {
+            (_, Some(error)) => {
+                one = [("error".to_owned(), error.text.into())];
+                stack = error.stack();
+                entry.fields = &one;
+                entry.stack = Some(stack.as_str());
+            }
+            (Value::Map(members), None) => entry.fields = members,
+            (Value::Null, None) => {}
+            (value, None) => {
+                one = [("value".to_owned(), value.clone())];
+                entry.fields = &one;
+            }
+        }
+        self.write(level, &entry);
+    }
+
+    /// Writes a line about something that may repeat itself quickly: ten of one cause in a second, and then how many more there
+    /// were.
+    pub fn write_limited(&self, level: Level, cause: Cause, entry: &Entry<'_>) {
         if !self.writes(level) {
             return;
         }
-        let mut out = String::with_capacity(128);
-        line::time(
-            &mut out,
-            SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default(),
-        );
-        out.push(' ');
-        out.push_str(&level.to_string());
-        out.push(' ');
-        line::message(&mut out, message);
-        for (key, value) in fields {
-            line::field(&mut out, key, value);
+        match self.repeats.admit(level, cause, Instant::now()) {
+            Verdict::Write => self.write(level, entry),
+            Verdict::Count => {}
+            Verdict::CountAndTellBy(due) => {
+                let logger = self.clone();
+                // Where the queue is full the next repetition asks again.
+                let is_queued = writer::at(
+                    due,
+                    Box::new(move || logger.tell_repeats(Some(Instant::now()))),
+                );
+                if !is_queued {
+                    self.repeats.not_scheduled();
+                }
+            }
         }
-        out.push('\n');
-        for call in stack
-            .into_iter()
-            .flat_map(str::lines)
-            .map(str::trim)
-            .filter(|call| !call.is_empty())
-        {
-            out.push_str("    ");
-            line::message(&mut out, &Value::from(call));
-            out.push('\n');
+    }
+
+    /// Writes a line of the access log.
+    pub fn access(&self, access: &Access<'_>) {
+        let mut out = String::with_capacity(256);
+        match self.settings.access {
+            AccessFormat::Off => return,
+            AccessFormat::Common => access::common(&mut out, access),
+            AccessFormat::Json => access::json(&mut out, access),
         }
-        self.put(&out);
+        self.put(Stream::Output, out);
+    }
+
+    /// Writes how often what was left out has happened. `now`: only where a second is over; `None`: everything.
+    fn tell_repeats(&self, now: Option<Instant>) {
+        let (told, next) = self.repeats.take(now);
+        for (level, count, cause) in told {
+            let text = format!(
+                "... and {} more like this in the last second: {cause}",
+                grouped(count)
+            );
+            self.text(level, text);
+        }
+        if let Some(due) = next {
+            let logger = self.clone();
+            let again = Box::new(move || logger.tell_repeats(Some(Instant::now())));
+            if !writer::at(due, again) {
+                self.repeats.not_scheduled();
+            }
+        }
+    }
+
+    fn format(&self, level: Level, entry: &Entry<'_>) -> String {
+        let mut out = String::with_capacity(192);
+        let bytes_max = self.settings.line_bytes_max;
+        let now = since_1970();
+        match self.settings.format {
+            Format::Text => text::write(&mut out, now, level, entry, bytes_max),
+            Format::Json => write_json(&mut out, now, level, entry, bytes_max),
+        }
+        out
     }
 
     /// One write per message, so that lines of several threads do not mix.
-    fn put(&self, text: &str) {
-        match &self.captured {
-            None => writer::put(text),
-            Some(buffer) => {
+    fn put(&self, stream: Stream, line: String) {
+        match &self.place {
+            Place::Streams => writer::put(stream, line, |lost| {
+                let text = format!("{lost} lines of the log were lost: it is not read fast enough");
+                self.format(Level::Warn, &Entry::text(text))
+            }),
+            Place::Buffer(buffer) => {
                 let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
-                buffer.push_str(text);
+                buffer.push_str(&line);
                 if buffer.len() > CAPTURED_BYTES_MAX {
                     let half = buffer.len() / 2;
                     let cut = buffer.as_bytes()[half..]
@@ -175,43 +313,82 @@ impl Logger {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_level_filters_and_the_stack_is_indented() {
-        let logger = Logger::captured(Level::Info);
-        logger.text(Level::Debug, "left out");
-        logger.with_stack(
-            Level::Error,
-            "boom\nboom",
-            Some("app.lua:1: in f\n  app.lua:2: in g\n"),
-        );
-        let lines = logger.lines();
-        assert!(!lines.contains("left out"));
-        let after_time: Vec<_> = lines
-            .lines()
-            .map(|l| l.split_once("Z ").map_or(l, |(_, rest)| rest))
-            .collect();
-        assert_eq!(
-            after_time,
-            [
-                "ERROR boom\\nboom",
-                "    app.lua:1: in f",
-                "    app.lua:2: in g"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_full_buffer_forgets_its_oldest_lines() {
-        let logger = Logger::captured(Level::Debug);
-        for number in 0..20_000 {
-            logger.text(Level::Info, format!("{number} {}", "x".repeat(80)));
-        }
-        let lines = logger.lines();
-        assert!(lines.len() <= CAPTURED_BYTES_MAX);
-        assert!(lines.contains(" 19999 ") && !lines.contains("INFO 0 "));
-    }
+/// Now, counted from 1970.
+fn since_1970() -> Duration {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }
+
+/// A number as people write large ones: `4,210`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// An entry as one object: `time`, `level`, `message`, then `id`, `method`, `path`, `fields` and `stack` where there are any.
+fn write_json(out: &mut String, now: Duration, level: Level, entry: &Entry<'_>, bytes_max: usize) {
+    /// What is kept free for the names of the members, in bytes.
+    const FRAME_BYTES: usize = 512;
+    let error = ShownError::of(&entry.message);
+    let own_stack = error.as_ref().map(ShownError::stack);
+    let stack = own_stack.as_deref().or(entry.stack);
+    let room = bytes_max.saturating_sub(FRAME_BYTES);
+    let is_alone = stack.is_none() && entry.fields.is_empty();
+    let message_max = if is_alone { room * 3 / 4 } else { room / 2 };
+    out.push_str("{\"time\":\"");
+    time::rfc3339(out, now);
+    let _ = write!(out, "\",\"level\":\"{}\",\"message\":", level.name());
+    match (&error, &*entry.message) {
+        (Some(error), _) => drop(json::string(out, error.text, message_max)),
+        (None, Value::Text(text)) => drop(json::string(out, text, message_max)),
+        (None, value) => {
+            // Readers want a message to be text, whatever it tells.
+            let mut text = String::new();
+            json::value(&mut text, value, message_max / 2);
+            json::string(out, &text, message_max);
+        }
+    }
+    if let Some(id) = &entry.id {
+        out.push_str(",\"id\":");
+        json::string(out, id, 256);
+    }
+    if let Some((method, path)) = entry.request {
+        out.push_str(",\"method\":");
+        json::string(out, method, 64);
+        out.push_str(",\"path\":");
+        json::string(out, path, room / 8);
+    }
+    if !entry.fields.is_empty() {
+        out.push_str(",\"fields\":{");
+        let fields_end = out.len() + room / 8;
+        for (index, (key, value)) in entry.fields.iter().enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            if out.len() >= fields_end {
+                out.push_str("\"…\":null");
+                break;
+            }
+            json::string(out, key, 256);
+            out.push(':');
+            json::value(out, value, fields_end.saturating_sub(out.len()));
+        }
+        out.push('}');
+    }
+    if let Some(stack) = stack.map(str::trim_end).filter(|stack| !stack.is_empty()) {
+        out.push_str(",\"stack\":");
+        json::string(out, stack, room / 8);
+    }
+    out.push_str("}\n");
+}
+
+#[cfg(test)]
+mod tests;

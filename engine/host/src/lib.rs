@@ -9,6 +9,7 @@
 
 pub mod answer;
 pub mod cookies;
+pub mod current_run;
 pub mod engine;
 pub mod error;
 pub mod json;
@@ -23,6 +24,7 @@ pub mod value;
 pub mod watch;
 pub mod words;
 
+pub use current_run::CurrentRun;
 pub use engine::{
     Call, Console, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program, RouteDef, Setup, Sleep,
     Sources, Step, Suspended, WorkerPlace,

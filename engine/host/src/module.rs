@@ -78,6 +78,9 @@ pub enum Type {
     Record(&'static [(&'static str, Type)]),
     /// Anything that JSON has; the body gets its text. The engine writes it by the rules of an answer.
     Json,
+    /// Anything, for people to read: what cannot be passed on is named, and reading it never fails. An error is a map with `error`
+    /// (its name and message), `stack`, and where it has them `cause` and `errors`.
+    Shown,
 }
 
 /// The body of a synchronous function.
@@ -217,7 +220,7 @@ impl Type {
             *value = Value::Int(*number as i64);
         }
         match self {
-            Self::Any => true,
+            Self::Any | Self::Shown => true,
             Self::Nothing
             | Self::Rows
             | Self::RowOrNothing

@@ -32,12 +32,15 @@ pub trait RequestView {
     /// The client's address: the peer's, or what a trusted proxy says it is.
     fn ip(&self) -> String;
 
+    /// What tells this request from all others, in the log and in the answer's `X-Request-Id`.
+    fn id(&self) -> Cow<'_, str>;
+
     /// The whole body, transfer coding removed.
     fn body(&self) -> &[u8];
 }
 
 /// The fields of a request that both languages have.
-pub const FIELDS: [(&str, Field); 10] = [
+pub const FIELDS: [(&str, Field); 11] = [
     ("method", Field::Method),
     ("path", Field::Path),
     ("url", Field::Url),
@@ -46,6 +49,7 @@ pub const FIELDS: [(&str, Field); 10] = [
     ("headers", Field::Pairs(Pairs::Headers)),
     ("cookies", Field::Pairs(Pairs::Cookies)),
     ("ip", Field::Ip),
+    ("id", Field::Id),
     ("body", Field::Body),
     ("state", Field::State),
 ];
@@ -61,6 +65,8 @@ pub enum Field {
     Url,
     /// The client's address.
     Ip,
+    /// What tells the request from all others.
+    Id,
     /// The body.
     Body,
     /// What middleware leaves there: the script's own.

@@ -53,7 +53,7 @@ impl Words {
             Type::Bytes => "a string or bytes",
             Type::List => self.list,
             Type::Map | Type::Record(_) => self.map,
-            Type::Any | Type::Json => "a value",
+            Type::Any | Type::Json | Type::Shown => "a value",
             Type::Rows => "rows",
             Type::RowOrNothing => "a row or nothing",
             Type::TextOrNothing => "a string or nothing",

@@ -2,10 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use crate::codec::{Exceeded, reason};
 use crate::precomputed::Precomputed;
@@ -72,10 +74,36 @@ pub trait Handler: 'static {
         response
     }
 
+    /// Called once for each request that is answered, right before [`Handler::handle`], and for each that the engine refuses; then
+    /// `request` is `None` if its head could not be read. Whoever wants to know what became of it returns somebody to tell.
+    fn observe(&self, peer: SocketAddr, request: Option<&Request>) -> Option<Box<dyn Observer>> {
+        let _ = (peer, request);
+        None
+    }
+
     /// Called after a panic in the handler or its future was caught; the panic hook has run before.
     fn panicked(&self, message: &str) {
         eprintln!("sampan-http: the handler panicked: {message}");
     }
+}
+
+/// Told what became of one request, once.
+pub trait Observer {
+    /// The answer has been sent, or never will be.
+    fn done(self: Box<Self>, outcome: &Outcome);
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// The status of the answer; 499 if the client left before there was one.
+    pub status: u16,
+    /// The bytes behind the answer's head that the system took; of a stream with the framing of its chunks.
+    pub body_bytes: u64,
+    /// From the whole request (or its refusal) until the system took the last byte of the answer.
+    pub elapsed: Duration,
+    /// Whether all of the answer was sent.
+    pub is_whole: bool,
 }
 
 /// The handler of a worker, replaceable while it runs: each request asks for the current one, and requests in

@@ -40,7 +40,7 @@ mod request;
 mod response;
 
 pub use acceptor::{Accepting, Acceptor, Workers};
-pub use answer::{Answer, Handler, HandlerSlot, LocalFuture, Seal, Ticket};
+pub use answer::{Answer, Handler, HandlerSlot, LocalFuture, Observer, Outcome, Seal, Ticket};
 pub use driver::{Worker, WorkerHandle, worker};
 pub use limits::Limits;
 pub use method::Method;

@@ -142,6 +142,9 @@ impl RequestView for Request {
     fn ip(&self) -> String {
         "127.0.0.1".into()
     }
+    fn id(&self) -> Cow<'_, str> {
+        Cow::Borrowed("r1")
+    }
     fn body(&self) -> &[u8] {
         br#"{"name":"World","numbers":[1,2,3],"nested":{"ok":true}}"#
     }

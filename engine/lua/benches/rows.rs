@@ -139,6 +139,9 @@ impl RequestView for Request {
     fn ip(&self) -> String {
         "127.0.0.1".into()
     }
+    fn id(&self) -> Cow<'_, str> {
+        Cow::Borrowed("r1")
+    }
     fn body(&self) -> &[u8] {
         b""
     }

@@ -64,7 +64,13 @@ fn fails(_: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
 }
 
 fn log(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let text = args.text(0);
+    let text = match args.take(0) {
+        Value::Text(text) => text,
+        shown => match shown.get("error") {
+            Some(Value::Text(text)) => text.clone(),
+            _ => format!("{shown:?}"),
+        },
+    };
     Notes::add(
         context,
         match args.take(1) {
@@ -111,6 +117,12 @@ fn leave(context: &Context, token: Value, ok: bool) -> Result<(), Error> {
     Ok(())
 }
 
+const SHOWN: Param = Param {
+    name: "value",
+    ty: Type::Shown,
+    optional: true,
+    doc: "",
+};
 const ANY: Param = Param {
     name: "value",
     ty: Type::Any,
@@ -151,10 +163,10 @@ pub static LOG: Module = Module {
     name: "log",
     doc: "",
     functions: &[
-        row("debug", &[TEXT, ANY], Type::Nothing, Kind::Sync(log)),
-        row("info", &[TEXT, ANY], Type::Nothing, Kind::Sync(log)),
-        row("warn", &[TEXT, ANY], Type::Nothing, Kind::Sync(log)),
-        row("error", &[TEXT, ANY], Type::Nothing, Kind::Sync(log)),
+        row("debug", &[SHOWN, SHOWN], Type::Nothing, Kind::Sync(log)),
+        row("info", &[SHOWN, SHOWN], Type::Nothing, Kind::Sync(log)),
+        row("warn", &[SHOWN, SHOWN], Type::Nothing, Kind::Sync(log)),
+        row("error", &[SHOWN, SHOWN], Type::Nothing, Kind::Sync(log)),
     ],
 };
 /// A row of each kind.

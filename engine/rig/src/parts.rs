@@ -67,6 +67,9 @@ impl RequestView for Request {
     fn ip(&self) -> String {
         "192.0.2.1".into()
     }
+    fn id(&self) -> Cow<'_, str> {
+        Cow::Borrowed("r1")
+    }
     fn body(&self) -> &[u8] {
         &self.body
     }

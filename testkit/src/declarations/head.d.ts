@@ -38,6 +38,8 @@ declare module "sampan" {
     readonly cookies: Record<string, string>;
     /** The client's address. */
     readonly ip: string;
+    /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
+    readonly id: string;
     /** An object of this request's own. */
     readonly state: Record<string, any>;
     /** The body as `application/x-www-form-urlencoded`; a key given twice is a list. */

@@ -16,7 +16,7 @@ use crate::group_commit::commit_thread::Outcome;
 use crate::read_pool::snapshot::Reads;
 use crate::sqlite::connection::Connection;
 use crate::sqlite::error::StatementError;
-use sampan_host::{Error, ErrorKind, Outbox, Verdict, Watch};
+use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, Verdict, Watch};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -52,6 +52,8 @@ pub(crate) struct Inner {
     /// Whether the last commit failed.
     pub(crate) is_failing: Cell<bool>,
     latency: CommitLatency,
+    /// Told how long statements take, if somebody wants to know.
+    pub(crate) meter: OnceCell<CurrentRun>,
     /// Wakes [`Db::serve`].
     pub(crate) wake: tokio::sync::Notify,
     pub(crate) wanted: RefCell<Wanted>,
@@ -92,10 +94,27 @@ impl Db {
             undid: Cell::new(false),
             is_failing: Cell::new(false),
             latency: CommitLatency::default(),
+            meter: OnceCell::new(),
             wake: tokio::sync::Notify::new(),
             wanted: RefCell::default(),
             fetching: RefCell::default(),
         }))
+    }
+
+    /// Tells `run` from now on how long statements take, if it measures.
+    pub fn measure(&self, run: CurrentRun) {
+        let _ = self.0.meter.set(run);
+    }
+
+    /// Runs something whose time is the database's.
+    pub(crate) fn timed<T>(&self, run: impl FnOnce(&Inner) -> T) -> T {
+        let meter = self.0.meter.get();
+        let begun = meter.and_then(CurrentRun::begin);
+        let done = run(&self.0);
+        if let Some(meter) = meter {
+            meter.end(begun);
+        }
+        done
     }
 
     /// Commits what is written, and fetches the write connection for those who wait for it. Runs on the worker's `LocalSet` as

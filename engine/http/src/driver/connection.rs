@@ -22,6 +22,7 @@ use tokio::net::TcpStream;
 use super::deadlines::NEVER;
 use super::exchange::{Queued, Running, Streaming};
 use super::local::Local;
+use super::observed::Answers;
 use super::output::Output;
 use super::readiness::{read_once, write_once};
 use crate::codec::{Exceeded, Exchange};
@@ -90,6 +91,8 @@ pub(super) struct Connection {
     pub(super) running: Option<Running>,
     pub(super) streaming: Option<Streaming>,
     pub(super) output: Output,
+    /// The answers in the output that somebody observes.
+    pub(super) observed: Answers,
     write_by: u64,
     /// Bytes written since `write_by` was set.
     written_bytes: usize,
@@ -131,6 +134,7 @@ impl Connection {
             running: None,
             streaming: None,
             output: Output::default(),
+            observed: Answers::default(),
             write_by: NEVER,
             written_bytes: 0,
             linger: false,
@@ -141,6 +145,7 @@ impl Connection {
 
     fn say_overloaded(&mut self) {
         let mut response = self.local.handler().error(503, None);
+        let observed = self.observe(None);
         let seconds = self.local.limits.retry_after_seconds.to_string();
         // Fails only where the handler's own headers leave no room; then those are what the client gets.
         let _ = response.set_header(b"Retry-After", seconds.as_bytes());
@@ -151,6 +156,7 @@ impl Connection {
                 version_minor: 1,
                 keep_alive: false,
             },
+            observed,
         );
     }
 
@@ -236,6 +242,9 @@ impl Connection {
             };
             let len = written?;
             self.output.consume(len);
+            if !self.observed.is_empty() {
+                self.observed.sent(self.output.sent_bytes());
+            }
             self.written_bytes += len;
             if self.written_bytes >= self.local.limits.progress_bytes_min {
                 self.write_by = NEVER;
@@ -427,6 +436,10 @@ impl Future for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        self.observed.cut(self.output.sent_bytes());
+        if self.local.has_ended() {
+            self.tell_unanswered();
+        }
         if let Some(input) = self.input.take() {
             self.local.pool.give_request(input);
         }

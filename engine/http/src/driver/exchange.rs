@@ -11,6 +11,7 @@ use socket2::SockRef;
 
 use super::connection::{Connection, Step};
 use super::deadlines::NEVER;
+use super::observed::Observed;
 use super::output::Tail;
 use crate::answer::{Answer, Decision, LocalFuture, Ticket};
 use crate::codec::{Exchange, Rest, encode_chunk, encode_last_chunk, encode_response};
@@ -27,6 +28,15 @@ pub(super) enum Reply {
     Precomputed(Arc<Precomputed>),
 }
 
+impl Reply {
+    fn status(&self) -> u16 {
+        match self {
+            Reply::Response(response) => response.status(),
+            Reply::Precomputed(response) => response.status(),
+        }
+    }
+}
+
 /// An answer that cannot be serialised yet: its own ticket or one before it is undecided, or output is full.
 pub(super) struct Queued {
     reply: Reply,
@@ -34,6 +44,7 @@ pub(super) struct Queued {
     exchange: Exchange,
     /// When an undecided ticket is given up; counted from the answer.
     by: u64,
+    observed: Observed,
 }
 
 /// A handler's future under way. At most one per connection: the requests behind it wait.
@@ -43,6 +54,7 @@ pub(super) struct Running {
     /// Kept so that its buffer can be used again if the future has not kept it.
     request: Option<Rc<Request>>,
     by: u64,
+    observed: Observed,
 }
 
 /// A streamed body under way.
@@ -103,6 +115,7 @@ impl Connection {
         answer: Answer,
         exchange: Exchange,
         request: Option<Rc<Request>>,
+        observed: Observed,
     ) {
         let by = self.local.now_millis() + self.local.limits.handler_millis_max;
         let (reply, ticket) = match answer {
@@ -115,6 +128,7 @@ impl Connection {
                     exchange,
                     request,
                     by,
+                    observed,
                 });
                 return;
             }
@@ -123,13 +137,14 @@ impl Connection {
             self.local.pool.give_request(request);
         }
         if ticket.is_none() && self.queue.is_empty() && self.takes_output() {
-            self.encode(reply, exchange);
+            self.encode(reply, exchange, observed);
         } else {
             self.queue.push_back(Queued {
                 reply,
                 ticket,
                 exchange,
                 by,
+                observed,
             });
         }
     }
@@ -146,7 +161,7 @@ impl Connection {
 
     /// Serialises a reply behind everything before it.
     #[inline]
-    fn encode(&mut self, reply: Reply, mut exchange: Exchange) {
+    fn encode(&mut self, reply: Reply, mut exchange: Exchange, observed: Observed) {
         let client_goes_on = exchange.keep_alive;
         if self.local.draining.get() && exchange.keep_alive {
             // The last answer of a worker that ends says so; those behind this one are still given.
@@ -154,6 +169,7 @@ impl Connection {
             exchange.keep_alive = more;
         }
         let date = self.local.clock.date();
+        let started = observed.map(|pending| (pending, reply.status(), self.output.total_bytes()));
         let out = self.output.buffer(&self.local.pool);
         let goes_on = match reply {
             Reply::Precomputed(response) => response.encode(out, exchange, &date),
@@ -175,6 +191,11 @@ impl Connection {
                 goes_on
             }
         };
+        if let Some((pending, status, start)) = started {
+            let body_from = self.output.head_end(start);
+            let until = self.streaming.is_none().then(|| self.output.total_bytes());
+            self.observed.begin(pending, status, body_from, until);
+        }
         if !goes_on {
             self.last = true;
             // Where the client did not ask for the end it may be sending its next request.
@@ -218,7 +239,7 @@ impl Connection {
                 }
             }
             if let Some(queued) = self.queue.pop_front() {
-                self.encode(queued.reply, queued.exchange);
+                self.encode(queued.reply, queued.exchange, queued.observed);
             }
         }
     }
@@ -249,6 +270,12 @@ impl Connection {
                     encode_last_chunk(self.output.buffer(&self.local.pool));
                 }
                 self.streaming = None;
+                if !self.observed.is_empty() {
+                    let end = self.output.total_bytes();
+                    self.observed.end_stream(end);
+                    // The last bytes may have been sent before the end was known.
+                    self.observed.sent(self.output.sent_bytes());
+                }
                 self.restart_reading();
                 return Poll::Ready(());
             }
@@ -298,13 +325,23 @@ impl Connection {
             future,
             exchange,
             request,
+            observed,
             ..
         }) = self.running.take()
         {
             drop(future);
-            self.answer(answer, exchange, request);
+            self.answer(answer, exchange, request, observed);
         }
         true
+    }
+
+    /// Tells who observes them that the worker ends before these requests were answered.
+    pub(super) fn tell_unanswered(&mut self) {
+        let running = self.running.iter_mut().map(|running| &mut running.observed);
+        let queued = self.queue.iter_mut().map(|queued| &mut queued.observed);
+        for pending in running.chain(queued).flatten() {
+            pending.tell_cut();
+        }
     }
 
     /// When what is being waited for here counts as too late.
@@ -338,12 +375,13 @@ impl Connection {
                 future,
                 exchange,
                 request,
+                observed,
                 ..
             }) = self.running.take()
         {
             drop(future);
             let response = self.local.handler().error(504, None);
-            self.answer(Answer::Now(response), exchange, request);
+            self.answer(Answer::Now(response), exchange, request, observed);
             return;
         }
         if let Some(front) = self.queue.front_mut()

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::connection::{Connection, Phase, Step};
 use super::deadlines::NEVER;
 use super::exchange::panic_text;
+use super::observed::{Observed, Pending};
 use crate::answer::Answer;
 use crate::codec::{CONTINUE, Event, Exceeded, Exchange, Wait};
 use crate::response::Response;
@@ -71,6 +72,7 @@ impl Connection {
         let exchange = request.exchange();
         self.last |= !exchange.keep_alive;
         let handler = self.local.handler();
+        let observed = handler.observe(self.peer, Some(&request)).map(Pending::new);
         let answer = match catch_unwind(AssertUnwindSafe(|| handler.handle(&request))) {
             Ok(answer) => answer,
             Err(panic) => {
@@ -79,7 +81,7 @@ impl Connection {
             }
         };
         let request = self.leave(request, matches!(answer, Answer::Later(_)));
-        self.answer(answer, exchange, request);
+        self.answer(answer, exchange, request, observed);
     }
 
     /// Goes to the bytes behind an answered request: in the same buffer, or in another one where the request
@@ -181,11 +183,13 @@ impl Connection {
             None => UNKNOWN,
         };
         let response = self.local.handler().error(status, limit);
-        self.end_with(response, exchange);
+        let known = self.input.as_deref();
+        let observed = self.observe(known.filter(|input| input.decoder.has_head()));
+        self.end_with(response, exchange, observed);
     }
 
     /// Makes this the connection's last answer; what else the client sends is not looked at.
-    pub(super) fn end_with(&mut self, response: Response, exchange: Exchange) {
+    pub(super) fn end_with(&mut self, response: Response, exchange: Exchange, observed: Observed) {
         self.last = true;
         self.linger = true;
         self.phase = Phase::Busy;
@@ -193,6 +197,6 @@ impl Connection {
         if let Some(input) = self.input.take() {
             self.local.pool.give_request(input);
         }
-        self.answer(Answer::Now(response), exchange, None);
+        self.answer(Answer::Now(response), exchange, None, observed);
     }
 }

@@ -10,6 +10,7 @@ mod deadlines;
 mod exchange;
 mod input;
 mod local;
+mod observed;
 mod output;
 mod pool;
 mod readiness;

@@ -14,6 +14,8 @@ pub(super) struct Output {
     sent: usize,
     tail: Option<Tail>,
     tail_sent: usize,
+    /// All bytes that the connection has sent.
+    sent_before: u64,
 }
 
 pub(super) enum Tail {
@@ -63,6 +65,25 @@ impl Output {
         self.tail_sent = 0;
     }
 
+    /// All bytes that the connection has sent.
+    #[inline]
+    pub(super) fn sent_bytes(&self) -> u64 {
+        self.sent_before
+    }
+
+    /// All bytes that it has sent or is going to send.
+    pub(super) fn total_bytes(&self) -> u64 {
+        self.sent_before + self.len() as u64
+    }
+
+    /// Where the head ends that was written last, of all bytes: `start` is where it begins.
+    pub(super) fn head_end(&self, start: u64) -> u64 {
+        let at = (start - self.sent_before) as usize + self.sent;
+        let written = &self.buffer[at.min(self.buffer.len())..];
+        let head = memchr::memmem::find(written, b"\r\n\r\n").map_or(written.len(), |end| end + 4);
+        start + head as u64
+    }
+
     /// Bytes that wait, the large body included.
     pub(super) fn len(&self) -> usize {
         self.pending()
@@ -90,6 +111,7 @@ impl Output {
 
     /// Takes note that `len` bytes were written.
     pub(super) fn consume(&mut self, len: usize) {
+        self.sent_before += len as u64;
         let of_buffer = len.min(self.pending());
         self.sent += of_buffer;
         if let Some(tail) = &self.tail {

@@ -208,6 +208,7 @@ fn read(cx: Cx<'_>, this: Raw, field: Field) -> Result<Val, Failure> {
         Field::Path => Ok(cx.string(data(cx, this)?.view()?.path())?),
         Field::Url => Ok(cx.string(&data(cx, this)?.view()?.url())?),
         Field::Ip => Ok(cx.string(&data(cx, this)?.view()?.ip())?),
+        Field::Id => Ok(cx.string(&data(cx, this)?.view()?.id())?),
         Field::Body => body::stream(cx, this),
         Field::State => state(cx, this),
     }

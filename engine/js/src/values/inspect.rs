@@ -81,7 +81,11 @@ pub(crate) fn property(
 }
 
 /// An own property of an object that is no proxy: whether it is computed, its value, its getter.
-fn own(cx: Cx<'_>, object: Raw, atom: qjs::JSAtom) -> Result<Option<(bool, Val, Val)>, Thrown> {
+pub(crate) fn own(
+    cx: Cx<'_>,
+    object: Raw,
+    atom: qjs::JSAtom,
+) -> Result<Option<(bool, Val, Val)>, Thrown> {
     let mut found = qjs::JSPropertyDescriptor {
         flags: 0,
         value: UNDEFINED,

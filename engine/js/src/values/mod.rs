@@ -6,4 +6,5 @@ pub(crate) mod json_write;
 pub(crate) mod layout;
 pub(crate) mod rows;
 pub(crate) mod shapes;
+pub(crate) mod shown;
 pub(crate) mod value;

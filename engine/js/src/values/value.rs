@@ -82,12 +82,7 @@ pub(crate) fn integer(cx: Cx<'_>, value: i64) -> Result<Val, Thrown> {
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an object with
 /// `toJSON`, such as a date, is what that returns.
 pub(crate) fn from_js(cx: Cx<'_>, value: Raw) -> Result<Value, Failure> {
-    Reader::new(cx, false).read(value)
-}
-
-/// A script's value for people to read: an error is `Error: why`, and what holds no plain data is named.
-pub(crate) fn shown(cx: Cx<'_>, value: Raw) -> Result<Value, Failure> {
-    Reader::new(cx, true).read(value)
+    Reader::new(cx).read(value)
 }
 
 /// Room for so many items is made before the first is read: a length may promise more than comes.
@@ -101,27 +96,19 @@ struct Reader<'a> {
     until_check: u32,
     /// How many values have been read, in steps of that.
     read: usize,
-    /// Whether what cannot be passed on is named instead of being an error.
-    for_people: bool,
 }
 
 impl<'a> Reader<'a> {
-    fn new(cx: Cx<'a>, for_people: bool) -> Self {
+    fn new(cx: Cx<'a>) -> Self {
         Self {
             cx,
             inside: Vec::new(),
             until_check: VALUES_PER_CHECK,
             read: 0,
-            for_people,
         }
     }
 
-    /// What `what` is read as: an error that says so, or its name in brackets.
     fn refuse(&self, what: &str, hint: &str) -> Result<Value, Failure> {
-        if self.for_people {
-            let name = what.split_once(' ').map_or(what, |(_article, name)| name);
-            return Ok(Value::Text(format!("[{name}]")));
-        }
         Err(Error::script(format!("{}{hint}", cannot_pass(what))).into())
     }
 
@@ -178,10 +165,6 @@ impl<'a> Reader<'a> {
         }
         if is_promise(value) {
             return self.refuse("a promise", ": is an await missing?");
-        }
-        // SAFETY: looks at a live value.
-        if self.for_people && unsafe { qjs::JS_IsError(value) } {
-            return Ok(Value::Text(self.cx.text(value)?));
         }
         self.read_inside(value, Self::read_members)
     }

@@ -3,7 +3,7 @@
 //! Synchronous rows return, asynchronous ones give a promise, brackets call the script's function between their two halves (see
 //! `bracket`), tags are template tags.
 
-use crate::values::{json_write, value};
+use crate::values::{json_write, shown, value};
 use crate::vm::bracket::bracket;
 use crate::vm::error::here;
 use crate::vm::sys::{Cx, Failure, Raw, Thrown, Val, arguments, native, tag};
@@ -166,16 +166,11 @@ fn tagged(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Failure> {
 /// The arguments as the row wants them.
 pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Failure> {
     let mut values = Vec::with_capacity(row.function.params.len());
-    // A line of the log is for people: what cannot be passed on is named in it rather than failing the request.
-    let read = if row.module.name == "log" {
-        value::shown
-    } else {
-        value::from_js
-    };
     for (index, (raw, param)) in args.iter().zip(row.function.params).enumerate() {
         let value = match param.ty {
             Type::Json => json_write::text(cx, *raw).map(Value::Text),
-            _ => read(cx, *raw),
+            Type::Shown => shown::read(cx, *raw),
+            _ => value::from_js(cx, *raw),
         };
         match value {
             Ok(value) => values.push(value),

@@ -21,7 +21,13 @@
   }
 
   function inspect(value) {
-    const text = show(value, 0, []);
+    let text;
+    try {
+      text = show(value, 0, []);
+    } catch {
+      // A proxy or an accessor of the script threw, which must not fail what only writes to the log.
+      return "[unreadable]";
+    }
     return text.length > TEXT_CHARS_MAX ? `${p.substring(text, 0, TEXT_CHARS_MAX)}... (cut)` : text;
   }
 

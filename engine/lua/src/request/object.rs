@@ -117,6 +117,7 @@ fn collect(view: &Rc<dyn RequestView>, field: usize, scratch: &mut Scratch) -> R
         Field::Path => scratch.add(view.path().as_bytes()),
         Field::Url => scratch.add(view.url().as_bytes()),
         Field::Ip => scratch.add(view.ip().as_bytes()),
+        Field::Id => scratch.add(view.id().as_bytes()),
         Field::Body => scratch.add(view.body()),
         Field::State => {}
         Field::Pairs(pairs) => pairs.each(&**view, &mut |name, value| {

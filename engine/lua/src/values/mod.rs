@@ -3,4 +3,5 @@
 pub(crate) mod json;
 pub(crate) mod layout;
 pub(crate) mod rows;
+pub(crate) mod shown;
 pub(crate) mod value;

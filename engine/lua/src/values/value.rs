@@ -104,7 +104,7 @@ fn refuse(what: &str) -> Error {
 }
 
 /// A Lua number: an integer where it is one exactly.
-fn number(value: f64) -> Value {
+pub(crate) fn number(value: f64) -> Value {
     // From 2^53 on it may stand for others too; JavaScript draws the line there as well.
     const EXACT_MAX: f64 = 9_007_199_254_740_991.0;
     if value.fract() == 0.0

@@ -1,7 +1,7 @@
 //! The binder: makes Lua functions of the rows of any module.
 
 use crate::values::layout::{Seen, Table};
-use crate::values::{json, value};
+use crate::values::{json, shown, value};
 use crate::vm::error::raise_result;
 use crate::vm::state::{State, Wait, current, guard, push_text};
 use mlua_sys::lua51::*;
@@ -109,13 +109,16 @@ pub(crate) unsafe fn push_rows(state: State, modules: &'static [&'static Module]
         let mut count = 0;
         for (at, module) in modules.iter().enumerate() {
             for (row, function) in module.functions.iter().enumerate() {
-                lua_createtable(state, 0, 6);
+                lua_createtable(state, 0, 7);
                 push_text(state, module.name.as_bytes());
                 lua_setfield(state, -2, c"module".as_ptr());
                 push_text(state, function.name.as_bytes());
                 lua_setfield(state, -2, c"name".as_ptr());
                 lua_pushnumber(state, function.params.len() as f64);
                 lua_setfield(state, -2, c"count".as_ptr());
+                let is_shown = function.params.iter().any(|param| param.ty == Type::Shown);
+                lua_pushboolean(state, c_int::from(is_shown));
+                lua_setfield(state, -2, c"shown".as_ptr());
                 let (kind, call): (&[u8], lua_CFunction) = match function.kind {
                     Kind::Sync(_) => (b"sync", call_sync),
                     Kind::Prompt { .. } => (b"prompt", call_prompt),
@@ -203,6 +206,7 @@ unsafe fn read_arguments(
         let value = unsafe {
             match param.ty {
                 Type::Json => json::text(state, at),
+                Type::Shown => Ok(shown::read(state, at)),
                 _ => value::read(state, at),
             }
         };

@@ -145,6 +145,46 @@ local function bracket(count, enter, leave, name)
   end
 end
 
+-- A row whose arguments are only shown takes any value. A table that says itself what it is as text is that text; what it throws
+-- then is not the caller's. An error with a stack keeps it.
+local rawget = G.rawget
+local function text_of(value)
+  local meta = getmetatable(value)
+  if meta == nil or type(meta) == "table" and rawget(meta, "__tostring") == nil then return value end
+  local ok, text = pcall(tostring, value)
+  if not ok or type(text) ~= "string" then return "[table: its __tostring failed]" end
+  -- Without one of its own it is only an address.
+  if type(meta) ~= "table" and text:find("^table: 0x") then return value end
+  local stack = rawget(value, "stack")
+  if type(stack) == "string" then return { error = text, stack = stack } end
+  return text
+end
+local function shown(value)
+  if type(value) ~= "table" then return value end
+  local whole = text_of(value)
+  if whole ~= value then return whole end
+  local copy
+  for key, member in G.next, value do
+    if type(member) == "table" then
+      local text = text_of(member)
+      if text ~= member then
+        if not copy then
+          copy = {}
+          for name, other in G.next, value do copy[name] = other end
+        end
+        copy[key] = text
+      end
+    end
+  end
+  return copy or value
+end
+local function shows(call, module, name)
+  return function(first, second)
+    if first == module then error(name .. ": write " .. name .. "(...) with a dot, not with a colon", 2) end
+    return call(shown(first), shown(second))
+  end
+end
+
 for _, row in ipairs(host.rows) do
   local module = app[row.module]
   if not module then
@@ -157,6 +197,8 @@ for _, row in ipairs(host.rows) do
     module[row.name] = prompt(row.call)
   elseif row.kind == "bracket" then
     module[row.name] = bracket(row.count, row.call, row.leave, row.module .. "." .. row.name)
+  elseif row.shown then
+    module[row.name] = shows(row.call, module, row.module .. "." .. row.name)
   else
     module[row.name] = row.call
   end

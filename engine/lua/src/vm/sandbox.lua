@@ -99,7 +99,10 @@ end
 
 function env.print(...)
   local parts = {}
-  for i = 1, select("#", ...) do parts[i] = tostring((select(i, ...))) end
+  for i = 1, select("#", ...) do
+    local ok, text = G.pcall(tostring, (select(i, ...)))
+    parts[i] = ok and type(text) == "string" and text or "[table: its __tostring failed]"
+  end
   host.print(G.table.concat(parts, "\t"))
 end
 

@@ -49,11 +49,16 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts a command that serves, and waits for the line that tells where.
-    #[allow(clippy::zombie_processes)] // Where this panics the test ends, and its children with it.
     pub(crate) fn start(command: &mut Command) -> Self {
+        Self::start_with_output(command, Stdio::null())
+    }
+
+    /// The same, with its standard output somewhere.
+    #[allow(clippy::zombie_processes)] // Where this panics the test ends, and its children with it.
+    pub(crate) fn start_with_output(command: &mut Command, output: Stdio) -> Self {
         let mut child = command
             .stderr(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(output)
             .spawn()
             .expect("the command starts");
         let mut errors = BufReader::new(child.stderr.take().expect("piped"));

@@ -1,0 +1,129 @@
+//! What the access log tells of one request: collected while it is answered, written when the answer has been sent.
+
+use crate::request::request_view::{self, RouteInfo};
+use sampan_http::{Observer, Outcome, Request};
+use sampan_log::{Access, Logger, RequestLine};
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// One request on its way into the access log.
+pub(crate) struct Record {
+    logger: Rc<Logger>,
+    since_1970: Duration,
+    client: String,
+    /// `None` where the request could not be read.
+    head: Option<Head>,
+    route: RefCell<Option<Rc<RouteInfo>>>,
+    script: Cell<Duration>,
+    db: Cell<Duration>,
+}
+
+/// What the request says, copied because its buffer is used again before its answer has been sent.
+struct Head {
+    method: String,
+    target: String,
+    path: String,
+    query: Option<String>,
+    version_minor: u8,
+    referer: Option<Vec<u8>>,
+    agent: Option<Vec<u8>>,
+    id: Box<str>,
+}
+
+impl Record {
+    /// A record of a request that has just arrived. `info` tells what the worker's requests share.
+    pub(crate) fn new(
+        logger: Rc<Logger>,
+        peer: SocketAddr,
+        request: Option<&Request>,
+        info: &RouteInfo,
+    ) -> Rc<Self> {
+        let client = match request {
+            Some(request) => request_view::client(request, &info.trusted),
+            None => peer.ip(),
+        };
+        let head = request.map(|request| Head {
+            method: request.method_str().to_owned(),
+            target: request.target().to_owned(),
+            path: request.path().to_owned(),
+            query: request.query().map(str::to_owned),
+            version_minor: request.version_minor(),
+            referer: request.header("referer").map(<[u8]>::to_vec),
+            agent: request.header("user-agent").map(<[u8]>::to_vec),
+            id: request_view::id_of(request, info),
+        });
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Rc::new(Self {
+            logger,
+            since_1970: now.unwrap_or_default(),
+            client: client.to_string(),
+            head,
+            route: RefCell::default(),
+            script: Cell::default(),
+            db: Cell::default(),
+        })
+    }
+
+    /// Who wants to be told when the answer has been sent.
+    pub(crate) fn observer(self: &Rc<Self>) -> Box<dyn Observer> {
+        Box::new(Ended(Rc::clone(self)))
+    }
+
+    /// The request's id.
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.head.as_ref().map(|head| &*head.id)
+    }
+
+    /// The route that answers.
+    pub(crate) fn set_route(&self, info: &Rc<RouteInfo>) {
+        self.route.replace(Some(Rc::clone(info)));
+    }
+
+    /// The script ran for so long.
+    pub(crate) fn add_script(&self, time: Duration) {
+        self.script.set(self.script.get() + time);
+    }
+
+    /// The database took so long.
+    pub(crate) fn add_db(&self, time: Duration) {
+        self.db.set(self.db.get() + time);
+    }
+
+    fn write(&self, outcome: &Outcome) {
+        let route = self.route.borrow();
+        let pattern = route.as_ref().map(|info| &*info.pattern);
+        let head = self.head.as_ref();
+        self.logger.access(&Access {
+            since_1970: self.since_1970,
+            client: &self.client,
+            request: head.map(|head| RequestLine {
+                method: &head.method,
+                target: &head.target,
+                path: &head.path,
+                query: head.query.as_deref(),
+                version_minor: head.version_minor,
+            }),
+            route: pattern.filter(|pattern| !pattern.is_empty()),
+            status: outcome.status,
+            bytes: outcome.body_bytes,
+            elapsed: outcome.elapsed,
+            script: self.script.get(),
+            db: self.db.get(),
+            id: self.id(),
+            referer: head.and_then(|head| head.referer.as_deref()),
+            agent: head.and_then(|head| head.agent.as_deref()),
+            is_aborted: !outcome.is_whole,
+        });
+    }
+}
+
+/// Writes the line when the request is over.
+struct Ended(Rc<Record>);
+
+impl Observer for Ended {
+    fn done(self: Box<Self>, outcome: &Outcome) {
+        self.0.write(outcome);
+    }
+}

@@ -1,0 +1,77 @@
+//! The rows that scripts see.
+
+use crate::{Entry, Level, Logger};
+use sampan_host::{Args, Context, CurrentRun, Error, Function, Kind, Module, Param, Type, Value};
+
+/// The parameters that all four functions share.
+const PARAMS: &[Param] = &[
+    Param {
+        name: "message",
+        ty: Type::Shown,
+        optional: true,
+        doc: "What happened: text as it is, an error with its stack and its causes, anything else as JSON.",
+    },
+    Param {
+        name: "fields",
+        ty: Type::Shown,
+        optional: true,
+        doc: "Named values, written as `key=value` after the message. An error is written with its stack, any other value as `value=...`.",
+    },
+];
+
+/// The `log` table.
+pub static MODULE: Module = Module {
+    name: "log",
+    doc: "Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and never throw.",
+    functions: &[
+        Function {
+            name: "debug",
+            params: PARAMS,
+            returns: Type::Nothing,
+            doc: "Writes a line of level DEBUG; left out unless `level = \"debug\"` is set under `[log]`.",
+            kind: Kind::Sync(|context, args| write(context, Level::Debug, args)),
+        },
+        Function {
+            name: "info",
+            params: PARAMS,
+            returns: Type::Nothing,
+            doc: "Writes a line of level INFO.",
+            kind: Kind::Sync(|context, args| write(context, Level::Info, args)),
+        },
+        Function {
+            name: "warn",
+            params: PARAMS,
+            returns: Type::Nothing,
+            doc: "Writes a line of level WARN.",
+            kind: Kind::Sync(|context, args| write(context, Level::Warn, args)),
+        },
+        Function {
+            name: "error",
+            params: PARAMS,
+            returns: Type::Nothing,
+            doc: "Writes a line of level ERROR.",
+            kind: Kind::Sync(|context, args| write(context, Level::Error, args)),
+        },
+    ],
+};
+
+fn write(context: &Context, level: Level, mut args: Args) -> Result<Value, Error> {
+    let Some(logger) = context
+        .get::<Logger>()
+        .filter(|logger| logger.writes(level))
+    else {
+        return Ok(Value::Null);
+    };
+    let run = context.get::<CurrentRun>();
+    let request = run.and_then(|run| run.request());
+    let entry = match &request {
+        Some(request) => Entry {
+            id: Some(request.id()),
+            request: Some((request.method(), request.path())),
+            ..Entry::default()
+        },
+        None => Entry::default(),
+    };
+    logger.script(level, &args.take(0), &args.take(1), entry);
+    Ok(Value::Null)
+}

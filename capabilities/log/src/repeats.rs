@@ -1,0 +1,191 @@
+//! Counts lines that repeat themselves: one fault under load must not fill the disk, nor hide all others.
+//!
+//! Of each cause [`PER_SECOND_MAX`] lines are written in the second that begins with the first; the others are counted. The
+//! memory is bounded: what comes while [`CAUSES_MAX`] causes are known counts as one cause, whatever it is.
+
+use crate::entry::Cause;
+use crate::logger::Level;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How many lines of one cause are written in a second.
+const PER_SECOND_MAX: u64 = 10;
+/// How many causes are told apart at a time.
+const CAUSES_MAX: usize = 256;
+/// What the causes beyond that are called.
+const OTHERS: &str = "other causes";
+/// How long lines are counted before the count is written.
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// What becomes of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is written.
+    Write,
+    /// It is only counted.
+    Count,
+    /// It is only counted, and somebody must ask for the count at that time.
+    CountAndTellBy(Instant),
+}
+
+/// What is known about each cause of the last second.
+#[derive(Debug, Default)]
+pub(crate) struct Repeats(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    causes: HashMap<(Level, Cause), Counted>,
+    /// Whether somebody will ask for the counts.
+    is_scheduled: bool,
+}
+
+#[derive(Debug)]
+struct Counted {
+    since: Instant,
+    lines: u64,
+}
+
+impl Counted {
+    fn left_out(&self) -> u64 {
+        self.lines.saturating_sub(PER_SECOND_MAX)
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.since) >= WINDOW
+    }
+}
+
+impl Repeats {
+    /// Decides about a line.
+    pub(crate) fn admit(&self, level: Level, cause: Cause, now: Instant) -> Verdict {
+        let mut inner = self.lock();
+        let mut key = (level, cause);
+        if inner.causes.len() >= CAUSES_MAX && !inner.causes.contains_key(&key) {
+            inner
+                .causes
+                .retain(|_, counted| !counted.is_over(now) || counted.left_out() > 0);
+            if inner.causes.len() >= CAUSES_MAX {
+                key = (level, Cause::place(OTHERS));
+            }
+        }
+        let counted = inner.causes.entry(key).or_insert(Counted {
+            since: now,
+            lines: 0,
+        });
+        if counted.is_over(now) && counted.left_out() == 0 {
+            *counted = Counted {
+                since: now,
+                lines: 0,
+            };
+        }
+        counted.lines += 1;
+        if counted.left_out() == 0 {
+            return Verdict::Write;
+        }
+        let due = counted.since + WINDOW;
+        if std::mem::replace(&mut inner.is_scheduled, true) {
+            return Verdict::Count;
+        }
+        Verdict::CountAndTellBy(due.max(now))
+    }
+
+    /// Nobody will ask for the counts after all.
+    pub(crate) fn not_scheduled(&self) {
+        self.lock().is_scheduled = false;
+    }
+
+    /// The counts of those whose second is over at `now`, or of all, and when to ask again if others are left.
+    pub(crate) fn take(
+        &self,
+        now: Option<Instant>,
+    ) -> (Vec<(Level, u64, String)>, Option<Instant>) {
+        let mut inner = self.lock();
+        let mut told = Vec::new();
+        let mut next: Option<Instant> = None;
+        inner.causes.retain(|(level, cause), counted| {
+            if !now.is_none_or(|now| counted.is_over(now)) {
+                if counted.left_out() > 0 {
+                    let due = counted.since + WINDOW;
+                    next = Some(next.map_or(due, |next| next.min(due)));
+                }
+                return true;
+            }
+            if counted.left_out() > 0 {
+                told.push((*level, counted.left_out(), cause.as_str().to_owned()));
+            }
+            false
+        });
+        if now.is_some() {
+            inner.is_scheduled = next.is_some();
+        }
+        told.sort();
+        (told, next)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_second_begins_again() {
+        let repeats = Repeats::default();
+        let begin = Instant::now();
+        let cause = || Cause::place("app.lua:1");
+        let mut written = 0;
+        for second in 0..3 {
+            let now = begin + Duration::from_millis(second * 1_100);
+            for _ in 0..100 {
+                written += u64::from(repeats.admit(Level::Error, cause(), now) == Verdict::Write);
+            }
+            let (told, next) = repeats.take(Some(now + Duration::from_millis(1_050)));
+            assert_eq!(told, [(Level::Error, 90, "app.lua:1".to_owned())]);
+            assert_eq!(next, None);
+        }
+        assert_eq!(written, 30);
+    }
+
+    #[test]
+    fn the_count_is_asked_for_once_and_at_the_end_of_the_second() {
+        let repeats = Repeats::default();
+        let begin = Instant::now();
+        let mut asked = Vec::new();
+        for _ in 0..20 {
+            if let Verdict::CountAndTellBy(due) =
+                repeats.admit(Level::Warn, Cause::place("a"), begin)
+            {
+                asked.push(due);
+            }
+        }
+        assert_eq!(asked, [begin + WINDOW]);
+        let (told, next) = repeats.take(Some(begin));
+        assert_eq!((told.len(), next), (0, Some(begin + WINDOW)), "too early");
+    }
+
+    #[test]
+    fn causes_without_end_need_no_memory_without_end() {
+        let repeats = Repeats::default();
+        let now = Instant::now();
+        let mut written = 0;
+        for number in 0..100_000 {
+            let cause = Cause::place(format!("app.lua:{number}"));
+            written += usize::from(repeats.admit(Level::Error, cause, now) == Verdict::Write);
+        }
+        assert!(repeats.lock().causes.len() <= CAUSES_MAX + 4);
+        assert!(written <= CAUSES_MAX + 40, "{written}");
+        let (told, _) = repeats.take(None);
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].2, OTHERS);
+        // Later there is room again for causes by their names.
+        let later = now + Duration::from_secs(2);
+        assert_eq!(
+            repeats.admit(Level::Error, Cause::place("b"), later),
+            Verdict::Write
+        );
+    }
+}

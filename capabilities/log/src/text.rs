@@ -1,0 +1,203 @@
+//! A line for people: `2026-11-21T05:00:00.000Z INFO message key=value id=...`, and below it the stack, indented.
+//!
+//! Control characters are escaped, so that one message is one line: no message can forge a second one, or steer a terminal.
+//! A line of a stack begins with four spaces, so it cannot be taken for a message either.
+
+use crate::entry::{Entry, ShownError};
+use crate::json;
+use crate::logger::Level;
+use crate::time;
+use sampan_host::Value;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// What is kept free for time, level and id, in bytes.
+const FRAME_BYTES: usize = 256;
+
+/// Appends an entry in at most `bytes_max` bytes.
+pub(crate) fn write(
+    out: &mut String,
+    now: Duration,
+    level: Level,
+    entry: &Entry<'_>,
+    bytes_max: usize,
+) {
+    let error = ShownError::of(&entry.message);
+    let (own_stack, message);
+    let (text, stack) = match (&error, &*entry.message) {
+        (Some(error), _) => {
+            own_stack = error.stack();
+            (Some(error.text), Some(own_stack.as_str()))
+        }
+        (None, Value::Text(text)) => (Some(text.as_str()), entry.stack),
+        (None, Value::Bytes(bytes)) => {
+            message = String::from_utf8_lossy(bytes);
+            (Some(&*message), entry.stack)
+        }
+        (None, _) => (None, entry.stack),
+    };
+    let room = bytes_max.saturating_sub(FRAME_BYTES);
+    // The stack and the fields get what the message leaves, but half of the line in any case.
+    let is_alone = stack.is_none() && entry.fields.is_empty();
+    let message_max = if is_alone { room } else { room / 2 };
+    let start = out.len();
+    time::rfc3339(out, now);
+    let _ = write!(out, " {level} ");
+    match text {
+        Some(text) => escaped(out, text, message_max),
+        None => json::value(out, &entry.message, message_max.saturating_sub(FRAME_BYTES)),
+    }
+    let fields_end = start + if stack.is_some() { room * 3 / 4 } else { room };
+    for (key, value) in entry.fields {
+        if out.len() >= fields_end {
+            out.push_str(" … (cut)");
+            break;
+        }
+        field(out, key, value, fields_end - out.len());
+    }
+    if let Some(id) = &entry.id {
+        let _ = write!(out, " id={id}");
+    }
+    out.push('\n');
+    let calls = stack.into_iter().flat_map(str::lines).map(str::trim);
+    for call in calls.filter(|call| !call.is_empty()) {
+        let left = (start + bytes_max).saturating_sub(out.len());
+        if left < 64 {
+            out.push_str("    … (cut)\n");
+            break;
+        }
+        out.push_str("    ");
+        escaped(out, call, left - 48);
+        out.push('\n');
+    }
+}
+
+/// Appends ` key=value`; text is quoted where it would not read as one word.
+fn field(out: &mut String, key: &str, value: &Value, bytes_max: usize) {
+    out.push(' ');
+    escaped(out, key, bytes_max.min(256));
+    out.push('=');
+    match value {
+        Value::Text(text) if is_one_word(text) && text.len() < bytes_max => out.push_str(text),
+        other => json::value(out, other, bytes_max),
+    }
+}
+
+pub(crate) fn is_one_word(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|c| !c.is_whitespace() && !c.is_control() && c != '"' && c != '=')
+}
+
+/// Appends text with its control characters escaped, in at most `bytes_max` bytes and a mark.
+pub(crate) fn escaped(out: &mut String, text: &str, bytes_max: usize) {
+    let end = out.len() + bytes_max;
+    for c in text.chars() {
+        if out.len() + 8 > end {
+            let _ = write!(out, "… (cut, {} bytes)", text.len());
+            return;
+        }
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::borrow::Cow;
+
+    fn line(entry: &Entry<'_>, bytes_max: usize) -> String {
+        let mut out = String::new();
+        write(&mut out, Duration::ZERO, Level::Info, entry, bytes_max);
+        let rest = out.strip_prefix("1970-01-01T00:00:00.000Z INFO ");
+        rest.expect("time and level").to_owned()
+    }
+
+    #[test]
+    fn a_message_stays_on_its_line() {
+        assert_eq!(
+            line(&Entry::text("a\nb\u{1b}[2J\u{2028}"), 1024),
+            "a\\nb\\u{1b}[2J\\u{2028}\n"
+        );
+        let list = Value::List(vec![1.into(), "x\n".into()]);
+        assert_eq!(line(&Entry::value(&list), 1024), "[1,\"x\\n\"]\n");
+        let bytes = Value::Bytes(vec![0xff, b'\n', b'a']);
+        assert_eq!(line(&Entry::value(&bytes), 1024), "\u{fffd}\\na\n");
+    }
+
+    #[test]
+    fn fields_are_words_or_quoted() {
+        let fields = [
+            ("user", Value::from("ann")),
+            ("note", "two words".into()),
+            ("n", 3.into()),
+            ("none", Value::Null),
+            ("a\nb", "".into()),
+        ]
+        .map(|(key, value)| (key.to_owned(), value));
+        let entry = Entry {
+            fields: &fields,
+            id: Some(Cow::Borrowed("r1")),
+            ..Entry::text("m")
+        };
+        assert_eq!(
+            line(&entry, 1024),
+            "m user=ann note=\"two words\" n=3 none=null a\\nb=\"\" id=r1\n"
+        );
+    }
+
+    #[test]
+    fn a_line_of_a_megabyte_is_cut_and_keeps_its_id() {
+        for text in ["x".repeat(1 << 20), "\n".repeat(1 << 20)] {
+            let value = Value::from(text.as_str());
+            let fields = vec![("big".to_owned(), value.clone()); 10];
+            let entry = Entry {
+                fields: &fields,
+                stack: Some(&text),
+                id: Some(Cow::Borrowed("r1")),
+                ..Entry::value(&value)
+            };
+            for entry in [
+                entry,
+                Entry {
+                    id: Some(Cow::Borrowed("r1")),
+                    ..Entry::value(&value)
+                },
+            ] {
+                let line = line(&entry, 4096);
+                assert!(line.len() <= 4096, "{}", line.len());
+                let first = line.lines().next().expect("a line");
+                assert!(
+                    first.ends_with(" id=r1") && first.contains("1048576 bytes"),
+                    "{first}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_script_has_its_stack_below() {
+        let inner = Value::Map(vec![
+            ("error".into(), "Error: inner\nforged".into()),
+            ("stack".into(), "at g (app.js:1:1)\n".into()),
+        ]);
+        let error = Value::Map(vec![
+            ("error".into(), "TypeError: boom".into()),
+            ("stack".into(), "at f (app.js:2:1)\nat app.js:3:1".into()),
+            ("cause".into(), inner),
+        ]);
+        assert_eq!(
+            line(&Entry::value(&error), 1024),
+            "TypeError: boom\n    at f (app.js:2:1)\n    at app.js:3:1\n    caused by: Error: inner\\nforged\n    at g (app.js:1:1)\n"
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! Whose script runs now on a worker, and what that costs, for those who write it down.
+//!
+//! `app` sets the request before it enters an isolate. Only the log asks whose it is: in JavaScript, code of one request may run
+//! in the turn of another, so nothing that decides anything may depend on it.
+
+use crate::RequestView;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// What runs on one worker. Clones are the same one.
+#[derive(Clone, Default)]
+pub struct CurrentRun(Rc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    request: RefCell<Option<Rc<dyn RequestView>>>,
+    is_measured: Cell<bool>,
+    inside: Cell<Duration>,
+    waited: Cell<Duration>,
+}
+
+impl CurrentRun {
+    /// A worker's, with or without measuring.
+    pub fn new(is_measured: bool) -> Self {
+        let run = Self::default();
+        run.0.is_measured.set(is_measured);
+        run
+    }
+
+    /// Sets the request that the next run belongs to; `None` for none. Returns the one before.
+    #[inline]
+    pub fn set(&self, request: Option<Rc<dyn RequestView>>) -> Option<Rc<dyn RequestView>> {
+        self.0.request.replace(request)
+    }
+
+    /// The request whose script runs now.
+    pub fn request(&self) -> Option<Rc<dyn RequestView>> {
+        self.0.request.borrow().clone()
+    }
+
+    /// Reads the clock if somebody measures: the beginning of something that a capability does for the script.
+    #[inline]
+    pub fn begin(&self) -> Option<Instant> {
+        self.0.is_measured.get().then(Instant::now)
+    }
+
+    /// What began then has ended, inside of a run of the script.
+    #[inline]
+    pub fn end(&self, begun: Option<Instant>) {
+        if let Some(begun) = begun {
+            self.0.inside.set(self.0.inside.get() + begun.elapsed());
+        }
+    }
+
+    /// What began then has ended, and the script did not run meanwhile.
+    pub fn end_waiting(&self, begun: Option<Instant>) {
+        if let Some(begun) = begun {
+            self.0.waited.set(self.0.waited.get() + begun.elapsed());
+        }
+    }
+
+    /// The time that capabilities took since the last call: inside of runs, and while the script waited.
+    pub fn take(&self) -> (Duration, Duration) {
+        (self.0.inside.take(), self.0.waited.take())
+    }
+}

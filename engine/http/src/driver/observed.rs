@@ -1,0 +1,132 @@
+//! What becomes of each request, for a handler that wants to know: see [`Observer`].
+//!
+//! Where the handler does not ask, all of this is `None`, and costs neither a reading of the clock nor memory.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use super::connection::Connection;
+use crate::answer::{Observer, Outcome};
+
+/// The status of a request whose client left before it was answered, as nginx counts it.
+const CLIENT_LEFT: u16 = 499;
+
+/// A request that somebody observes; `None` where nobody does. Dropped without an answer, it tells that the client left.
+pub(super) type Observed = Option<Box<Pending>>;
+
+pub(super) struct Pending {
+    observer: Option<Box<dyn Observer>>,
+    begun: Instant,
+}
+
+impl Pending {
+    pub(super) fn new(observer: Box<dyn Observer>) -> Box<Pending> {
+        Box::new(Pending {
+            observer: Some(observer),
+            begun: Instant::now(),
+        })
+    }
+
+    /// The server itself ends before it has answered.
+    pub(super) fn tell_cut(&mut self) {
+        self.tell(503, 0, false);
+    }
+
+    fn tell(&mut self, status: u16, body_bytes: u64, is_whole: bool) {
+        if let Some(observer) = self.observer.take() {
+            observer.done(&Outcome {
+                status,
+                body_bytes,
+                elapsed: self.begun.elapsed(),
+                is_whole,
+            });
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.tell(CLIENT_LEFT, 0, false);
+    }
+}
+
+/// An answer that is on its way, by its place among all bytes of the connection.
+struct Sending {
+    pending: Box<Pending>,
+    status: u16,
+    body_from: u64,
+    /// Where it ends; `None` while it is streamed.
+    until: Option<u64>,
+}
+
+impl Sending {
+    fn tell(mut self, sent: u64, is_whole: bool) {
+        let end = self.until.map_or(sent, |until| until.min(sent));
+        let body_bytes = end.saturating_sub(self.body_from);
+        self.pending.tell(self.status, body_bytes, is_whole);
+    }
+}
+
+/// The observed answers of a connection, in their order.
+#[derive(Default)]
+pub(super) struct Answers(VecDeque<Sending>);
+
+impl Answers {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// An answer was serialised: its body begins at `body_from` and ends at `until`, where that is known.
+    pub(super) fn begin(
+        &mut self,
+        pending: Box<Pending>,
+        status: u16,
+        body_from: u64,
+        until: Option<u64>,
+    ) {
+        self.0.push_back(Sending {
+            pending,
+            status,
+            body_from,
+            until,
+        });
+    }
+
+    /// The answer that is streamed ends here.
+    pub(super) fn end_stream(&mut self, until: u64) {
+        if let Some(last) = self.0.back_mut() {
+            last.until = Some(until);
+        }
+    }
+
+    /// So many bytes have been sent.
+    #[cold]
+    pub(super) fn sent(&mut self, sent: u64) {
+        let is_whole = |front: &Sending| front.until.is_some_and(|until| until <= sent);
+        while self.0.front().is_some_and(is_whole) {
+            if let Some(front) = self.0.pop_front() {
+                front.tell(sent, true);
+            }
+        }
+        if self.0.is_empty() {
+            // An idle connection owns nothing.
+            self.0 = VecDeque::new();
+        }
+    }
+
+    /// The connection ends, and with it what has not been sent whole.
+    pub(super) fn cut(&mut self, sent: u64) {
+        for answer in self.0.drain(..) {
+            answer.tell(sent, false);
+        }
+    }
+}
+
+impl Connection {
+    /// Asks whether somebody wants to know what becomes of a request; `None` for one whose head could not be read.
+    pub(super) fn observe(&self, request: Option<&crate::Request>) -> Observed {
+        let observer = self.local.handler().observe(self.peer, request)?;
+        Some(Pending::new(observer))
+    }
+}
