@@ -9,9 +9,7 @@ use crate::request::response_sink;
 use crate::routing::loaded::{Control, Loaded};
 use crate::watchdog::Watchdog;
 use sampan_db::Database;
-use sampan_host::{
-    Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Watch, WorkerPlace,
-};
+use sampan_host::{Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Watch, WorkerPlace};
 use sampan_http::{Limits, WorkerHandle};
 use sampan_log::{Entry, Level};
 use std::cell::{Cell, RefCell};

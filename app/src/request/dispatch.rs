@@ -11,6 +11,7 @@ use crate::routing::routes::{Allow, Found, Spans};
 use sampan_host::{Call, Error, ErrorKind, HandlerId, Isolate, RequestView, Step, Suspended};
 use sampan_http::codec::Exceeded;
 use sampan_http::{Answer, Body, Handler, Method, Observer, Request, Response};
+use sampan_log::{Entry, Level};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -412,7 +413,13 @@ impl Drop for WaitLog<'_> {
                 self.exchange.view.title(),
                 waited.as_millis()
             );
-            control.logger.text(Level::Warn, message);
+            let view = &self.exchange.view;
+            let entry = Entry {
+                id: Some(view.id()),
+                request: Some((view.method(), view.path())),
+                ..Entry::text(message)
+            };
+            control.logger.write(Level::Warn, &entry);
         } else if waited + coarse >= control.handler_time_max {
             let message = format!(
                 "no answer after {} ms: given up (handler_millis_max)",
