@@ -1,3 +1,5 @@
+//! What lines look like, and what becomes of floods.
+
 use super::*;
 use serde_json::Value as Json;
 
