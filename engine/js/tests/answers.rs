@@ -586,7 +586,7 @@ fn handlers_of_unknown_paths_and_errors_have_their_status() {
     call.error = Some(&error);
     assert_eq!(
         app.run(call).expect("an answer").text(),
-        r#"{"seen":"no such user","is":true}"#
+        r#"{"seen":"no such user","code":"E1","is":true}"#
     );
 }
 
