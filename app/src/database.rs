@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::config::db::migrations_of;
 use sampan_db::Database;
-use sampan_db::migrate::{self, Entry, Progress, State};
+use sampan_db::migrate::{self, MigrationState, MigrationStatus, Progress};
 use sampan_log::{Cause, Entry as Line, Level, Logger};
 use std::sync::Arc;
 
@@ -57,17 +57,17 @@ pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
 }
 
 /// Migrations are not to be run: those that the code may miss are told.
-fn warn_of(entries: &[Entry], logger: &Logger) {
-    let named = |is_meant: &dyn Fn(&Entry) -> bool| {
+fn warn_of(entries: &[MigrationStatus], logger: &Logger) {
+    let named = |is_meant: &dyn Fn(&MigrationStatus) -> bool| {
         let names = entries.iter().filter(|entry| is_meant(entry));
         names.map(|entry| entry.name.as_str()).collect::<Vec<_>>()
     };
-    let pending = named(&|entry| entry.state == State::Pending);
+    let pending = named(&|entry| entry.state == MigrationState::Pending);
     if !pending.is_empty() {
         let text = format!("migrations that are not applied: {}", pending.join(", "));
         logger.text(Level::Warn, text);
     }
-    let faults = named(&Entry::is_fault);
+    let faults = named(&MigrationStatus::is_fault);
     if !faults.is_empty() {
         let text = format!(
             "migrations that do not fit the database: {} (see sampan migrate status)",

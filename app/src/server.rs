@@ -40,13 +40,13 @@ pub struct Server;
 /// A server that runs. Dropping it leaves it running; [`Running::shutdown`] ends it.
 pub struct Running {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ServerShared>,
     accepting: Accepting,
     events: Receiver<Event>,
 }
 
 /// What the parts of a server have in common.
-struct Shared {
+struct ServerShared {
     config: Arc<Config>,
     limits: Arc<Limits>,
     database: Arc<Database>,
@@ -87,7 +87,7 @@ impl Server {
             .map_err(|error| bind_fault(config.listen, &error))?;
         let database = database::prepare(&config)?;
         let (events, inbox) = channel();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerShared {
             config: Arc::new(config),
             limits: Arc::new(limits),
             database,
@@ -202,7 +202,7 @@ fn ends_by(thread: JoinHandle<()>, deadline: Instant) -> bool {
     thread.join().is_ok()
 }
 
-impl Shared {
+impl ServerShared {
     /// Starts all workers: one alone first, so that a fault of the project is told once, then the others together.
     fn start_workers(self: &Arc<Self>) -> Result<(), String> {
         for places in [0..1, 1..self.config.workers] {

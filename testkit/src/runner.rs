@@ -108,7 +108,7 @@ impl Case {
             };
         }
         let running = started.map_err(|message| format!("the project does not load: {message}"))?;
-        let result = Run::new(running.address(), engine, logger.clone()).all(&scenario.request);
+        let result = CaseRun::new(running.address(), engine, logger.clone()).all(&scenario.request);
         let ended = running.shutdown();
         result.map_err(|fault| format!("{fault}\n    log:\n{}", logger.lines()))?;
         if ended {
@@ -176,7 +176,7 @@ fn start(
 }
 
 /// One run of a case's requests.
-struct Run {
+struct CaseRun {
     address: SocketAddr,
     engine: Engine,
     logger: Logger,
@@ -185,7 +185,7 @@ struct Run {
     background: Vec<(Request, JoinHandle<Result<(), String>>)>,
 }
 
-impl Run {
+impl CaseRun {
     fn new(address: SocketAddr, engine: Engine, logger: Logger) -> Self {
         Self {
             address,

@@ -7,7 +7,7 @@ use crate::request::request_view::{RouteInfo, View};
 use crate::request::response_sink::{self, Sink};
 use crate::routing::loaded::Loaded;
 use crate::routing::pattern::normal_form;
-use crate::routing::routes::{Allow, Found, Spans};
+use crate::routing::routes::{Allow, RouteMatch, Spans};
 use sampan_host::{Call, Error, ErrorKind, HandlerId, Isolate, RequestView, Step, Suspended};
 use sampan_http::codec::Exceeded;
 use sampan_http::{Answer, Body, Handler, Method, Observer, Request, Response};
@@ -98,7 +98,7 @@ impl Handler for Dispatch {
         let normal = normal_form(request.path());
         let record = self.record.take();
         match loaded.routes.find(request.method(), &normal) {
-            Found::Route(index, spans) => {
+            RouteMatch::Route(index, spans) => {
                 let entry = &loaded.entries[index];
                 let chain = loaded.chain_of(entry, &normal);
                 if let (Some(precomputed), []) = (&entry.precomputed, &*chain) {
@@ -116,7 +116,7 @@ impl Handler for Dispatch {
                 };
                 exchange.answer(Some(entry.handler), &chain)
             }
-            Found::Nothing(allow) => no_route(loaded, request, normal, allow, record),
+            RouteMatch::Nothing(allow) => no_route(loaded, request, normal, allow, record),
         }
     }
 
@@ -129,8 +129,8 @@ impl Handler for Dispatch {
             .routes
             .find(request.method(), &normal_form(request.path()))
         {
-            Found::Route(index, _) => loaded.entries[index].body_bytes_max,
-            Found::Nothing(_) => None,
+            RouteMatch::Route(index, _) => loaded.entries[index].body_bytes_max,
+            RouteMatch::Nothing(_) => None,
         }
     }
 

@@ -28,7 +28,7 @@ const BODY_BYTES_CEILING: usize = usize::MAX / 4;
 pub(crate) struct Loaded {
     pub(crate) engine: Engine,
     pub(crate) routes: Routes,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<RouteEntry>,
     middleware: Vec<(Pattern, HandlerId)>,
     /// What requests without a route share.
     pub(crate) no_route: Rc<RouteInfo>,
@@ -62,7 +62,7 @@ pub(crate) struct Control {
 }
 
 /// What answers one route.
-pub(crate) struct Entry {
+pub(crate) struct RouteEntry {
     pub(crate) handler: HandlerId,
     pub(crate) info: Rc<RouteInfo>,
     /// What its handler does with the database.
@@ -111,7 +111,7 @@ impl Loaded {
                 trusted: Rc::clone(&control.trusted),
                 ids: Rc::clone(&control.ids),
             };
-            entries.push(Entry {
+            entries.push(RouteEntry {
                 handler: def.handler,
                 info: Rc::new(info),
                 uses: control.gate.uses(def.handler),
@@ -164,7 +164,7 @@ impl Loaded {
     }
 
     /// The middleware around a route, for a path of it.
-    pub(crate) fn chain_of<'a>(&self, entry: &'a Entry, path: &str) -> Cow<'a, [HandlerId]> {
+    pub(crate) fn chain_of<'a>(&self, entry: &'a RouteEntry, path: &str) -> Cow<'a, [HandlerId]> {
         match &entry.chain {
             Chain::Fixed(chain) => Cow::Borrowed(chain),
             Chain::PerPath => Cow::Owned(self.middleware_of(path)),

@@ -66,7 +66,7 @@ impl Spans {
 
 /// What a search found.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum RouteMatch {
     /// The index of the route, and its parameters.
     Route(usize, Spans),
     /// No route; but these methods have one for the path.
@@ -128,7 +128,7 @@ impl Routes {
     }
 
     /// Finds the route for a method and a path in normal form. Allocates nothing.
-    pub(crate) fn find(&self, method: Method, path: &str) -> Found {
+    pub(crate) fn find(&self, method: Method, path: &str) -> RouteMatch {
         let mut search = Search {
             path,
             verb: verb_of(method),
@@ -136,11 +136,11 @@ impl Routes {
             allow: Allow::default(),
         };
         let Some(first) = path.starts_with('/').then_some(1) else {
-            return Found::Nothing(Allow::default());
+            return RouteMatch::Nothing(Allow::default());
         };
         match search.walk(&self.root, first) {
-            Some(index) => Found::Route(index as usize, search.spans),
-            None => Found::Nothing(search.allow),
+            Some(index) => RouteMatch::Route(index as usize, search.spans),
+            None => RouteMatch::Nothing(search.allow),
         }
     }
 }
@@ -265,14 +265,14 @@ mod tests {
 
     fn find(routes: &Routes, method: Method, path: &str) -> Option<(usize, Vec<String>)> {
         match routes.find(method, path) {
-            Found::Route(index, spans) => Some((
+            RouteMatch::Route(index, spans) => Some((
                 index,
                 (0..)
                     .map_while(|i| spans.of(path, i))
                     .map(str::to_owned)
                     .collect(),
             )),
-            Found::Nothing(_) => None,
+            RouteMatch::Nothing(_) => None,
         }
     }
 
@@ -328,11 +328,11 @@ mod tests {
         assert_eq!(find(&routes, Method::Head, "/a/b"), Some((0, vec![])));
         assert_eq!(find(&routes, Method::Get, "/any"), Some((3, vec![])));
         assert_eq!(find(&routes, Method::Other, "/any"), Some((2, vec![])));
-        let Found::Nothing(allow) = routes.find(Method::Delete, "/a/b") else {
+        let RouteMatch::Nothing(allow) = routes.find(Method::Delete, "/a/b") else {
             panic!("no DELETE there")
         };
         assert_eq!(allow.field_value(), "GET, HEAD, POST, PUT, OPTIONS");
-        let Found::Nothing(none) = routes.find(Method::Get, "/nowhere") else {
+        let RouteMatch::Nothing(none) = routes.find(Method::Get, "/nowhere") else {
             panic!("nothing there")
         };
         assert!(none.is_empty());

@@ -24,7 +24,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// A copy that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct BackupReport {
     /// Its size.
     pub bytes: u64,
     /// How many tables were counted in it.
@@ -52,7 +52,7 @@ pub fn backup(
     to: &Path,
     force: bool,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Report, Error> {
+) -> Result<BackupReport, Error> {
     let source = open_source(&config.path)?;
     check_target(&config.path, to, force)?;
     let from_fault = |error| fault_of(&config.path, &error);
@@ -68,7 +68,7 @@ pub fn backup(
     verify(&part.path, &counts)?;
     check_target(&config.path, to, force)?;
     let bytes = part.finish(to)?;
-    Ok(Report {
+    Ok(BackupReport {
         bytes,
         tables: counts.len(),
         rows: counts.iter().map(|(_, rows)| rows).sum(),

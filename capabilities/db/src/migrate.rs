@@ -35,7 +35,7 @@ pub enum Progress<'a> {
 
 /// What [`run`] has done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct MigrationReport {
     /// The migrations that were applied now, as in `0001_visits`.
     pub applied: Vec<String>,
     /// How many had been applied before.
@@ -44,18 +44,18 @@ pub struct Report {
 
 /// A migration, in the folder or in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct MigrationStatus {
     /// Its number.
     pub id: i64,
     /// Its file's name without the ending, as in `0001_visits`.
     pub name: String,
     /// How file and database compare.
-    pub state: State,
+    pub state: MigrationState,
 }
 
 /// How a migration's file and the database compare. Times are UTC, as in `2026-01-31T12:00:00Z`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum MigrationState {
     /// It was applied at that time, as it is.
     Applied(String),
     /// It will be applied by the next [`run`].
@@ -85,7 +85,7 @@ pub fn run(
     config: &Config,
     dir: &Path,
     tell: &mut dyn FnMut(Progress<'_>),
-) -> Result<Report, Error> {
+) -> Result<MigrationReport, Error> {
     let files = files::read(dir)?;
     let entries = compare(&files, applied(config)?);
     if let Some(entry) = entries.iter().find(|entry| entry.is_fault()) {
@@ -93,12 +93,12 @@ pub fn run(
     }
     let is_pending = |file: &&File| {
         let state = entries.iter().find(|entry| entry.id == file.id);
-        state.is_some_and(|entry| entry.state == State::Pending)
+        state.is_some_and(|entry| entry.state == MigrationState::Pending)
     };
     let pending: Vec<&File> = files.iter().filter(is_pending).collect();
-    let mut report = Report {
+    let mut report = MigrationReport {
         known: files.len() - pending.len(),
-        ..Report::default()
+        ..MigrationReport::default()
     };
     for file in pending {
         tell(Progress::Begins(&file.name));
@@ -117,7 +117,7 @@ pub fn run(
 ///
 /// # Errors
 /// The folder or the database cannot be read.
-pub fn status(config: &Config, dir: &Path) -> Result<Vec<Entry>, Error> {
+pub fn status(config: &Config, dir: &Path) -> Result<Vec<MigrationStatus>, Error> {
     Ok(compare(&files::read(dir)?, applied(config)?))
 }
 
@@ -129,10 +129,13 @@ pub fn create(dir: &Path, name: &str) -> Result<PathBuf, Error> {
     files::create(dir, name)
 }
 
-impl Entry {
+impl MigrationStatus {
     /// Whether it keeps [`run`] from applying anything.
     pub fn is_fault(&self) -> bool {
-        !matches!(self.state, State::Applied(_) | State::Pending)
+        !matches!(
+            self.state,
+            MigrationState::Applied(_) | MigrationState::Pending
+        )
     }
 }
 
@@ -164,17 +167,17 @@ fn applied(config: &Config) -> Result<Vec<Applied>, Error> {
     read().map_err(|error| explain(&error, path).error)
 }
 
-fn compare(files: &[File], applied: Vec<Applied>) -> Vec<Entry> {
+fn compare(files: &[File], applied: Vec<Applied>) -> Vec<MigrationStatus> {
     let last = applied.last().map_or(0, |row| row.id);
     let mut entries = Vec::with_capacity(files.len());
     for file in files {
         let state = match applied.iter().find(|row| row.id == file.id) {
-            Some(row) if row.checksum == file.checksum => State::Applied(row.at.clone()),
-            Some(row) => State::Changed(row.at.clone()),
-            None if file.id < last => State::Late,
-            None => State::Pending,
+            Some(row) if row.checksum == file.checksum => MigrationState::Applied(row.at.clone()),
+            Some(row) => MigrationState::Changed(row.at.clone()),
+            None if file.id < last => MigrationState::Late,
+            None => MigrationState::Pending,
         };
-        entries.push(Entry {
+        entries.push(MigrationStatus {
             id: file.id,
             name: file.name.clone(),
             state,
@@ -182,10 +185,10 @@ fn compare(files: &[File], applied: Vec<Applied>) -> Vec<Entry> {
     }
     for row in applied {
         if !files.iter().any(|file| file.id == row.id) {
-            entries.push(Entry {
+            entries.push(MigrationStatus {
                 id: row.id,
                 name: row.name,
-                state: State::Missing(row.at),
+                state: MigrationState::Missing(row.at),
             });
         }
     }
@@ -194,24 +197,24 @@ fn compare(files: &[File], applied: Vec<Applied>) -> Vec<Entry> {
 }
 
 /// Why nothing is applied while there is this entry.
-fn refusal(entry: &Entry, entries: &[Entry], dir: &Path) -> Error {
+fn refusal(entry: &MigrationStatus, entries: &[MigrationStatus], dir: &Path) -> Error {
     let file = dir.join(format!("{}.sql", entry.name));
     let file = file.display();
     let in_folder = entries
         .iter()
-        .filter(|other| !matches!(other.state, State::Missing(_)))
+        .filter(|other| !matches!(other.state, MigrationState::Missing(_)))
         .map(|other| other.id)
         .max();
     fault(match &entry.state {
-        State::Changed(at) => format!(
+        MigrationState::Changed(at) => format!(
             "{file} was changed after it was applied ({at}): bring back the file as it was, and put the change into a new migration"
         ),
-        State::Missing(at) if in_folder.is_none_or(|last| entry.id > last) => format!(
+        MigrationState::Missing(at) if in_folder.is_none_or(|last| entry.id > last) => format!(
             "the database is newer than {}: {} was applied to it ({at}) and is not there; run the code that belongs to the database",
             dir.display(),
             entry.name
         ),
-        State::Missing(at) => {
+        MigrationState::Missing(at) => {
             format!("{file} is missing: it was applied ({at}); bring the file back")
         }
         _ => format!(

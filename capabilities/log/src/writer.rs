@@ -30,7 +30,7 @@ pub(crate) enum Stream {
 /// Something to be called at a time.
 type Later = Box<dyn FnOnce() + Send>;
 
-enum Job {
+enum LogJob {
     Line(Stream, String),
     /// Called when its time has come. It may queue lines.
     At(Instant, Later),
@@ -44,8 +44,8 @@ static LOST: AtomicU64 = AtomicU64::new(0);
 static QUEUED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// The queue; `None` where no thread could be started.
-fn queue() -> Option<&'static SyncSender<Job>> {
-    static QUEUE: OnceLock<Option<SyncSender<Job>>> = OnceLock::new();
+fn queue() -> Option<&'static SyncSender<LogJob>> {
+    static QUEUE: OnceLock<Option<SyncSender<LogJob>>> = OnceLock::new();
     let made = QUEUE.get_or_init(|| {
         let (sender, receiver) = sync_channel(QUEUE_LINES_MAX);
         let thread = std::thread::Builder::new().name("sampan-log".into());
@@ -54,7 +54,7 @@ fn queue() -> Option<&'static SyncSender<Job>> {
     made.as_ref()
 }
 
-fn run(jobs: &Receiver<Job>) {
+fn run(jobs: &Receiver<LogJob>) {
     let mut later: Vec<(Instant, Later)> = Vec::new();
     let mut batch = Batch::default();
     loop {
@@ -78,14 +78,14 @@ fn run(jobs: &Receiver<Job>) {
             }
         };
         match job {
-            Job::Line(stream, line) => {
+            LogJob::Line(stream, line) => {
                 QUEUED_BYTES.fetch_sub(line.len(), Ordering::Relaxed);
                 batch.add(stream, &line);
                 // A flood must not keep what is due from being told.
                 call_due(&mut later);
             }
-            Job::At(due, call) => later.push((due, call)),
-            Job::Flush(done) => {
+            LogJob::At(due, call) => later.push((due, call)),
+            LogJob::Flush(done) => {
                 batch.write();
                 // Nobody waits any more if this fails.
                 let _ = done.send(());
@@ -168,14 +168,14 @@ pub(crate) fn put(stream: Stream, line: String, lost_line: impl FnOnce(u64) -> S
     }
     tell_lost(queue, lost_line);
     if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
-        queue.try_send(Job::Line(stream, line))
+        queue.try_send(LogJob::Line(stream, line))
     {
         QUEUED_BYTES.fetch_sub(size, Ordering::Relaxed);
         LOST.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn tell_lost(queue: &SyncSender<Job>, lost_line: impl FnOnce(u64) -> String) {
+fn tell_lost(queue: &SyncSender<LogJob>, lost_line: impl FnOnce(u64) -> String) {
     if LOST.load(Ordering::Relaxed) == 0 {
         return;
     }
@@ -183,7 +183,7 @@ fn tell_lost(queue: &SyncSender<Job>, lost_line: impl FnOnce(u64) -> String) {
     let line = lost_line(lost);
     let size = line.len();
     QUEUED_BYTES.fetch_add(size, Ordering::Relaxed);
-    if queue.try_send(Job::Line(Stream::Error, line)).is_err() {
+    if queue.try_send(LogJob::Line(Stream::Error, line)).is_err() {
         QUEUED_BYTES.fetch_sub(size, Ordering::Relaxed);
         LOST.fetch_add(lost, Ordering::Relaxed);
     }
@@ -191,7 +191,7 @@ fn tell_lost(queue: &SyncSender<Job>, lost_line: impl FnOnce(u64) -> String) {
 
 /// Has something called at a time, from the thread that writes. False if that cannot be promised.
 pub(crate) fn at(due: Instant, call: Later) -> bool {
-    queue().is_some_and(|queue| queue.try_send(Job::At(due, call)).is_ok())
+    queue().is_some_and(|queue| queue.try_send(LogJob::At(due, call)).is_ok())
 }
 
 /// Waits until everything queued so far has been written, but no longer than `patience`.
@@ -199,7 +199,7 @@ pub(crate) fn flush(patience: Duration) {
     let (done, written) = channel();
     let Some(queue) = queue() else { return };
     let deadline = Instant::now() + patience;
-    let mut job = Job::Flush(done);
+    let mut job = LogJob::Flush(done);
     // A queue that is full now may have room before the time is up.
     while let Err(TrySendError::Full(back)) = queue.try_send(job) {
         if Instant::now() >= deadline {

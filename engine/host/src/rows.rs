@@ -11,13 +11,13 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Rows {
     columns: Arc<[String]>,
-    cells: Vec<Slot>,
+    cells: Vec<CellSlot>,
     bytes: Vec<u8>,
 }
 
 /// One cell as it is kept: text and bytes are ranges of the batch's buffer.
 #[derive(Clone, Copy)]
-enum Slot {
+enum CellSlot {
     Null,
     Int(i64),
     Float(f64),
@@ -121,7 +121,7 @@ impl Rows {
 
     /// About how much memory the batch takes, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.bytes.len() + self.cells.len() * size_of::<Slot>()
+        self.bytes.len() + self.cells.len() * size_of::<CellSlot>()
     }
 
     /// Adds the next cell, row by row in the order of the columns.
@@ -131,16 +131,16 @@ impl Rows {
     #[inline]
     pub fn push(&mut self, cell: Cell<'_>) -> Result<(), TooLarge> {
         let slot = match cell {
-            Cell::Null => Slot::Null,
-            Cell::Int(value) => Slot::Int(value),
-            Cell::Float(value) => Slot::Float(value),
+            Cell::Null => CellSlot::Null,
+            Cell::Int(value) => CellSlot::Int(value),
+            Cell::Float(value) => CellSlot::Float(value),
             Cell::Text(text) => {
                 let (end, len) = self.append(text.as_bytes())?;
-                Slot::Text { end, len }
+                CellSlot::Text { end, len }
             }
             Cell::Bytes(bytes) => {
                 let (end, len) = self.append(bytes)?;
-                Slot::Bytes { end, len }
+                CellSlot::Bytes { end, len }
             }
         };
         self.cells.push(slot);
@@ -156,9 +156,9 @@ impl Rows {
         let is_text = text.is_ascii() || std::str::from_utf8(text).is_ok();
         let (end, len) = self.append(text)?;
         self.cells.push(if is_text {
-            Slot::Text { end, len }
+            CellSlot::Text { end, len }
         } else {
-            Slot::Bytes { end, len }
+            CellSlot::Bytes { end, len }
         });
         Ok(())
     }
@@ -194,11 +194,11 @@ impl Rows {
     pub fn raw(&self, row: usize, column: usize) -> Raw<'_> {
         let range = |end: u32, len: u32| &self.bytes[(end - len) as usize..end as usize];
         match self.cells[row * self.columns.len() + column] {
-            Slot::Null => Raw::Null,
-            Slot::Int(value) => Raw::Int(value),
-            Slot::Float(value) => Raw::Float(value),
-            Slot::Text { end, len } => Raw::Text(range(end, len)),
-            Slot::Bytes { end, len } => Raw::Bytes(range(end, len)),
+            CellSlot::Null => Raw::Null,
+            CellSlot::Int(value) => Raw::Int(value),
+            CellSlot::Float(value) => Raw::Float(value),
+            CellSlot::Text { end, len } => Raw::Text(range(end, len)),
+            CellSlot::Bytes { end, len } => Raw::Bytes(range(end, len)),
         }
     }
 }

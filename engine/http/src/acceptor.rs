@@ -17,10 +17,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// The workers that connections are given to. Clones are the same list; it can be shared by several acceptors.
 #[derive(Clone, Debug)]
-pub struct Workers(Arc<Pool>);
+pub struct Workers(Arc<WorkerPool>);
 
 #[derive(Debug)]
-struct Pool {
+struct WorkerPool {
     handles: Mutex<Vec<WorkerHandle>>,
     /// Where the search for the least loaded begins, so that equals take turns.
     next: AtomicUsize,
@@ -37,7 +37,7 @@ impl Workers {
             "HTTP/1.1 503 Service Unavailable\r\nRetry-After: {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
             limits.retry_after_seconds
         );
-        Workers(Arc::new(Pool {
+        Workers(Arc::new(WorkerPool {
             handles: Mutex::new(handles),
             next: AtomicUsize::new(0),
             connections_max: limits.connections_max,

@@ -143,23 +143,23 @@ pub(crate) enum Decision {
     Failed,
 }
 
-struct Fate {
+struct TicketFate {
     decision: Cell<Decision>,
     /// The connection that holds the response.
     waker: RefCell<Option<Waker>>,
 }
 
 /// Keeps a held response back. See [`Ticket::new`].
-pub struct Ticket(Rc<Fate>);
+pub struct Ticket(Rc<TicketFate>);
 
 /// Decides about a held response, once. Dropping it undecided is as [`Seal::replace_by_500`].
-pub struct Seal(Rc<Fate>);
+pub struct Seal(Rc<TicketFate>);
 
 impl Ticket {
     /// A ticket for [`Answer::Held`] and the seal that decides about it. Both stay on their thread.
     #[allow(clippy::new_ret_no_self)] // the pair is the point
     pub fn new() -> (Ticket, Seal) {
-        let fate = Rc::new(Fate {
+        let fate = Rc::new(TicketFate {
             decision: Cell::new(Decision::Undecided),
             waker: RefCell::new(None),
         });

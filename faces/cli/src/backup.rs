@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// What comes after `sampan backup`.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct BackupArgs {
     /// The file to copy the database to.
     #[arg(value_name = "FILE", value_parser = a_file)]
     to: PathBuf,
@@ -30,7 +30,7 @@ fn a_file(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-pub(crate) fn run(args: Args) -> Result<(), String> {
+pub(crate) fn run(args: BackupArgs) -> Result<(), String> {
     let storage = args.storage.resolve()?;
     let is_watched = io::stderr().is_terminal();
     let mut shown = None;

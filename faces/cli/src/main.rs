@@ -28,9 +28,9 @@ enum Command {
     /// Serve a project.
     Run(RunArgs),
     /// Apply the migrations of a project to its database.
-    Migrate(migrate::Args),
+    Migrate(migrate::MigrateArgs),
     /// Copy the database of a project, which may be running.
-    Backup(backup::Args),
+    Backup(backup::BackupArgs),
 }
 
 #[derive(clap::Args)]

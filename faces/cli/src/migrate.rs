@@ -3,21 +3,21 @@
 use crate::{StorageArgs, say};
 use clap::Subcommand;
 use sampan_app::Storage;
-use sampan_app::db::migrate::{self, Progress, State};
+use sampan_app::db::migrate::{self, MigrationState, Progress};
 use std::path::PathBuf;
 
 /// What comes after `sampan migrate`.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Args {
+pub(crate) struct MigrateArgs {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<MigrateCommand>,
     #[command(flatten)]
     storage: StorageArgs,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum MigrateCommand {
     /// Show which migrations have been applied.
     Status(StorageArgs),
     /// Make a file for a new migration.
@@ -30,11 +30,11 @@ enum Command {
     },
 }
 
-pub(crate) fn run(args: Args) -> Result<(), String> {
+pub(crate) fn run(args: MigrateArgs) -> Result<(), String> {
     match args.command {
         None => apply(&args.storage.resolve()?),
-        Some(Command::Status(storage)) => status(&storage.resolve()?),
-        Some(Command::New { name, path }) => {
+        Some(MigrateCommand::Status(storage)) => status(&storage.resolve()?),
+        Some(MigrateCommand::New { name, path }) => {
             let storage = StorageArgs {
                 path,
                 db: None,
@@ -80,11 +80,11 @@ fn status(storage: &Storage) -> Result<(), String> {
         .unwrap_or(0);
     for entry in &entries {
         let state = match &entry.state {
-            State::Applied(at) => format!("applied {at}"),
-            State::Pending => "pending".to_owned(),
-            State::Changed(at) => format!("CHANGED since it was applied {at}"),
-            State::Missing(at) => format!("MISSING, was applied {at}"),
-            State::Late => "LATE: later ones were applied already".to_owned(),
+            MigrationState::Applied(at) => format!("applied {at}"),
+            MigrationState::Pending => "pending".to_owned(),
+            MigrationState::Changed(at) => format!("CHANGED since it was applied {at}"),
+            MigrationState::Missing(at) => format!("MISSING, was applied {at}"),
+            MigrationState::Late => "LATE: later ones were applied already".to_owned(),
         };
         say(format_args!("{:width$}  {state}", entry.name))?;
     }

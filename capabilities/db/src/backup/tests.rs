@@ -22,11 +22,11 @@ fn database(folder: &Folder, mib: usize) -> (Config, crate::sqlite::connection::
     (config, writer)
 }
 
-fn copy_to(config: &Config, to: &Path) -> Result<Report, Error> {
+fn copy_to(config: &Config, to: &Path) -> Result<BackupReport, Error> {
     backup(config, to, false, &mut |_| {})
 }
 
-fn fails(result: Result<Report, Error>, part: &str) {
+fn fails(result: Result<BackupReport, Error>, part: &str) {
     let error = result.expect_err(part).to_string();
     assert!(error.contains(part), "{error:?} does not contain {part:?}");
     assert_eq!(error.lines().count(), 1, "{error:?}");

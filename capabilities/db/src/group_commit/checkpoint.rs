@@ -35,11 +35,11 @@ type OnFault = Box<dyn Fn(String) + Send>;
 
 /// The thread, as the writers see it.
 pub(crate) struct Checkpointer {
-    shared: Arc<Shared>,
+    shared: Arc<CheckpointShared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-struct Shared {
+struct CheckpointShared {
     config: Config,
     /// Pages in the log after the last commit.
     pages: AtomicU32,
@@ -65,7 +65,7 @@ struct Ask {
 impl Checkpointer {
     /// Starts the thread. It opens a connection when there is something to do.
     pub(crate) fn start(config: &Config, on_fault: OnFault) -> Self {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(CheckpointShared {
             config: config.clone(),
             pages: AtomicU32::new(0),
             copied: AtomicU32::new(0),
@@ -149,7 +149,7 @@ impl Drop for Checkpointer {
     }
 }
 
-impl Shared {
+impl CheckpointShared {
     fn lock(&self) -> MutexGuard<'_, Ask> {
         // Two flags are whole at any time.
         self.state
@@ -192,7 +192,7 @@ enum Mode {
 }
 
 /// What a checkpoint has achieved.
-struct Outcome {
+struct CheckpointOutcome {
     /// Another connection was in its way.
     is_busy: bool,
     /// Pages in the log, and how many of them are in the database by now.
@@ -202,7 +202,7 @@ struct Outcome {
 
 /// The thread's own side.
 struct Worker {
-    shared: Arc<Shared>,
+    shared: Arc<CheckpointShared>,
     connection: Option<Connection>,
     pause: Duration,
     on_fault: Option<OnFault>,
@@ -297,7 +297,7 @@ impl Worker {
         Ok(outcome.is_busy)
     }
 
-    fn checkpoint(&mut self, mode: Mode) -> Result<Outcome, String> {
+    fn checkpoint(&mut self, mode: Mode) -> Result<CheckpointOutcome, String> {
         let sqlite = self.connection()?.sqlite();
         let wait = match mode {
             Mode::Passive => Duration::ZERO,
@@ -350,7 +350,11 @@ impl Worker {
     }
 }
 
-fn run(sqlite: &rusqlite::Connection, mode: Mode, wait: Duration) -> rusqlite::Result<Outcome> {
+fn run(
+    sqlite: &rusqlite::Connection,
+    mode: Mode,
+    wait: Duration,
+) -> rusqlite::Result<CheckpointOutcome> {
     let sql = match mode {
         Mode::Passive => "PRAGMA wal_checkpoint(PASSIVE)",
         Mode::Restart => "PRAGMA wal_checkpoint(RESTART)",
@@ -367,12 +371,12 @@ fn run(sqlite: &rusqlite::Connection, mode: Mode, wait: Duration) -> rusqlite::R
     // Below zero: not known, because a lock could not be had.
     let pages = |count: i64| u32::try_from(count).unwrap_or(0);
     match row {
-        Ok((is_busy, log, copied)) => Ok(Outcome {
+        Ok((is_busy, log, copied)) => Ok(CheckpointOutcome {
             is_busy: is_busy != 0,
             log: pages(log),
             copied: pages(copied),
         }),
-        Err(error) if classify(&error).1 == ErrorCode::Busy => Ok(Outcome {
+        Err(error) if classify(&error).1 == ErrorCode::Busy => Ok(CheckpointOutcome {
             is_busy: true,
             log: 0,
             copied: 0,

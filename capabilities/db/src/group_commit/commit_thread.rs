@@ -13,16 +13,16 @@ pub(crate) type Committed = (Box<Connection>, Result<(), StatementError>, Durati
 /// Starts when it is first needed, ends with the database.
 #[derive(Default)]
 pub(crate) struct CommitThread {
-    jobs: OnceLock<Sender<(Box<Connection>, Arc<Slot>)>>,
+    jobs: OnceLock<Sender<(Box<Connection>, Arc<CommitSlot>)>>,
 }
 
 #[derive(Default)]
-struct Slot {
+struct CommitSlot {
     state: Mutex<(Option<Committed>, Option<Waker>)>,
     done: Condvar,
 }
 
-impl Slot {
+impl CommitSlot {
     fn lock(&self) -> MutexGuard<'_, (Option<Committed>, Option<Waker>)> {
         self.state
             .lock()
@@ -44,10 +44,10 @@ impl Slot {
 
 impl CommitThread {
     /// Commits the transaction of `writer` elsewhere; here, where there is no thread to be had.
-    pub(crate) fn commit(&self, writer: Box<Connection>) -> Outcome {
-        let slot = Arc::new(Slot::default());
+    pub(crate) fn commit(&self, writer: Box<Connection>) -> PendingCommit {
+        let slot = Arc::new(CommitSlot::default());
         let jobs = self.jobs.get_or_init(|| {
-            let (sender, receiver) = channel::<(Box<Connection>, Arc<Slot>)>();
+            let (sender, receiver) = channel::<(Box<Connection>, Arc<CommitSlot>)>();
             let work = move || {
                 for (writer, slot) in receiver {
                     slot.fill(commit(writer));
@@ -65,7 +65,7 @@ impl CommitThread {
             let (writer, slot) = back.0;
             slot.fill(commit(writer));
         }
-        Outcome(slot)
+        PendingCommit(slot)
     }
 }
 
@@ -76,9 +76,9 @@ fn commit(writer: Box<Connection>) -> Committed {
 }
 
 /// A commit that is on its way.
-pub(crate) struct Outcome(Arc<Slot>);
+pub(crate) struct PendingCommit(Arc<CommitSlot>);
 
-impl Outcome {
+impl PendingCommit {
     /// The result, once.
     pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Committed> {
         let mut state = self.0.lock();

@@ -12,7 +12,7 @@
 use crate::database::{Database, RouteUse};
 use crate::group_commit::acquire::{Fetch, Wanted};
 use crate::group_commit::commit_latency::CommitLatency;
-use crate::group_commit::commit_thread::Outcome;
+use crate::group_commit::commit_thread::PendingCommit;
 use crate::read_pool::snapshot::Reads;
 use crate::sqlite::connection::Connection;
 use crate::sqlite::error::StatementError;
@@ -39,7 +39,7 @@ pub(crate) struct Inner {
     pub(crate) watch: Arc<Watch>,
     pub(crate) reader: OnceCell<Connection>,
     pub(crate) reads: Reads,
-    pub(crate) group: RefCell<State>,
+    pub(crate) group: RefCell<GroupState>,
     /// Savepoints that `batch` has open.
     pub(crate) depth: Cell<u32>,
     /// The transaction was undone while savepoints were open; nothing may be done until they are left.
@@ -60,11 +60,11 @@ pub(crate) struct Inner {
     pub(crate) fetching: RefCell<Fetch>,
 }
 
-pub(crate) enum State {
+pub(crate) enum GroupState {
     Closed,
     Open(Group),
     /// The commit is on its way on a thread of its own.
-    Committing(Outcome),
+    Committing(PendingCommit),
 }
 
 pub(crate) struct Group {
@@ -86,7 +86,7 @@ impl Db {
             watch,
             reader: OnceCell::new(),
             reads: Reads::default(),
-            group: RefCell::new(State::Closed),
+            group: RefCell::new(GroupState::Closed),
             depth: Cell::new(0),
             is_lost: Cell::new(false),
             losses: Cell::new(0),
@@ -203,15 +203,15 @@ impl Inner {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        matches!(*self.group.borrow(), State::Open(_))
+        matches!(*self.group.borrow(), GroupState::Open(_))
     }
 
     pub(crate) fn has_group(&self) -> bool {
-        !matches!(*self.group.borrow(), State::Closed)
+        !matches!(*self.group.borrow(), GroupState::Closed)
     }
 
     fn is_old(&self) -> bool {
-        let State::Open(group) = &*self.group.borrow() else {
+        let GroupState::Open(group) = &*self.group.borrow() else {
             return false;
         };
         let is_shared = self
@@ -227,7 +227,7 @@ impl Inner {
     }
 
     pub(crate) fn enter_group(&self, writer: Box<Connection>) {
-        *self.group.borrow_mut() = State::Open(Group {
+        *self.group.borrow_mut() = GroupState::Open(Group {
             writer,
             since: Instant::now(),
             writes: Cell::new(0),
@@ -238,7 +238,7 @@ impl Inner {
 
     /// Has [`Db::serve`] commit the open group.
     fn tell(&self) {
-        if let State::Open(group) = &*self.group.borrow()
+        if let GroupState::Open(group) = &*self.group.borrow()
             && !group.is_told.replace(true)
         {
             self.wake.notify_one();
@@ -255,13 +255,13 @@ impl Inner {
             let _ = self.commit_in_place();
             return;
         }
-        let State::Open(group) = self.group.replace(State::Closed) else {
+        let GroupState::Open(group) = self.group.replace(GroupState::Closed) else {
             return;
         };
         match self.database.opened() {
             Some(opened) => {
                 let outcome = opened.thread.commit(group.writer);
-                *self.group.borrow_mut() = State::Committing(outcome);
+                *self.group.borrow_mut() = GroupState::Committing(outcome);
                 self.outbox.seal();
                 self.wake.notify_one();
             }
@@ -272,12 +272,12 @@ impl Inner {
     /// Waits for a commit that is on its way elsewhere.
     async fn committed(&self) {
         let result = std::future::poll_fn(|cx| match &*self.group.borrow() {
-            State::Committing(outcome) => outcome.poll(cx).map(Some),
+            GroupState::Committing(outcome) => outcome.poll(cx).map(Some),
             _ => Poll::Ready(None),
         })
         .await;
         if let Some((writer, result, took)) = result {
-            *self.group.borrow_mut() = State::Closed;
+            *self.group.borrow_mut() = GroupState::Closed;
             self.latency.note(took);
             let _ = self.conclude(writer, result);
         }
@@ -285,14 +285,14 @@ impl Inner {
 
     /// Commits the open group before it returns; waits for one that is on its way.
     pub(crate) fn commit_in_place(&self) -> Result<(), Error> {
-        match self.group.replace(State::Closed) {
-            State::Closed => Ok(()),
-            State::Committing(outcome) => {
+        match self.group.replace(GroupState::Closed) {
+            GroupState::Closed => Ok(()),
+            GroupState::Committing(outcome) => {
                 let (writer, result, took) = outcome.wait();
                 self.latency.note(took);
                 self.conclude(writer, result)
             }
-            State::Open(group) => {
+            GroupState::Open(group) => {
                 let began = Instant::now();
                 let result = group.writer.commit();
                 self.latency.note(began.elapsed());
@@ -339,19 +339,19 @@ impl Inner {
 impl Drop for Inner {
     /// A worker that ends in the middle of a group takes it back; the connection goes to the next.
     fn drop(&mut self) {
-        match self.group.replace(State::Closed) {
-            State::Closed => {
+        match self.group.replace(GroupState::Closed) {
+            GroupState::Closed => {
                 if let Some(opened) = self.database.opened() {
                     self.stop_fetching(opened);
                 }
             }
-            State::Open(group) => {
+            GroupState::Open(group) => {
                 if let Some(opened) = self.database.opened() {
                     opened.roll_back(group.writer);
                 }
                 self.outbox.settle(Verdict::Failed);
             }
-            State::Committing(outcome) => {
+            GroupState::Committing(outcome) => {
                 let (writer, result, _) = outcome.wait();
                 let _ = self.conclude(writer, result);
             }

@@ -1,7 +1,7 @@
 //! Statements and savepoints within a group, and what follows when one of them undoes the whole transaction.
 
 use crate::group_commit::acquire::refusal;
-use crate::group_commit::group::{Inner, State};
+use crate::group_commit::group::{GroupState, Inner};
 use crate::group_commit::writer::Refused;
 use crate::sql_policy::authorizer::first_word;
 use crate::sqlite::connection::{Connection, Role, Run};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 impl Inner {
     fn check_entry(&self) -> Result<(), Error> {
-        if matches!(*self.group.borrow(), State::Committing(_)) {
+        if matches!(*self.group.borrow(), GroupState::Committing(_)) {
             // Only work that belongs to no request comes here while a commit is on its way.
             let _ = self.commit_in_place();
         }
@@ -58,7 +58,7 @@ impl Inner {
         };
         let reads = run(config.query_inline_millis_max, "query_inline_millis_max");
         let within = match &*self.group.borrow() {
-            State::Open(group) => match group.writer.is_readonly(sql) {
+            GroupState::Open(group) => match group.writer.is_readonly(sql) {
                 Ok(false) => None,
                 Ok(true) => Some(work(&group.writer, &reads)),
                 Err(fault) => Some(Err(fault)),
@@ -166,7 +166,7 @@ impl Inner {
             self.control("SAVEPOINT single");
         }
         let (result, violates) = match &*self.group.borrow() {
-            State::Open(group) => {
+            GroupState::Open(group) => {
                 group.writes.set(group.writes.get() + 1);
                 let result = work(&group.writer);
                 let violates = self.depth.get() == 0 && group.writer.deferred_violations();
@@ -176,7 +176,7 @@ impl Inner {
         };
         if is_schema_change(sql)
             && let Some(opened) = self.database.opened()
-            && let State::Open(group) = &*self.group.borrow()
+            && let GroupState::Open(group) = &*self.group.borrow()
         {
             opened.look_at_schema(&group.writer);
         }
@@ -219,13 +219,13 @@ impl Inner {
     /// After an error of a write: whether the transaction is still there, and what follows if it is not.
     fn examine(&self, sql: &str, fault: StatementError) -> Error {
         let is_gone = match &*self.group.borrow() {
-            State::Open(group) => !group.writer.in_transaction(),
+            GroupState::Open(group) => !group.writer.in_transaction(),
             _ => false,
         };
         if !is_gone {
             return fault.error;
         }
-        let State::Open(group) = self.group.replace(State::Closed) else {
+        let GroupState::Open(group) = self.group.replace(GroupState::Closed) else {
             return fault.error;
         };
         let was_alone = group.writes.get() <= 1 && self.depth.get() == 0;
@@ -256,7 +256,7 @@ impl Inner {
 
     /// Gives up the whole open group.
     fn lose_group(&self, why: &str) {
-        let State::Open(group) = self.group.replace(State::Closed) else {
+        let GroupState::Open(group) = self.group.replace(GroupState::Closed) else {
             return;
         };
         self.losses.set(self.losses.get() + 1);
@@ -305,7 +305,7 @@ impl Inner {
         let violates = keep
             && depth == 1
             && match &*self.group.borrow() {
-                State::Open(group) => group.writer.deferred_violations(),
+                GroupState::Open(group) => group.writer.deferred_violations(),
                 _ => false,
             };
         if !keep || violates {
@@ -350,7 +350,7 @@ impl Inner {
     /// A statement of our own that does not fail unless the transaction is gone, which is looked at.
     fn control(&self, sql: &str) -> bool {
         let result = match &*self.group.borrow() {
-            State::Open(group) => group.writer.control(sql),
+            GroupState::Open(group) => group.writer.control(sql),
             _ => return false,
         };
         match result {

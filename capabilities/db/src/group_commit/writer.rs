@@ -32,7 +32,7 @@ pub(crate) enum Refused {
 /// Where the connection waits and who waits for it.
 #[derive(Default)]
 pub(crate) struct Writers {
-    state: Mutex<State>,
+    state: Mutex<WriterQueue>,
     /// Tells those who wait in place that a connection was handed over, or that there will be none.
     changed: Condvar,
     waiting: AtomicUsize,
@@ -42,7 +42,7 @@ pub(crate) struct Writers {
 }
 
 #[derive(Default)]
-struct State {
+struct WriterQueue {
     free: Option<Box<Connection>>,
     queue: VecDeque<Turn>,
     /// The connection on its way to the one whose turn it is.
@@ -59,7 +59,7 @@ struct Turn {
 }
 
 impl Writers {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WriterQueue> {
         // The state is whole between any two statements, so a panic elsewhere does not take it away.
         self.state
             .lock()
@@ -101,7 +101,7 @@ impl Writers {
         self.pass_on(&mut state, connection);
     }
 
-    fn pass_on(&self, state: &mut State, connection: Box<Connection>) {
+    fn pass_on(&self, state: &mut WriterQueue, connection: Box<Connection>) {
         match state.queue.pop_front() {
             None => {
                 state.free = Some(connection);
@@ -164,7 +164,7 @@ impl Writers {
         }
     }
 
-    fn queue_up(&self, state: &mut State, waker: Option<Waker>) -> u64 {
+    fn queue_up(&self, state: &mut WriterQueue, waker: Option<Waker>) -> u64 {
         let ticket = state.next_ticket;
         state.next_ticket += 1;
         state.queue.push_back(Turn { ticket, waker });
@@ -173,7 +173,11 @@ impl Writers {
     }
 
     /// What has been handed to the holder of `ticket`, or why there will be nothing.
-    fn collect(&self, state: &mut State, ticket: u64) -> Option<Result<Box<Connection>, Refused>> {
+    fn collect(
+        &self,
+        state: &mut WriterQueue,
+        ticket: u64,
+    ) -> Option<Result<Box<Connection>, Refused>> {
         match state.handed.take() {
             Some((to, connection)) if to == ticket => return Some(Ok(connection)),
             other => state.handed = other,
@@ -184,7 +188,7 @@ impl Writers {
     }
 
     /// Gives up a place in the queue; what had been handed over already goes to the next.
-    fn leave(&self, state: &mut State, ticket: u64) {
+    fn leave(&self, state: &mut WriterQueue, ticket: u64) {
         state.queue.retain(|turn| turn.ticket != ticket);
         self.waiting.store(state.queue.len(), Ordering::Relaxed);
         match state.handed.take() {

@@ -33,7 +33,7 @@ impl Scene {
         Config::new(self.0.path("a.db"))
     }
 
-    fn run(&self) -> Result<Report, Error> {
+    fn run(&self) -> Result<MigrationReport, Error> {
         run(&self.config(), &self.dir(), &mut |_| {})
     }
 
@@ -46,7 +46,7 @@ impl Scene {
         assert_eq!(error.lines().count(), 1, "{error:?}");
     }
 
-    fn states(&self) -> Vec<State> {
+    fn states(&self) -> Vec<MigrationState> {
         let entries = status(&self.config(), &self.dir()).expect("a status");
         entries.into_iter().map(|entry| entry.state).collect()
     }
@@ -83,7 +83,10 @@ fn each_is_applied_once_in_order() {
         USERS,
         ("0002_age.sql", "ALTER TABLE users ADD COLUMN age INTEGER"),
     ]);
-    assert_eq!(scene.states(), [State::Pending, State::Pending]);
+    assert_eq!(
+        scene.states(),
+        [MigrationState::Pending, MigrationState::Pending]
+    );
     assert!(!scene.config().path.exists(), "looking creates nothing");
     let report = scene.run().expect("applied");
     assert_eq!(
@@ -103,7 +106,7 @@ fn each_is_applied_once_in_order() {
         scene
             .states()
             .iter()
-            .all(|state| matches!(state, State::Applied(at) if at.ends_with('Z')))
+            .all(|state| matches!(state, MigrationState::Applied(at) if at.ends_with('Z')))
     );
 }
 
@@ -169,7 +172,11 @@ fn one_that_fails_leaves_nothing_behind() {
         assert_eq!(scene.count("users"), 2, "{sql}");
         assert!(matches!(
             scene.states()[..],
-            [State::Applied(_), State::Pending, State::Pending]
+            [
+                MigrationState::Applied(_),
+                MigrationState::Pending,
+                MigrationState::Pending
+            ]
         ));
         scene.put("0002_b.sql", "CREATE TABLE b(x)");
         assert_eq!(scene.run().expect("repaired").applied.len(), 2);
@@ -215,7 +222,11 @@ fn a_folder_that_does_not_fit_the_database_is_refused() {
     ]);
     assert!(matches!(
         scene.states()[..],
-        [State::Changed(_), State::Applied(_), State::Pending]
+        [
+            MigrationState::Changed(_),
+            MigrationState::Applied(_),
+            MigrationState::Pending
+        ]
     ));
     scene.put(USERS.0, USERS.1);
 
@@ -225,7 +236,7 @@ fn a_folder_that_does_not_fit_the_database_is_refused() {
     scene.fails(&["the database is newer than ", "0002_b was applied to it"]);
     assert!(matches!(
         scene.states()[..],
-        [State::Applied(_), State::Missing(_)]
+        [MigrationState::Applied(_), MigrationState::Missing(_)]
     ));
     scene.put("0002_b.sql", "CREATE TABLE b(x)");
 
@@ -237,7 +248,7 @@ fn a_folder_that_does_not_fit_the_database_is_refused() {
     scene.fails(&["0001_users.sql was not applied, but later ones were"]);
     assert!(matches!(
         scene.states()[..],
-        [State::Late, State::Applied(_)]
+        [MigrationState::Late, MigrationState::Applied(_)]
     ));
     assert_eq!(scene.tables(), before);
 }
@@ -257,7 +268,7 @@ fn two_processes_at_once_apply_each_once() {
         .map(|(name, text)| (name.as_str(), text.as_str()))
         .collect();
     let scene = Scene::new(&files);
-    let reports: Vec<Report> = std::thread::scope(|scope| {
+    let reports: Vec<MigrationReport> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
             .map(|_| scope.spawn(|| scene.run().expect("applied")))
             .collect();
@@ -319,6 +330,9 @@ fn what_is_no_database_is_left_alone() {
     scene.fails(&["a.db: file is not a database"]);
     assert_eq!(fs::read(&path).expect("read"), before);
     let empty = Scene::new(&[]);
-    assert_eq!(empty.run().expect("nothing to do"), Report::default());
+    assert_eq!(
+        empty.run().expect("nothing to do"),
+        MigrationReport::default()
+    );
     assert!(!empty.config().path.exists());
 }

@@ -21,19 +21,19 @@ use std::time::Duration;
 const WAITING_MAX: usize = 64;
 
 /// The threads of one database, shared by all workers. Dropping this ends them.
-pub(crate) struct Readers(Arc<Shared>);
+pub(crate) struct Readers(Arc<ReadersShared>);
 
-struct Shared {
+struct ReadersShared {
     config: Config,
-    state: Mutex<State>,
+    state: Mutex<ReadQueue>,
     /// Tells the threads that there is a job, or that they must end.
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    queue: VecDeque<Arc<Job>>,
-    running: Vec<Arc<Job>>,
+struct ReadQueue {
+    queue: VecDeque<Arc<ReadJob>>,
+    running: Vec<Arc<ReadJob>>,
     threads: Vec<JoinHandle<()>>,
     /// Threads that wait for a job.
     idle: usize,
@@ -41,17 +41,17 @@ struct State {
 }
 
 /// One read.
-struct Job {
+struct ReadJob {
     sql: String,
     params: Value,
     first_only: bool,
     /// Entered once for all, so that telling it to stop holds from then on.
     watch: Watch,
-    outcome: Mutex<Outcome>,
+    outcome: Mutex<ReadOutcome>,
 }
 
 #[derive(Default)]
-struct Outcome {
+struct ReadOutcome {
     result: Option<Result<Rows, StatementError>>,
     waker: Option<Waker>,
 }
@@ -59,7 +59,7 @@ struct Outcome {
 impl Readers {
     /// Reads of the file of `config`. No thread is started and no file opened yet.
     pub(crate) fn start(config: &Config) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(ReadersShared {
             config: config.clone(),
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -79,7 +79,7 @@ impl Readers {
     ) -> impl Future<Output = Result<Rows, StatementError>> + Send + use<> {
         let watch = Watch::default();
         watch.enter(0);
-        let job = Arc::new(Job {
+        let job = Arc::new(ReadJob {
             sql,
             params,
             first_only,
@@ -125,15 +125,15 @@ impl Drop for Readers {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl ReadersShared {
+    fn lock(&self) -> MutexGuard<'_, ReadQueue> {
         // The state is whole between any two statements, so a panic elsewhere does not take it away.
         self.state
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn submit(self: &Arc<Self>, job: &Arc<Job>) -> Result<(), StatementError> {
+    fn submit(self: &Arc<Self>, job: &Arc<ReadJob>) -> Result<(), StatementError> {
         let mut state = self.lock();
         if state.is_closed {
             return Err(closed());
@@ -197,7 +197,7 @@ impl Shared {
     }
 
     /// Waits for a job; nothing when the thread must end.
-    fn next(&self) -> Option<Arc<Job>> {
+    fn next(&self) -> Option<Arc<ReadJob>> {
         let mut state = self.lock();
         loop {
             if state.is_closed {
@@ -216,7 +216,7 @@ impl Shared {
         }
     }
 
-    fn read(&self, kept: &mut Option<Connection>, job: &Job) -> Result<Rows, StatementError> {
+    fn read(&self, kept: &mut Option<Connection>, job: &ReadJob) -> Result<Rows, StatementError> {
         let connection = match kept.take() {
             Some(connection) => connection,
             None => Connection::open(&self.config, Role::Reader)?,
@@ -232,7 +232,7 @@ impl Shared {
         result
     }
 
-    fn read_with(&self, connection: &Connection, job: &Job) -> Result<Rows, StatementError> {
+    fn read_with(&self, connection: &Connection, job: &ReadJob) -> Result<Rows, StatementError> {
         if !connection.is_readonly(&job.sql)? {
             return Err(StatementError::refused(
                 ErrorCode::Denied,
@@ -251,8 +251,8 @@ impl Shared {
     }
 }
 
-impl Job {
-    fn outcome(&self) -> MutexGuard<'_, Outcome> {
+impl ReadJob {
+    fn outcome(&self) -> MutexGuard<'_, ReadOutcome> {
         self.outcome
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -284,8 +284,8 @@ fn unavailable(code: ErrorCode, message: &str) -> StatementError {
 
 /// A read that somebody waits for.
 struct Reading {
-    shared: Arc<Shared>,
-    job: Arc<Job>,
+    shared: Arc<ReadersShared>,
+    job: Arc<ReadJob>,
 }
 
 impl Future for Reading {

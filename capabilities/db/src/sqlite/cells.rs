@@ -57,7 +57,7 @@ impl Cells {
     /// # Safety
     /// `_row` must be a row of the statement that these are the cells of.
     #[inline]
-    unsafe fn get<'r>(&self, _row: &'r Row<'_>, column: usize) -> Found<'r> {
+    unsafe fn get<'r>(&self, _row: &'r Row<'_>, column: usize) -> ColumnFound<'r> {
         // SAFETY: there is a current row for as long as the row is borrowed, and with it the statement and its connection, so
         // no other thread is within; what a value points to stays until the next step. The type is asked before anything is
         // converted, and the length after the text, which may be converted to UTF-8 in place.
@@ -71,29 +71,33 @@ impl Cells {
                 std::slice::from_raw_parts(start, length)
             };
             match ffi::sqlite3_value_type(value) {
-                ffi::SQLITE_INTEGER => Found::Cell(Cell::Int(ffi::sqlite3_value_int64(value))),
-                ffi::SQLITE_FLOAT => Found::Cell(Cell::Float(ffi::sqlite3_value_double(value))),
+                ffi::SQLITE_INTEGER => {
+                    ColumnFound::Cell(Cell::Int(ffi::sqlite3_value_int64(value)))
+                }
+                ffi::SQLITE_FLOAT => {
+                    ColumnFound::Cell(Cell::Float(ffi::sqlite3_value_double(value)))
+                }
                 ffi::SQLITE_TEXT => {
                     let text = ffi::sqlite3_value_text(value);
                     // Converting it took more memory than there is; the answer must not be an empty text.
                     assert!(!text.is_null(), "no memory for a text");
-                    Found::Text(bytes(text))
+                    ColumnFound::Text(bytes(text))
                 }
                 ffi::SQLITE_BLOB => {
                     let blob = bytes(ffi::sqlite3_value_blob(value).cast());
                     // A zeroblob is made now; without memory for it, it becomes NULL.
                     let is_blob = ffi::sqlite3_value_type(value) == ffi::SQLITE_BLOB;
                     assert!(is_blob, "no memory for a blob");
-                    Found::Cell(Cell::Bytes(blob))
+                    ColumnFound::Cell(Cell::Bytes(blob))
                 }
-                _ => Found::Cell(Cell::Null),
+                _ => ColumnFound::Cell(Cell::Null),
             }
         }
     }
 }
 
 /// What a cell has.
-enum Found<'a> {
+enum ColumnFound<'a> {
     Cell(Cell<'a>),
     /// Text that may not be UTF-8.
     Text(&'a [u8]),
@@ -134,15 +138,15 @@ fn push(rows: &mut Rows, cells: &Cells, row: &Row<'_>, run: &Run<'_>) -> Result<
         // SAFETY: `rows` above has both from one entry of `crate::sqlite::prepared`, which keeps a statement and what is known of it
         // together.
         match unsafe { cells.get(row, column) } {
-            Found::Text(text) => {
+            ColumnFound::Text(text) => {
                 check_room(rows, text.len(), run)?;
                 rows.push_text(text)
             }
-            Found::Cell(Cell::Bytes(bytes)) => {
+            ColumnFound::Cell(Cell::Bytes(bytes)) => {
                 check_room(rows, bytes.len(), run)?;
                 rows.push(Cell::Bytes(bytes))
             }
-            Found::Cell(cell) => rows.push(cell),
+            ColumnFound::Cell(cell) => rows.push(cell),
         }
         .map_err(too_large)?;
     }

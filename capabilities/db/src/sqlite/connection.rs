@@ -11,7 +11,7 @@ use crate::sqlite::log_file;
 use crate::sqlite::open;
 use crate::sqlite::params;
 use crate::sqlite::prepared::Prepared;
-use crate::sqlite::run::{self, Guard, Known, Trouble};
+use crate::sqlite::run::{self, Known, RunGuard, Trouble};
 pub(crate) use crate::sqlite::run::{Done, Run};
 use crate::sqlite::status;
 use rusqlite::{ErrorCode as SqliteCode, PrepFlags, Statement};
@@ -37,7 +37,7 @@ pub(crate) enum Role {
 pub(crate) struct Connection {
     prepared: Prepared,
     authorizer: Arc<Authorizer>,
-    guard: Arc<Guard>,
+    guard: Arc<RunGuard>,
     role: Role,
     wal_pages: Arc<AtomicU32>,
 }
@@ -49,7 +49,10 @@ impl Connection {
     /// A file that is no database, that cannot be created, read or written, or that another process keeps locked.
     pub(crate) fn open(config: &Config, role: Role) -> Result<Self, StatementError> {
         let mut sqlite = open::open(config, role)?;
-        let (authorizer, guard) = (Arc::new(Authorizer::default()), Arc::new(Guard::default()));
+        let (authorizer, guard) = (
+            Arc::new(Authorizer::default()),
+            Arc::new(RunGuard::default()),
+        );
         let installed = guard.install(&mut sqlite).and_then(|()| match role {
             Role::Reader | Role::Writer => authorizer.install(&mut sqlite),
             Role::Maintenance => Ok(()),

@@ -334,7 +334,7 @@ mod tests {
         let nested = list([Value::Int(1), table(&[("x", Value::Null)])]);
         assert!(
             refusal(&db, "SELECT ?, :name", &nested)
-                .starts_with("parameter 2 (:name) cannot be bound: a table")
+                .starts_with("parameter 2 (:name) cannot be bound: a map")
         );
         let cases = [
             (
@@ -342,8 +342,8 @@ mod tests {
                 "a list; for IN give it as JSON to IN (SELECT value FROM json_each(?))",
             ),
             (Value::Float(f64::NAN), "NaN is no number"),
-            (Value::Rows(db.rows("SELECT 1")), "rows"),
-            (Value::Row(db.rows("SELECT 1")), "a row"),
+            (Value::Rows(db.rows("SELECT 1")), "a list"),
+            (Value::Row(db.rows("SELECT 1")), "a map"),
             (
                 Value::Bytes(vec![0; 65 * 1024 * 1024]),
                 "string or blob too big",

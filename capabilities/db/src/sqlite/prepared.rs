@@ -33,14 +33,14 @@ struct Statements {
         clippy::vec_box,
         reason = "entries are large and change places at every other call"
     )]
-    recent: Vec<Box<Entry>>,
+    recent: Vec<Box<CachedStatement>>,
     /// At least one.
     recent_max: usize,
     /// Without their texts, which are the keys.
-    others: LruCache<Box<str>, Box<Entry>>,
+    others: LruCache<Box<str>, Box<CachedStatement>>,
 }
 
-struct Entry {
+struct CachedStatement {
     text: Box<str>,
     known: Known,
     statement: Statement<'static>,
@@ -145,7 +145,7 @@ impl Prepared {
         statements: &'a mut Statements,
         text: &str,
         prepare: impl for<'b> FnOnce(&'b Connection) -> Result<(Statement<'b>, Known), E>,
-    ) -> Result<&'a mut Entry, E> {
+    ) -> Result<&'a mut CachedStatement, E> {
         let recent = &mut statements.recent;
         match recent.iter().position(|entry| *entry.text == *text) {
             Some(0) => {}
@@ -175,13 +175,13 @@ impl Prepared {
         &self,
         text: &str,
         prepare: impl for<'b> FnOnce(&'b Connection) -> Result<(Statement<'b>, Known), E>,
-    ) -> Result<Box<Entry>, E> {
+    ) -> Result<Box<CachedStatement>, E> {
         let (statement, known) = prepare(self.sqlite())?;
         // SAFETY: the connection has an address of its own and is dropped after all statements; a statement leaves this module
         // only as a reference that ends with `work`.
         let statement =
             unsafe { std::mem::transmute::<Statement<'_>, Statement<'static>>(statement) };
-        Ok(Box::new(Entry {
+        Ok(Box::new(CachedStatement {
             text: text.into(),
             known,
             statement,

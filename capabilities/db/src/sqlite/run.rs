@@ -135,7 +135,7 @@ const BY_STOP: u8 = 2;
 /// The limits of the statement that runs now, where the progress handler finds them. Only the connection's thread reads and
 /// writes these; they are atomic because the handler has to be `Send`.
 #[derive(Default)]
-pub(crate) struct Guard {
+pub(crate) struct RunGuard {
     /// Counts the executions, so that the handler notices the beginning of one.
     run: AtomicU64,
     /// 0 is none.
@@ -144,7 +144,7 @@ pub(crate) struct Guard {
     ended_by: AtomicU8,
 }
 
-impl Guard {
+impl RunGuard {
     /// Has SQLite ask now and then whether to go on.
     pub(crate) fn install(self: &Arc<Self>, sqlite: &mut Connection) -> rusqlite::Result<()> {
         let guard = Arc::clone(self);
@@ -179,7 +179,7 @@ impl Guard {
     /// Does `work`, the execution of one statement, within its limits.
     pub(crate) fn during<T>(&self, run: &Run<'_>, work: impl FnOnce() -> T) -> T {
         /// Takes the limit away, after a panic too: a COMMIT that comes next must not be interrupted.
-        struct Over<'a>(&'a Guard);
+        struct Over<'a>(&'a RunGuard);
         impl Drop for Over<'_> {
             fn drop(&mut self) {
                 self.0.limit_nanos.store(0, Relaxed);

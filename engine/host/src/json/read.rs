@@ -106,10 +106,10 @@ struct Reader<'a> {
     depth_max: usize,
 }
 
-type Step<T = ()> = Result<T, &'static str>;
+type ParseStep<T = ()> = Result<T, &'static str>;
 
 impl Reader<'_> {
-    fn document(&mut self) -> Step {
+    fn document(&mut self) -> ParseStep {
         if u32::try_from(self.source.len()).is_err() {
             return Err("longer than 4 GiB");
         }
@@ -126,7 +126,7 @@ impl Reader<'_> {
     }
 
     /// Reads the next element or member of the container that `open` points to, or its end.
-    fn next_in(&mut self, open: u32) -> Step {
+    fn next_in(&mut self, open: u32) -> ParseStep {
         let (is_object, count) = match self.tape.tokens[open as usize] {
             Token::Object(count) => (true, count),
             Token::Array(count) => (false, count),
@@ -173,7 +173,7 @@ impl Reader<'_> {
     }
 
     /// Reads a scalar whole, or the opening of a container.
-    fn value(&mut self) -> Step {
+    fn value(&mut self) -> ParseStep {
         match self.peek() {
             Some(b'"') => self.string(),
             Some(b'{') => self.open(Token::Object(0)),
@@ -187,7 +187,7 @@ impl Reader<'_> {
         }
     }
 
-    fn open(&mut self, token: Token) -> Step {
+    fn open(&mut self, token: Token) -> ParseStep {
         if self.tape.open.len() >= self.depth_max {
             return Err("nested too deeply");
         }
@@ -197,7 +197,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn word(&mut self, word: &[u8], token: Token) -> Step {
+    fn word(&mut self, word: &[u8], token: Token) -> ParseStep {
         if !self.source[self.at..].starts_with(word) {
             return Err("expected a value");
         }
@@ -207,7 +207,7 @@ impl Reader<'_> {
     }
 
     /// RFC 8259 section 6: no leading zeros, digits on both sides of the point.
-    fn number(&mut self) -> Step {
+    fn number(&mut self) -> ParseStep {
         let start = self.at;
         if self.peek() == Some(b'-') {
             self.at += 1;
@@ -256,7 +256,7 @@ impl Reader<'_> {
     }
 
     /// Reads a string, the opening quote included.
-    fn string(&mut self) -> Step {
+    fn string(&mut self) -> ParseStep {
         self.at += 1;
         let start = self.at;
         let mut ascii = true;
@@ -283,7 +283,7 @@ impl Reader<'_> {
     }
 
     /// Reads on from the first backslash of a string that began at `start`.
-    fn string_with_escapes(&mut self, start: usize) -> Step {
+    fn string_with_escapes(&mut self, start: usize) -> ParseStep {
         let from = self.tape.text.len();
         self.tape
             .text
@@ -308,7 +308,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn escape(&mut self) -> Step {
+    fn escape(&mut self) -> ParseStep {
         self.at += 1;
         let byte = match self.peek().ok_or("the text ends inside a string")? {
             b'u' => return self.unicode_escape(),
@@ -327,7 +327,7 @@ impl Reader<'_> {
 
     /// `\uXXXX`, or two of them for a character outside the basic plane. A surrogate without its partner has no place
     /// in UTF-8 and is an error.
-    fn unicode_escape(&mut self) -> Step {
+    fn unicode_escape(&mut self) -> ParseStep {
         let mut code = self.hex4()?;
         if (0xd800..0xdc00).contains(&code) && self.source[self.at..].starts_with(b"\\u") {
             self.at += 1;
@@ -345,7 +345,7 @@ impl Reader<'_> {
     }
 
     /// The four digits after the `u` at which the reader stands.
-    fn hex4(&mut self) -> Step<u32> {
+    fn hex4(&mut self) -> ParseStep<u32> {
         let digits = self
             .source
             .get(self.at + 1..self.at + 5)

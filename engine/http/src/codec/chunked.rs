@@ -24,7 +24,7 @@ pub enum ChunkProgress {
 /// The state between two pieces of input.
 #[derive(Debug)]
 pub struct ChunkDecoder {
-    step: Step,
+    step: ChunkStep,
     /// Most bytes that the decoded body may have.
     body_bytes_max: u64,
     body_bytes: u64,
@@ -35,7 +35,7 @@ pub struct ChunkDecoder {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum ChunkStep {
     Size { digits: u32, value: u64 },
     Extension { value: u64, place: Extension },
     SizeLf { value: u64 },
@@ -100,7 +100,7 @@ impl ChunkDecoder {
     /// A decoder at the start of a body of at most `body_bytes_max` decoded bytes.
     pub fn new(body_bytes_max: usize) -> ChunkDecoder {
         ChunkDecoder {
-            step: Step::Size {
+            step: ChunkStep::Size {
                 digits: 0,
                 value: 0,
             },
@@ -127,7 +127,7 @@ impl ChunkDecoder {
         limits: &Limits,
     ) -> Result<ChunkProgress, Fault> {
         while *read < filled {
-            if let Step::Data { left } = self.step {
+            if let ChunkStep::Data { left } = self.step {
                 let len = usize::try_from(left)
                     .unwrap_or(usize::MAX)
                     .min(filled - *read);
@@ -136,9 +136,9 @@ impl ChunkDecoder {
                 *write += len;
                 let left = left - len as u64;
                 self.step = if left == 0 {
-                    Step::DataCr
+                    ChunkStep::DataCr
                 } else {
-                    Step::Data { left }
+                    ChunkStep::Data { left }
                 };
                 continue;
             }
@@ -153,52 +153,53 @@ impl ChunkDecoder {
     }
 
     /// The step after one byte that is not data; `None` at the end of the message.
-    fn byte(&mut self, byte: u8, limits: &Limits) -> Result<Option<Step>, Fault> {
+    fn byte(&mut self, byte: u8, limits: &Limits) -> Result<Option<ChunkStep>, Fault> {
         let next = match self.step {
-            Step::Size { digits, value } => self.size(byte, digits, value)?,
-            Step::Extension { value, place } => {
+            ChunkStep::Size { digits, value } => self.size(byte, digits, value)?,
+            ChunkStep::Extension { value, place } => {
                 self.ext_bytes += 1;
                 if self.ext_bytes > limits.chunk_ext_bytes_max {
                     return Err(Fault::bad("chunk extensions too long"));
                 }
                 match place.after(byte) {
-                    Some(place) => Step::Extension { value, place },
-                    None if byte == b'\r' && place.is_whole() => Step::SizeLf { value },
+                    Some(place) => ChunkStep::Extension { value, place },
+                    None if byte == b'\r' && place.is_whole() => ChunkStep::SizeLf { value },
                     None => return Err(Fault::bad("malformed chunk extension")),
                 }
             }
-            Step::SizeLf { value } => {
+            ChunkStep::SizeLf { value } => {
                 expect(byte, b'\n', "bad line end after chunk size")?;
                 if value == 0 {
-                    Step::TrailerStart
+                    ChunkStep::TrailerStart
                 } else {
-                    Step::Data { left: value }
+                    ChunkStep::Data { left: value }
                 }
             }
-            Step::DataCr => {
+            ChunkStep::DataCr => {
                 expect(byte, b'\r', "bad line end after chunk")?;
-                Step::DataLf
+                ChunkStep::DataLf
             }
-            Step::DataLf => {
+            ChunkStep::DataLf => {
                 expect(byte, b'\n', "bad line end after chunk")?;
-                Step::Size {
+                ChunkStep::Size {
                     digits: 0,
                     value: 0,
                 }
             }
-            Step::Data { .. } => unreachable!("data is moved in blocks"),
-            Step::EndLf => {
+            ChunkStep::Data { .. } => unreachable!("data is moved in blocks"),
+            ChunkStep::EndLf => {
                 expect(byte, b'\n', "bad line end after trailers")?;
                 return Ok(None);
             }
-            Step::TrailerStart | Step::TrailerName | Step::TrailerValue | Step::TrailerLf => {
-                self.trailer(byte, limits)?
-            }
+            ChunkStep::TrailerStart
+            | ChunkStep::TrailerName
+            | ChunkStep::TrailerValue
+            | ChunkStep::TrailerLf => self.trailer(byte, limits)?,
         };
         Ok(Some(next))
     }
 
-    fn size(&mut self, byte: u8, digits: u32, value: u64) -> Result<Step, Fault> {
+    fn size(&mut self, byte: u8, digits: u32, value: u64) -> Result<ChunkStep, Fault> {
         let digit = match byte {
             b'0'..=b'9' => byte - b'0',
             b'a'..=b'f' => byte - b'a' + 10,
@@ -216,12 +217,12 @@ impl ChunkDecoder {
                     ));
                 }
                 return Ok(if byte == b';' {
-                    Step::Extension {
+                    ChunkStep::Extension {
                         value,
                         place: Extension::NameStart,
                     }
                 } else {
-                    Step::SizeLf { value }
+                    ChunkStep::SizeLf { value }
                 });
             }
             _ => return Err(Fault::bad("bad chunk size")),
@@ -229,13 +230,13 @@ impl ChunkDecoder {
         if digits == SIZE_DIGITS_MAX {
             return Err(Fault::bad("chunk size too long"));
         }
-        Ok(Step::Size {
+        Ok(ChunkStep::Size {
             digits: digits + 1,
             value: value << 4 | u64::from(digit),
         })
     }
 
-    fn trailer(&mut self, byte: u8, limits: &Limits) -> Result<Step, Fault> {
+    fn trailer(&mut self, byte: u8, limits: &Limits) -> Result<ChunkStep, Fault> {
         self.trailer_bytes += 1;
         if self.trailer_bytes > limits.trailer_bytes_max {
             return Err(Fault::above(
@@ -246,8 +247,8 @@ impl ChunkDecoder {
             ));
         }
         Ok(match (self.step, byte) {
-            (Step::TrailerStart, b'\r') => Step::EndLf,
-            (Step::TrailerStart, _) if is_token_byte(byte) => {
+            (ChunkStep::TrailerStart, b'\r') => ChunkStep::EndLf,
+            (ChunkStep::TrailerStart, _) if is_token_byte(byte) => {
                 self.trailer_lines += 1;
                 if self.trailer_lines > limits.headers_max {
                     return Err(Fault::above(
@@ -259,19 +260,19 @@ impl ChunkDecoder {
                 }
                 self.trailer_name.clear();
                 self.trailer_name.push(byte);
-                Step::TrailerName
+                ChunkStep::TrailerName
             }
-            (Step::TrailerName, _) if is_token_byte(byte) => {
+            (ChunkStep::TrailerName, _) if is_token_byte(byte) => {
                 self.trailer_name.push(byte);
-                Step::TrailerName
+                ChunkStep::TrailerName
             }
-            (Step::TrailerName, b':') if self.trailer_name.is_refused() => {
+            (ChunkStep::TrailerName, b':') if self.trailer_name.is_refused() => {
                 return Err(Fault::bad("field not allowed in trailers"));
             }
-            (Step::TrailerName, b':') => Step::TrailerValue,
-            (Step::TrailerValue, b'\r') => Step::TrailerLf,
-            (Step::TrailerValue, _) if is_value_byte(byte) => Step::TrailerValue,
-            (Step::TrailerLf, b'\n') => Step::TrailerStart,
+            (ChunkStep::TrailerName, b':') => ChunkStep::TrailerValue,
+            (ChunkStep::TrailerValue, b'\r') => ChunkStep::TrailerLf,
+            (ChunkStep::TrailerValue, _) if is_value_byte(byte) => ChunkStep::TrailerValue,
+            (ChunkStep::TrailerLf, b'\n') => ChunkStep::TrailerStart,
             _ => return Err(Fault::bad("malformed trailer")),
         })
     }

@@ -45,7 +45,7 @@ pub enum Wait {
 }
 
 #[derive(Debug)]
-enum State {
+enum DecoderState {
     Head,
     /// The head is complete and the driver has not yet accepted its body.
     Announced,
@@ -71,7 +71,7 @@ pub struct Decoder {
     line: usize,
     lines: usize,
     blank_lines: usize,
-    state: State,
+    state: DecoderState,
     /// What the bytes of `known` mean, or of the last head if it was refused.
     head: Head,
     /// The last head that was accepted, as received; empty if there is none to compare with. See [`Decoder::repeats`].
@@ -100,7 +100,7 @@ impl Decoder {
             line: 0,
             lines: 0,
             blank_lines: 0,
-            state: State::Head,
+            state: DecoderState::Head,
             head: Head::default(),
             known: Vec::new(),
             has_head: false,
@@ -125,20 +125,20 @@ impl Decoder {
         self.line = start;
         self.lines = 0;
         self.blank_lines = 0;
-        self.state = State::Head;
+        self.state = DecoderState::Head;
         self.has_head = false;
     }
 
     /// Where the next bytes go; never empty.
     pub fn space(&mut self) -> &mut [u8] {
-        if self.start > 0 && matches!(self.state, State::Head) {
+        if self.start > 0 && matches!(self.state, DecoderState::Head) {
             self.move_down();
         }
         if self.filled == self.buf.len() {
             let doubled = (self.buf.len() * 2).max(BUFFER_BYTES);
             let len = match self.state {
                 // Announced lengths are not believed at once: the buffer grows as bytes come, and ends exactly.
-                State::Sized { end } => end
+                DecoderState::Sized { end } => end
                     .min(doubled.max(BUFFER_KEPT_BYTES_MAX))
                     .max(self.filled + 1),
                 _ => doubled,
@@ -179,14 +179,14 @@ impl Decoder {
     #[inline]
     pub fn next(&mut self, limits: &Limits) -> Event {
         let result = match self.state {
-            State::Head => self.next_head(limits),
-            State::Announced => Ok(Event::Head),
-            State::Sized { .. } | State::Chunked(_) => self.next_body(limits),
-            State::Whole => Ok(Event::Request),
-            State::Failed(fault) => Err(fault),
+            DecoderState::Head => self.next_head(limits),
+            DecoderState::Announced => Ok(Event::Head),
+            DecoderState::Sized { .. } | DecoderState::Chunked(_) => self.next_body(limits),
+            DecoderState::Whole => Ok(Event::Request),
+            DecoderState::Failed(fault) => Err(fault),
         };
         result.unwrap_or_else(|fault| {
-            self.state = State::Failed(fault);
+            self.state = DecoderState::Failed(fault);
             Event::Fault(fault)
         })
     }
@@ -216,10 +216,10 @@ impl Decoder {
         self.body_end = end;
         self.end = end;
         if self.head.body == BodyFraming::None {
-            self.state = State::Whole;
+            self.state = DecoderState::Whole;
             return Ok(Event::Request);
         }
-        self.state = State::Announced;
+        self.state = DecoderState::Announced;
         Ok(Event::Head)
     }
 
@@ -313,11 +313,11 @@ impl Decoder {
     /// # Errors
     /// 413 for an announced length above that; the decoder has then failed.
     pub fn accept_body(&mut self, body_bytes_max: usize) -> Result<(), Fault> {
-        debug_assert!(matches!(self.state, State::Announced));
+        debug_assert!(matches!(self.state, DecoderState::Announced));
         self.state = match self.head.body {
-            BodyFraming::None => State::Whole,
-            BodyFraming::Chunked => State::Chunked(ChunkDecoder::new(body_bytes_max)),
-            BodyFraming::Sized(bytes) if bytes <= body_bytes_max as u64 => State::Sized {
+            BodyFraming::None => DecoderState::Whole,
+            BodyFraming::Chunked => DecoderState::Chunked(ChunkDecoder::new(body_bytes_max)),
+            BodyFraming::Sized(bytes) if bytes <= body_bytes_max as u64 => DecoderState::Sized {
                 end: self.head_end + bytes as usize,
             },
             BodyFraming::Sized(_) => {
@@ -327,7 +327,7 @@ impl Decoder {
                     "body_bytes_max",
                     body_bytes_max as u64,
                 );
-                self.state = State::Failed(fault);
+                self.state = DecoderState::Failed(fault);
                 return Err(fault);
             }
         };
@@ -336,14 +336,14 @@ impl Decoder {
 
     fn next_body(&mut self, limits: &Limits) -> Result<Event, Fault> {
         match &mut self.state {
-            State::Sized { end } => {
+            DecoderState::Sized { end } => {
                 if self.filled < *end {
                     return Ok(Event::Incomplete(Wait::Body));
                 }
                 self.body_end = *end;
                 self.end = *end;
             }
-            State::Chunked(chunks) => {
+            DecoderState::Chunked(chunks) => {
                 match chunks.decode(
                     &mut self.buf,
                     &mut self.end,
@@ -362,13 +362,13 @@ impl Decoder {
             }
             _ => unreachable!("only called while a body is read"),
         }
-        self.state = State::Whole;
+        self.state = DecoderState::Whole;
         Ok(Event::Request)
     }
 
     /// Leaves the request in hand and goes to the bytes behind it.
     pub fn advance(&mut self) {
-        debug_assert!(matches!(self.state, State::Whole));
+        debug_assert!(matches!(self.state, DecoderState::Whole));
         if self.end == self.filled {
             self.filled = 0;
             self.begin(0);
@@ -379,7 +379,7 @@ impl Decoder {
 
     /// The bytes received behind the request in hand, which must be whole.
     pub fn rest(&self) -> &[u8] {
-        debug_assert!(matches!(self.state, State::Whole));
+        debug_assert!(matches!(self.state, DecoderState::Whole));
         &self.buf[self.end..self.filled]
     }
 
@@ -395,7 +395,9 @@ impl Decoder {
 
     /// Whether nothing at all is remembered, so that the buffer can be given away.
     pub fn is_clear(&self) -> bool {
-        self.filled == self.start && self.blank_lines == 0 && matches!(self.state, State::Head)
+        self.filled == self.start
+            && self.blank_lines == 0
+            && matches!(self.state, DecoderState::Head)
     }
 
     /// Whether an empty line came before the request in hand and was forgiven.

@@ -51,7 +51,7 @@ pub(super) enum Phase {
 }
 
 /// What a round of work ended with.
-pub(super) enum Step {
+pub(super) enum PollStep {
     /// The next bytes are needed.
     Input,
     /// A future, a stream or a ticket must come first.
@@ -178,19 +178,19 @@ impl Connection {
                 return Poll::Ready(());
             };
             match step {
-                Step::Yield => {
+                PollStep::Yield => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Step::OutputFull if written && turn > 0 => {
+                PollStep::OutputFull if written && turn > 0 => {
                     turn = turn.saturating_sub(TURN_REQUESTS_MAX / TURN_OUTPUTS_MAX);
                     continue;
                 }
-                Step::OutputFull if written => {
+                PollStep::OutputFull if written => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Step::Done if written => {
+                PollStep::Done if written => {
                     if !self.linger {
                         return Poll::Ready(());
                     }
@@ -199,14 +199,14 @@ impl Connection {
                 }
                 // While a future or a stream is under way its client is watched, so that work for a client
                 // that has gone is dropped.
-                Step::Waiting if self.running.is_some() || self.streaming.is_some() => {
+                PollStep::Waiting if self.running.is_some() || self.streaming.is_some() => {
                     match self.receive(cx, true) {
                         Received::Bytes => continue,
                         Received::Nothing => {}
                         Received::End | Received::Gone => return Poll::Ready(()),
                     }
                 }
-                Step::Input if written => match self.receive(cx, false) {
+                PollStep::Input if written => match self.receive(cx, false) {
                     Received::Bytes => continue,
                     Received::Nothing => {}
                     Received::End => {
@@ -215,7 +215,7 @@ impl Connection {
                     }
                     Received::Gone => return Poll::Ready(()),
                 },
-                Step::Waiting | Step::Input | Step::OutputFull | Step::Done => {}
+                PollStep::Waiting | PollStep::Input | PollStep::OutputFull | PollStep::Done => {}
             }
             // Only an event or the time can bring it further.
             match self.expire() {

@@ -8,14 +8,14 @@ use slab::Slab;
 /// No deadline.
 pub(super) const NEVER: u64 = u64::MAX;
 
-struct Slot {
+struct DeadlineSlot {
     millis: u64,
     waker: Option<Waker>,
 }
 
 /// One slot per connection, in one piece of memory that a sweep walks.
 pub(super) struct Deadlines {
-    slots: RefCell<Slab<Slot>>,
+    slots: RefCell<Slab<DeadlineSlot>>,
     /// No deadline is before this; it lags behind, so a sweep may find nothing.
     earliest: Cell<u64>,
 }
@@ -29,7 +29,7 @@ impl Deadlines {
     }
 
     pub(super) fn add(&self) -> usize {
-        self.slots.borrow_mut().insert(Slot {
+        self.slots.borrow_mut().insert(DeadlineSlot {
             millis: NEVER,
             waker: None,
         })

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
-use super::connection::{Connection, Step};
+use super::connection::{Connection, PollStep};
 use super::deadlines::NEVER;
 use super::observed::Observed;
 use super::output::Tail;
@@ -78,7 +78,7 @@ enum Pumped {
 
 impl Connection {
     /// One round: output, the running future, the next requests.
-    pub(super) fn work(&mut self, cx: &mut Context<'_>, turn: &mut u32) -> Step {
+    pub(super) fn work(&mut self, cx: &mut Context<'_>, turn: &mut u32) -> PollStep {
         loop {
             let pumped = self.pump(cx);
             if self.running.is_some() {
@@ -86,22 +86,24 @@ impl Connection {
                     continue;
                 }
                 return if let Pumped::Full = pumped {
-                    Step::OutputFull
+                    PollStep::OutputFull
                 } else {
-                    Step::Waiting
+                    PollStep::Waiting
                 };
             }
             match pumped {
-                Pumped::Full => return Step::OutputFull,
-                Pumped::All if self.last => return Step::Done,
-                Pumped::Waiting if self.last || self.streaming.is_some() => return Step::Waiting,
+                Pumped::Full => return PollStep::OutputFull,
+                Pumped::All if self.last => return PollStep::Done,
+                Pumped::Waiting if self.last || self.streaming.is_some() => {
+                    return PollStep::Waiting;
+                }
                 Pumped::Waiting if self.queue.len() >= self.local.limits.held_max => {
-                    return Step::Waiting;
+                    return PollStep::Waiting;
                 }
                 Pumped::All | Pumped::Waiting => {}
             }
             if *turn == 0 {
-                return Step::Yield;
+                return PollStep::Yield;
             }
             if let Some(step) = self.next_request(turn) {
                 return step;

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use super::connection::{Connection, Phase, Step};
+use super::connection::{Connection, Phase, PollStep};
 use super::deadlines::NEVER;
 use super::exchange::panic_text;
 use super::observed::{Observed, Pending};
@@ -23,7 +23,7 @@ const UNKNOWN: Exchange = Exchange {
 
 impl Connection {
     /// Takes the next request out of the bytes in hand. `None` if there may be more to do at once.
-    pub(super) fn next_request(&mut self, turn: &mut u32) -> Option<Step> {
+    pub(super) fn next_request(&mut self, turn: &mut u32) -> Option<PollStep> {
         let Some(input) = &mut self.input else {
             return Some(self.wait_for(Wait::Nothing));
         };
@@ -36,7 +36,7 @@ impl Connection {
                     request.decoder.head().expects_continue && !request.decoder.has_body_bytes();
                 if asks && !self.queue.is_empty() {
                     // The 100 must not overtake answers that are held, so the body waits for them.
-                    return Some(Step::Waiting);
+                    return Some(PollStep::Waiting);
                 }
                 let general = self.local.limits.body_bytes_max;
                 let body_bytes_max = self
@@ -108,7 +108,7 @@ impl Connection {
     }
 
     /// Notes what is awaited from the client, and until when.
-    fn wait_for(&mut self, wait: Wait) -> Step {
+    fn wait_for(&mut self, wait: Wait) -> PollStep {
         let now = self.local.now_millis();
         let limits = &self.local.limits;
         match wait {
@@ -137,7 +137,7 @@ impl Connection {
                 }
             }
         }
-        Step::Input
+        PollStep::Input
     }
 
     /// A connection without a request in hand owns no buffer.

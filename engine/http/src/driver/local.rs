@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::deadlines::Deadlines;
-use super::pool::Pool;
+use super::pool::BufferPool;
 use super::shared::Shared;
 use crate::answer::{Handler, HandlerSlot};
 use crate::limits::Limits;
@@ -29,7 +29,7 @@ pub(super) struct Local {
     pub(super) handlers: HandlerSlot,
     pub(super) clock: Clock,
     pub(super) deadlines: Deadlines,
-    pub(super) pool: Pool,
+    pub(super) pool: BufferPool,
     /// Where bytes go that nobody reads any more.
     pub(super) waste: RefCell<Vec<u8>>,
     /// The worker is about to end: no connection is kept alive after its answer.
@@ -50,7 +50,7 @@ impl Local {
             handlers,
             clock: Clock::new(),
             deadlines: Deadlines::new(),
-            pool: Pool::default(),
+            pool: BufferPool::default(),
             waste: RefCell::new(Vec::new()),
             draining: Cell::new(false),
             killed: Cell::new(false),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use socket2::Socket;
 
-use super::pool::Pool;
+use super::pool::BufferPool;
 
 #[derive(Default)]
 pub(super) struct Output {
@@ -48,7 +48,7 @@ impl Output {
     }
 
     /// The buffer to append to.
-    pub(super) fn buffer(&mut self, pool: &Pool) -> &mut Vec<u8> {
+    pub(super) fn buffer(&mut self, pool: &BufferPool) -> &mut Vec<u8> {
         debug_assert!(self.tail.is_none());
         if self.buffer.capacity() == 0 {
             self.buffer = pool.output();
@@ -123,7 +123,7 @@ impl Output {
     }
 
     /// Gives the buffer away when everything has been sent.
-    pub(super) fn release(&mut self, pool: &Pool) {
+    pub(super) fn release(&mut self, pool: &BufferPool) {
         debug_assert!(self.is_empty());
         self.sent = 0;
         if self.buffer.capacity() > 0 {

@@ -13,12 +13,12 @@ const KEPT_MAX: usize = 128;
 const OUTPUT_KEPT_BYTES_MAX: usize = 64 * 1024;
 
 #[derive(Default)]
-pub(super) struct Pool {
+pub(super) struct BufferPool {
     requests: RefCell<Vec<Rc<Request>>>,
     outputs: RefCell<Vec<Vec<u8>>>,
 }
 
-impl Pool {
+impl BufferPool {
     /// An empty request that nobody else holds.
     pub(super) fn request(&self, peer: SocketAddr) -> Rc<Request> {
         let pooled = self.requests.borrow_mut().pop();

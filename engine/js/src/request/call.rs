@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// What a handler's result is.
-enum Outcome {
+enum CallOutcome {
     Answered,
     Failed(Error),
     Waits(Val),
@@ -37,9 +37,9 @@ pub(crate) fn start(
     };
     let Ran { value, tasks } = core.enter(handler, None, |cx| run(cx, &call, &answerer, sink));
     let error = match value {
-        Ok(Outcome::Answered) => None,
-        Ok(Outcome::Failed(error)) | Err(error) => Some(error),
-        Ok(Outcome::Waits(promise)) => {
+        Ok(CallOutcome::Answered) => None,
+        Ok(CallOutcome::Failed(error)) | Err(error) => Some(error),
+        Ok(CallOutcome::Waits(promise)) => {
             let request = answerer.request.into_inner();
             let tasks = tasks.unwrap_or_default();
             let waiting = Waiting::new(core.clone(), tasks, promise, (handler, status), request);
@@ -60,7 +60,7 @@ fn run(
     call: &Call<'_>,
     answerer: &Answerer<'_>,
     sink: &mut dyn ResponseSink,
-) -> Outcome {
+) -> CallOutcome {
     let core = answerer.core;
     let returned = match invoke(cx, answerer, call) {
         Ok(returned) => returned,
@@ -68,7 +68,7 @@ fn run(
             let exception = cx.exception();
             return raised(cx, answerer, exception, sink);
         }
-        Err(Failure::Error(error)) => return Outcome::Failed(error),
+        Err(Failure::Error(error)) => return CallOutcome::Failed(error),
     };
     if !is_promise(returned.raw()) {
         core.drain(cx);
@@ -85,9 +85,9 @@ fn settled(
     answerer: &Answerer<'_>,
     promise: Val,
     sink: &mut dyn ResponseSink,
-) -> Outcome {
+) -> CallOutcome {
     match promise_result(cx, promise.raw()) {
-        None => Outcome::Waits(promise),
+        None => CallOutcome::Waits(promise),
         Some(Ok(value)) => finish(cx, answerer, value.raw(), sink),
         Some(Err(reason)) => raised(cx, answerer, reason, sink),
     }
@@ -100,19 +100,24 @@ fn raised(
     answerer: &Answerer<'_>,
     thrown: Val,
     sink: &mut dyn ResponseSink,
-) -> Outcome {
+) -> CallOutcome {
     match answerer.write_thrown(cx, thrown.raw(), sink) {
-        Some(Ok(())) => Outcome::Answered,
-        Some(Err(error)) => Outcome::Failed(error),
-        None => Outcome::Failed(rejected(cx, thrown)),
+        Some(Ok(())) => CallOutcome::Answered,
+        Some(Err(error)) => CallOutcome::Failed(error),
+        None => CallOutcome::Failed(rejected(cx, thrown)),
     }
 }
 
 #[inline]
-fn finish(cx: Cx<'_>, answerer: &Answerer<'_>, value: Raw, sink: &mut dyn ResponseSink) -> Outcome {
+fn finish(
+    cx: Cx<'_>,
+    answerer: &Answerer<'_>,
+    value: Raw,
+    sink: &mut dyn ResponseSink,
+) -> CallOutcome {
     match answerer.write(cx, value, sink) {
-        Ok(()) => Outcome::Answered,
-        Err(error) => Outcome::Failed(error),
+        Ok(()) => CallOutcome::Answered,
+        Err(error) => CallOutcome::Failed(error),
     }
 }
 

@@ -32,16 +32,16 @@ pub(crate) struct Data {
     pub(crate) is_taken: Cell<bool>,
     /// Whether the Web surface keeps the body, in own properties of the object.
     pub(crate) is_streamed: Cell<bool>,
-    pool: *const Pool,
+    pool: *const RequestPool,
 }
 
 /// Boxes of requests that are over, to be used again.
 #[derive(Default)]
 // Boxes, because an object holds the address of its data.
 #[allow(clippy::vec_box)]
-pub(crate) struct Pool(RefCell<Vec<Box<Data>>>);
+pub(crate) struct RequestPool(RefCell<Vec<Box<Data>>>);
 
-impl Pool {
+impl RequestPool {
     /// How many are kept.
     const KEPT_MAX: usize = 64;
 }
@@ -168,7 +168,7 @@ fn recycle(mut data: Box<Data>) {
     // SAFETY: see `finalize`.
     let pool = unsafe { &*data.pool };
     if let Ok(mut kept) = pool.0.try_borrow_mut()
-        && kept.len() < Pool::KEPT_MAX
+        && kept.len() < RequestPool::KEPT_MAX
     {
         kept.push(data);
     }

@@ -12,13 +12,13 @@ use sampan_host::module::LeaveBody;
 use sampan_host::{Error, Kind, Value};
 
 /// A bracket that is open.
-struct Open<'a> {
+struct OpenBracket<'a> {
     cx: Cx<'a>,
     leave: LeaveBody,
     token: Value,
 }
 
-impl Open<'_> {
+impl OpenBracket<'_> {
     fn succeed(self) -> Result<(), Error> {
         self.leave(true)
     }
@@ -57,7 +57,7 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Failur
     }
     let args = checked(cx, row, rest)?;
     let token = enter(&cx.core().context_of_capabilities, args)?;
-    let open = Open { cx, leave, token };
+    let open = OpenBracket { cx, leave, token };
     let shown = value::to_js(cx, open.token.clone());
     let returned = shown.and_then(|shown| cx.call(*function, UNDEFINED, &[shown.raw()]));
     let checked = returned.and_then(|value| Ok((unfinished(cx, &value)?, value)));

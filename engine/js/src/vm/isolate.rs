@@ -2,7 +2,7 @@
 
 use crate::promises::tasks::Tasks;
 use crate::request::object;
-use crate::request::object::{Names, Pool};
+use crate::request::object::{Names, RequestPool};
 use crate::values::json_write::Keys;
 use crate::values::layout::Layout;
 use crate::values::rows::Columns;
@@ -187,7 +187,7 @@ pub(crate) struct Core {
     // Last, in this order: the context goes before its runtime, and request objects give their boxes back to the end.
     context: rquickjs::Context,
     runtime: rquickjs::Runtime,
-    pub(crate) pool: Pool,
+    pub(crate) pool: RequestPool,
 }
 
 /// What came of entering the isolate.
@@ -285,7 +285,7 @@ impl Core {
             is_entered: Cell::new(false),
             context,
             runtime,
-            pool: Pool::default(),
+            pool: RequestPool::default(),
         });
         core.attach(cx);
         Ok(core)

@@ -169,18 +169,18 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
 }
 
 /// The entry module while it is evaluated.
-struct Entry {
+struct EntryModule {
     promise: Val,
     definition: *mut qjs::JSModuleDef,
 }
 
-fn run_entry(cx: Cx<'_>, name: &str, source: Vec<u8>) -> Result<Entry, Error> {
-    let run = || -> Result<Entry, Failure> {
+fn run_entry(cx: Cx<'_>, name: &str, source: Vec<u8>) -> Result<EntryModule, Error> {
+    let run = || -> Result<EntryModule, Failure> {
         let (module, definition) = modules::compile(cx, name, source)?;
         // SAFETY: the function takes the module's reference.
         let promise = cx.check(unsafe { qjs::JS_EvalFunction(cx.raw(), module.into_raw()) })?;
         cx.core().handled(cx, promise.raw());
-        Ok(Entry {
+        Ok(EntryModule {
             promise,
             definition,
         })
@@ -189,7 +189,11 @@ fn run_entry(cx: Cx<'_>, name: &str, source: Vec<u8>) -> Result<Entry, Error> {
 }
 
 /// Looks at the entry module after its jobs have run, and finds the `fetch` of its default export.
-fn finish_entry(core: &Rc<Core>, entry: &Entry, name: &str) -> Result<Option<HandlerId>, Error> {
+fn finish_entry(
+    core: &Rc<Core>,
+    entry: &EntryModule,
+    name: &str,
+) -> Result<Option<HandlerId>, Error> {
     let ran = core.enter(HandlerId::MAX, None, |cx| {
         match call::promise_result(cx, entry.promise.raw()) {
             Some(Ok(_)) => default_fetch(cx, entry).map_err(|failure| described(cx, failure)),
@@ -200,7 +204,7 @@ fn finish_entry(core: &Rc<Core>, entry: &Entry, name: &str) -> Result<Option<Han
     ran.value.map_err(|error| modules::as_load_error(&error))?
 }
 
-fn default_fetch(cx: Cx<'_>, entry: &Entry) -> Result<Option<HandlerId>, Failure> {
+fn default_fetch(cx: Cx<'_>, entry: &EntryModule) -> Result<Option<HandlerId>, Failure> {
     // SAFETY: the module is kept by its context.
     let namespace = cx.check(unsafe { qjs::JS_GetModuleNamespace(cx.raw(), entry.definition) })?;
     let exported = cx.get(namespace.raw(), c"default")?;

@@ -58,20 +58,20 @@ pub(crate) unsafe fn fill_string(state: State) {
 }
 
 /// Raises what a match that was given up becomes in the script, with LuaJIT's own words.
-unsafe fn raise(state: State, fault: matcher::Fault) -> ! {
-    use matcher::Fault;
+unsafe fn raise(state: State, fault: matcher::Failure) -> ! {
+    use matcher::Failure;
     let text = match fault {
         // SAFETY: called by a C function with nothing to destroy.
-        Fault::Stopped => unsafe { limits::raise_stop(state) },
-        Fault::TooComplex => c"pattern too complex",
-        Fault::TooManyCaptures => c"too many captures",
-        Fault::CaptureIndex => c"invalid capture index",
-        Fault::CaptureUnfinished => c"unfinished capture",
-        Fault::CaptureNotOpen => c"invalid pattern capture",
-        Fault::EndsWithEscape => c"malformed pattern (ends with '%%')",
-        Fault::SetNotClosed => c"malformed pattern (missing ']')",
-        Fault::BalanceIncomplete => c"unbalanced pattern",
-        Fault::FrontierWithoutSet => c"missing '[' after '%%f' in pattern",
+        Failure::Stopped => unsafe { limits::raise_stop(state) },
+        Failure::TooComplex => c"pattern too complex",
+        Failure::TooManyCaptures => c"too many captures",
+        Failure::CaptureIndex => c"invalid capture index",
+        Failure::CaptureUnfinished => c"unfinished capture",
+        Failure::CaptureNotOpen => c"invalid pattern capture",
+        Failure::EndsWithEscape => c"malformed pattern (ends with '%%')",
+        Failure::SetNotClosed => c"malformed pattern (missing ']')",
+        Failure::BalanceIncomplete => c"unbalanced pattern",
+        Failure::FrontierWithoutSet => c"missing '[' after '%%f' in pattern",
     };
     // SAFETY: as above; the text is a format without arguments.
     unsafe { error(state, text) }

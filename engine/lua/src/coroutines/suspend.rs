@@ -1,6 +1,6 @@
 //! Handlers that wait: the coroutine, what it waits for, and how it goes on.
 
-use crate::request::call::{Entry, Outcome, finish, run_on};
+use crate::request::call::{CallOutcome, HandlerEntry, finish, run_on};
 use crate::request::object::Slot;
 use crate::vm::state::{Inner, Thread, Wait};
 use sampan_host::{Error, LocalFuture, ResponseSink, Step, Suspended, Value};
@@ -62,10 +62,10 @@ impl Suspended for Rest {
             };
             // SAFETY: nothing of Lua runs now, so nobody else uses the cell.
             unsafe { *self.inner.result.get() = Some(result) };
-            let mut entry = Entry {
+            let mut entry = HandlerEntry {
                 inner: &self.inner,
                 sink: Some(&mut *sink),
-                outcome: Outcome::Nothing,
+                outcome: CallOutcome::Nothing,
                 thread: Some(thread),
                 has_result: true,
             };
@@ -73,10 +73,12 @@ impl Suspended for Rest {
                 .inner
                 .protected(self.name, run_on, &mut entry)
                 .map_err(|fault| fault.0);
-            if result.is_ok() && matches!(entry.outcome, Outcome::Waiting(_, Wait::Operation(_))) {
+            if result.is_ok()
+                && matches!(entry.outcome, CallOutcome::Waiting(_, Wait::Operation(_)))
+            {
                 // It waits again: poll the next operation once, so that it can wake this task.
                 self.inner.after_run();
-                if let Outcome::Waiting(thread, Wait::Operation(operation)) = entry.outcome {
+                if let CallOutcome::Waiting(thread, Wait::Operation(operation)) = entry.outcome {
                     self.waiting = Some(Waiting {
                         slot,
                         thread,

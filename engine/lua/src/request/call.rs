@@ -13,7 +13,7 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 /// What a run of a coroutine came to.
-pub(crate) enum Outcome {
+pub(crate) enum CallOutcome {
     /// It did not get as far as running.
     Nothing,
     /// The response is in the sink; for a stream there is the coroutine that produces it.
@@ -25,10 +25,10 @@ pub(crate) enum Outcome {
 }
 
 /// What the C functions of this file work on: the data of one protected call.
-pub(crate) struct Entry<'a> {
+pub(crate) struct HandlerEntry<'a> {
     pub(crate) inner: &'a Inner,
     pub(crate) sink: Option<&'a mut dyn ResponseSink>,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: CallOutcome,
     /// The coroutine to go on with, if this is not its first run.
     pub(crate) thread: Option<Thread>,
     /// Whether what it waited for is in `Inner::result`.
@@ -37,7 +37,7 @@ pub(crate) struct Entry<'a> {
 
 /// A first run.
 pub(crate) struct Begin<'a> {
-    pub(crate) entry: Entry<'a>,
+    pub(crate) entry: HandlerEntry<'a>,
     pub(crate) request: f64,
     pub(crate) handler: Option<c_int>,
     pub(crate) middleware: &'a [u32],
@@ -63,7 +63,7 @@ pub(crate) fn finish(
     inner: &Rc<Inner>,
     name: u32,
     slot: Slot,
-    entry: Entry<'_>,
+    entry: HandlerEntry<'_>,
     result: Result<(), Error>,
 ) -> Step {
     inner.wait.borrow_mut().take();
@@ -71,11 +71,11 @@ pub(crate) fn finish(
         // What the run had come to no longer counts, but its coroutine must be let go; and the error that the stop
         // raised knows where the script was.
         let error = match entry.outcome {
-            Outcome::Waiting(thread, _) | Outcome::Done(Some(thread)) => {
+            CallOutcome::Waiting(thread, _) | CallOutcome::Done(Some(thread)) => {
                 inner.drop_thread(thread);
                 error
             }
-            Outcome::Failed(raised) => error
+            CallOutcome::Failed(raised) => error
                 .at(raised.place().cloned())
                 .with_stack(raised.stack().unwrap_or_default()),
             _ => error,
@@ -83,7 +83,7 @@ pub(crate) fn finish(
         return failed(inner, error);
     }
     match entry.outcome {
-        Outcome::Done(producer) => {
+        CallOutcome::Done(producer) => {
             if let (Some(thread), Some(sink)) = (producer, entry.sink) {
                 sink.stream(Box::new(stream::LuaStream::new(
                     inner.clone(),
@@ -95,9 +95,9 @@ pub(crate) fn finish(
             inner.after_run();
             Step::Done
         }
-        Outcome::Waiting(thread, wait) => suspend::wait(inner, name, slot, thread, wait),
-        Outcome::Failed(error) => failed(inner, error),
-        Outcome::Nothing => failed(
+        CallOutcome::Waiting(thread, wait) => suspend::wait(inner, name, slot, thread, wait),
+        CallOutcome::Failed(error) => failed(inner, error),
+        CallOutcome::Nothing => failed(
             inner,
             Error::new(ErrorKind::Internal, "the handler did not run"),
         ),
@@ -157,7 +157,7 @@ unsafe extern "C-unwind" fn run_first(state: State) -> c_int {
 pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
     // SAFETY: as in `run_first`; the result is in the isolate, not on this frame.
     unsafe {
-        let entry = data::<Entry<'_>>(state);
+        let entry = data::<HandlerEntry<'_>>(state);
         let Some(thread) = entry.thread.take() else {
             return 0;
         };
@@ -186,7 +186,7 @@ pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
 }
 
 /// Resumes `thread` and sorts out what came of it.
-unsafe fn advance(state: State, entry: &mut Entry<'_>, thread: Thread, count: c_int) {
+unsafe fn advance(state: State, entry: &mut HandlerEntry<'_>, thread: Thread, count: c_int) {
     // SAFETY: errors of the script end `lua_resume_`; what is below raises only where nothing needs to be dropped.
     unsafe {
         let inner = entry.inner;
@@ -203,17 +203,17 @@ unsafe fn advance(state: State, entry: &mut Entry<'_>, thread: Thread, count: c_
                 inner.give_thread(thread);
                 match entry.sink.as_deref_mut() {
                     Some(sink) => response::deliver(inner, state, sink)
-                        .map_or_else(Outcome::Failed, Outcome::Done),
-                    None => Outcome::Done(None),
+                        .map_or_else(CallOutcome::Failed, CallOutcome::Done),
+                    None => CallOutcome::Done(None),
                 }
             }
             LUA_YIELD => {
                 lua_settop(thread.state, 0);
                 match inner.wait.borrow_mut().take() {
-                    Some(wait) => Outcome::Waiting(thread, wait),
+                    Some(wait) => CallOutcome::Waiting(thread, wait),
                     None => {
                         inner.drop_thread(thread);
-                        Outcome::Failed(Error::script(
+                        CallOutcome::Failed(Error::script(
                             "the handler yielded outside of a coroutine of its own",
                         ))
                     }
@@ -229,7 +229,7 @@ unsafe fn advance(state: State, entry: &mut Entry<'_>, thread: Thread, count: c_
                 );
                 inner.has_raised.set(true);
                 inner.drop_thread(thread);
-                Outcome::Failed(fault.0)
+                CallOutcome::Failed(fault.0)
             }
         };
     }

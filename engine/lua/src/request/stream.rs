@@ -3,7 +3,7 @@
 //! The producer runs in a coroutine of its own. `write(chunk)` suspends it until the client has room for more, so a slow
 //! reader slows the script down instead of filling the memory.
 
-use crate::request::call::{Entry, Outcome, run_on};
+use crate::request::call::{CallOutcome, HandlerEntry, run_on};
 use crate::request::object::Slot;
 use crate::vm::state::{Inner, State, Thread, Wait, current, guard, text_at};
 use mlua_sys::lua51::*;
@@ -78,10 +78,10 @@ impl BodyStream for LuaStream {
             let Some(thread) = self.thread.take() else {
                 return Poll::Ready(None);
             };
-            let mut entry = Entry {
+            let mut entry = HandlerEntry {
                 inner: &self.inner,
                 sink: None,
-                outcome: Outcome::Nothing,
+                outcome: CallOutcome::Nothing,
                 thread: Some(thread),
                 has_result,
             };
@@ -92,26 +92,26 @@ impl BodyStream for LuaStream {
             let outcome = entry.outcome;
             self.inner.after_run();
             if let Err(error) = result {
-                if let Outcome::Waiting(thread, _) = outcome {
+                if let CallOutcome::Waiting(thread, _) = outcome {
                     self.inner.drop_thread(thread);
                 }
                 self.slot = None;
                 return Poll::Ready(Some(Err(error)));
             }
             match outcome {
-                Outcome::Waiting(thread, Wait::Operation(operation)) => {
+                CallOutcome::Waiting(thread, Wait::Operation(operation)) => {
                     self.thread = Some(thread);
                     self.operation = Some(operation);
                 }
-                Outcome::Waiting(thread, Wait::Chunk(chunk)) => {
+                CallOutcome::Waiting(thread, Wait::Chunk(chunk)) => {
                     self.thread = Some(thread);
                     return Poll::Ready(Some(Ok(chunk)));
                 }
-                Outcome::Failed(error) => {
+                CallOutcome::Failed(error) => {
                     self.slot = None;
                     return Poll::Ready(Some(Err(error)));
                 }
-                Outcome::Done(_) | Outcome::Nothing => {
+                CallOutcome::Done(_) | CallOutcome::Nothing => {
                     self.slot = None;
                     return Poll::Ready(None);
                 }

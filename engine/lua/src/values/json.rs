@@ -1,6 +1,6 @@
 //! JSON from and to Lua values, without a tree in between.
 
-use crate::values::layout::{Seen, Slot, Table};
+use crate::values::layout::{Seen, StackSlot, Table};
 use crate::values::rows::{self, Shapes};
 use crate::values::value::{int64_at, is_null, push_i64};
 use crate::vm::state::{Fixed, Inner, State, current, push_text, text_at};
@@ -89,7 +89,7 @@ const MEMBERS_KEPT_MAX: usize = 16 * 1024;
 const PROGRESS_BYTES: usize = 64 * 1024;
 
 /// How a list begins that goes on in the hash part of its table: the keys and values.
-type Entries = Vec<(u64, Slot)>;
+type Entries = Vec<(u64, StackSlot)>;
 
 struct Writer<'a> {
     inner: &'a Inner,
@@ -107,12 +107,12 @@ pub(crate) struct Member {
     prefix: u64,
     name: *const u8,
     length: usize,
-    value: Slot,
+    value: StackSlot,
 }
 
 impl Member {
     #[inline]
-    fn new(name: &[u8], value: Slot) -> Self {
+    fn new(name: &[u8], value: StackSlot) -> Self {
         let mut start = [0; 8];
         let length = name.len().min(8);
         start[..length].copy_from_slice(&name[..length]);
@@ -159,7 +159,7 @@ impl Eq for Member {}
 
 impl Writer<'_> {
     #[inline(always)]
-    fn slot(&mut self, slot: Slot, depth: usize) -> Result<(), Why> {
+    fn slot(&mut self, slot: StackSlot, depth: usize) -> Result<(), Why> {
         if slot == self.fixed.null {
             self.out.extend_from_slice(b"null");
             return Ok(());
@@ -280,7 +280,7 @@ impl Writer<'_> {
 
     /// A member with the comma in front, which the first one's object replaces.
     #[inline]
-    fn member(&mut self, name: &[u8], value: Slot, depth: usize) -> Result<(), Why> {
+    fn member(&mut self, name: &[u8], value: StackSlot, depth: usize) -> Result<(), Why> {
         self.out.push(b',');
         if !write_string(self.out, name) {
             return Err(no_json("a key that is not UTF-8"));
@@ -304,7 +304,7 @@ impl Writer<'_> {
     }
 
     #[inline]
-    fn items(&mut self, items: impl Iterator<Item = Slot>, depth: usize) -> Result<(), Why> {
+    fn items(&mut self, items: impl Iterator<Item = StackSlot>, depth: usize) -> Result<(), Why> {
         let start = self.out.len();
         for item in items {
             self.out.push(b',');

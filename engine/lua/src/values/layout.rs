@@ -13,7 +13,7 @@ use std::ffi::{c_int, c_void};
 /// A value as it lies in memory: a number, or a tag in the upper 17 bits over an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct Slot(u64);
+pub(crate) struct StackSlot(u64);
 
 /// `GCtab`.
 #[repr(C)]
@@ -23,7 +23,7 @@ pub(crate) struct Table {
     marked: u8,
     kind: u8,
     flags: [u8; 2],
-    array: *const Slot,
+    array: *const StackSlot,
     gclist: *const c_void,
     metatable: *const Table,
     node: *const Node,
@@ -35,8 +35,8 @@ pub(crate) struct Table {
 #[repr(C)]
 #[allow(dead_code, reason = "the fields that are not read make the layout")]
 pub(crate) struct Node {
-    pub(crate) value: Slot,
-    pub(crate) key: Slot,
+    pub(crate) value: StackSlot,
+    pub(crate) key: StackSlot,
     next: *const Node,
 }
 
@@ -98,7 +98,7 @@ const TAG_SHIFT: u32 = 47;
 const CTYPE_INT64: u16 = 11;
 const CTYPE_UINT64: u16 = 12;
 
-impl Slot {
+impl StackSlot {
     pub(crate) const NIL: Self = Self(u64::MAX);
 
     #[inline]
@@ -176,7 +176,7 @@ impl Table {
 
     /// The slots of the array part, from key 0.
     #[inline]
-    pub(crate) fn array(&self) -> &[Slot] {
+    pub(crate) fn array(&self) -> &[StackSlot] {
         if self.array_size == 0 {
             return &[];
         }
@@ -200,7 +200,7 @@ impl Table {
 
     /// The value under a key that is a string. `hint` is where such a key was last time.
     #[inline]
-    pub(crate) fn get(&self, key: Slot, hint: &Cell<u32>) -> Slot {
+    pub(crate) fn get(&self, key: StackSlot, hint: &Cell<u32>) -> StackSlot {
         let nodes = self.nodes();
         match nodes.get(hint.get() as usize) {
             Some(node) if node.key == key => node.value,
@@ -209,7 +209,7 @@ impl Table {
                     hint.set(at as u32);
                     nodes[at].value
                 }
-                None => Slot::NIL,
+                None => StackSlot::NIL,
             },
         }
     }

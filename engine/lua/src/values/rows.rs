@@ -5,7 +5,7 @@
 //! with `null` where the table has nothing. What is derived from a set of columns is kept with its batch's `Arc`,
 //! which all results of one prepared statement share.
 
-use crate::values::layout::{Slot, Table};
+use crate::values::layout::{StackSlot, Table};
 use crate::values::value::push_i64;
 use crate::vm::bind;
 use crate::vm::state::{Fixed, State, current, push_ref, push_text, text_at};
@@ -267,7 +267,7 @@ pub(crate) fn lists_columns(meta: &Table, fixed: Fixed) -> bool {
 
 /// The names that the metatable of rows lists, each once.
 #[inline]
-pub(crate) fn columns(meta: &Table) -> &[Slot] {
+pub(crate) fn columns(meta: &Table) -> &[StackSlot] {
     let names = meta.array().get(1..).unwrap_or_default();
     // The array may have been made larger than the list.
     let end = names.iter().rposition(|name| !name.is_nil());

@@ -37,7 +37,7 @@ pub(crate) unsafe fn push_mark(state: State) {
 
 /// A bracket that is open.
 #[derive(Clone, Copy)]
-pub(crate) struct Open {
+pub(crate) struct OpenBracket {
     module: &'static str,
     function: &'static str,
     /// The coroutine that it was opened in.
@@ -264,7 +264,7 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
                 Kind::Sync(body) => body(&current().context, args),
                 Kind::Bracket { enter, .. } => {
                     let token = enter(&current().context, args)?;
-                    current().brackets.borrow_mut().push(Open {
+                    current().brackets.borrow_mut().push(OpenBracket {
                         module: module.name,
                         function: function.name,
                         state,

@@ -8,7 +8,7 @@ use sampan_host::{Details, Error, ErrorKind, Hint, Place};
 use std::ffi::{CStr, c_int};
 
 /// An error that left a protected call.
-pub(crate) struct Fault(pub(crate) Error);
+pub(crate) struct Failure(pub(crate) Error);
 
 /// The kinds that a status does not tell. Tables of such errors have a metatable of their kind, so that it survives when a script
 /// catches and raises them again.
@@ -74,15 +74,15 @@ unsafe fn is_raised(state: State) -> bool {
 
 /// Makes an error of the value on top of `from`, the thread that failed; its stack is still as it was. `main` is the thread
 /// under whose protection this runs, or whose protected call just ended.
-pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Fault {
+pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Failure {
     // SAFETY: only reads of values on the stack; nothing here allocates in Lua, so nothing raises.
     unsafe {
         // Caught and raised again, as a bracket does it, it is a text like any other.
         if status == LUA_ERRMEM || text_at(from, -1) == b"not enough memory" {
-            return Fault(current().limits.out_of_memory());
+            return Failure(current().limits.out_of_memory());
         }
         if lua_checkstack(from, 4) == 0 {
-            return Fault(Error::new(ErrorKind::Script, "stack overflow"));
+            return Failure(Error::new(ErrorKind::Script, "stack overflow"));
         }
         let error = match lua_type(from, -1) {
             LUA_TSTRING => from_text(&String::from_utf8_lossy(text_at(from, -1))),
@@ -107,7 +107,7 @@ pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Fault 
             Some(_) => error,
             None => error.at(place),
         };
-        Fault(if stack.is_empty() || error.stack().is_some() {
+        Failure(if stack.is_empty() || error.stack().is_some() {
             error
         } else {
             error.with_stack(stack)

@@ -2,7 +2,7 @@
 
 use crate::builtin_limits;
 use crate::libraries;
-use crate::request::call::{self, Begin, Entry, Outcome};
+use crate::request::call::{self, Begin, CallOutcome, HandlerEntry};
 use crate::request::object::{self, Slot};
 use crate::request::response;
 use crate::values::layout::{self, Table};
@@ -105,10 +105,10 @@ impl Isolate for Lua {
             .unwrap_or(u32::MAX);
         let slot = Slot::new(&self.inner, call.request);
         let begin = Begin {
-            entry: Entry {
+            entry: HandlerEntry {
                 inner: &self.inner,
                 sink: Some(sink),
-                outcome: Outcome::Nothing,
+                outcome: CallOutcome::Nothing,
                 thread: None,
                 has_result: false,
             },

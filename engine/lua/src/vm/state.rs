@@ -1,10 +1,10 @@
 //! The Lua state: its memory, its fixed registry entries, the way in and the coroutines that handlers run in.
 
 use crate::values::json::Member;
-use crate::values::layout::{Slot, Table};
+use crate::values::layout::{StackSlot, Table};
 use crate::values::rows::Shapes;
-use crate::vm::bind::Open;
-use crate::vm::error::{self, Fault, Raised};
+use crate::vm::bind::OpenBracket;
+use crate::vm::error::{self, Failure, Raised};
 use crate::vm::limits;
 use mlua_sys::lua51::*;
 use sampan_host::{
@@ -158,9 +158,9 @@ pub(crate) mod key {
 #[derive(Clone, Copy)]
 pub(crate) struct Fixed {
     /// `app.null`.
-    pub(crate) null: Slot,
+    pub(crate) null: StackSlot,
     /// What the host's yields are marked with, and the metatables of rows.
-    pub(crate) mark: Slot,
+    pub(crate) mark: StackSlot,
     pub(crate) array_meta: *const Table,
 }
 
@@ -216,7 +216,7 @@ pub(crate) struct Inner {
     idle: RefCell<Vec<Thread>>,
     pub(crate) wait: RefCell<Option<Wait>>,
     /// The brackets that are open, innermost last. No script waits inside one, so they belong to the run at hand.
-    pub(crate) brackets: RefCell<Vec<Open>>,
+    pub(crate) brackets: RefCell<Vec<OpenBracket>>,
     /// What was raised inside of a bracket last, until it has become the error of the run.
     pub(crate) raised: RefCell<Option<Raised>>,
     /// Where `print` writes.
@@ -273,8 +273,8 @@ impl Inner {
             sources: setup.sources.clone(),
             refs: Cell::default(),
             fixed: Cell::new(Fixed {
-                null: Slot::NIL,
-                mark: Slot::NIL,
+                null: StackSlot::NIL,
+                mark: StackSlot::NIL,
                 array_meta: ptr::null(),
             }),
             requests: RefCell::default(),
@@ -308,7 +308,7 @@ impl Inner {
         handler: u32,
         function: lua_CFunction,
         data: &mut T,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Failure> {
         let outer = CURRENT.replace(self);
         self.watch.enter(handler);
         let state = self.state;
@@ -335,7 +335,7 @@ impl Inner {
             limits::clear(state);
         }
         let result = if stopped {
-            Err(Fault(self.limits.stopped()))
+            Err(Failure(self.limits.stopped()))
         } else if status == LUA_OK {
             Ok(())
         } else {

@@ -192,7 +192,7 @@ fn faults_are_reported_but_not_again_and_again() {
 
 #[test]
 fn the_estimate_follows_the_log() {
-    let shared = Shared {
+    let shared = CheckpointShared {
         config: Config::new("x"),
         pages: AtomicU32::new(0),
         copied: AtomicU32::new(0),
