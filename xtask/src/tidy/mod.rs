@@ -4,6 +4,8 @@
 //! Each has a test that shows it complain about a small bad tree.
 
 mod crates;
+mod names;
+mod pieces;
 mod sources;
 mod specs;
 mod tree;
@@ -23,6 +25,8 @@ const RULES: &[(&str, Rule)] = &[
     ("crates depend only along the allowed arrows", crates::arrows),
     ("versions are pinned, lints inherited", crates::pins),
     ("third-party crates come from crates.io under permissive licences", crates::licences),
+    ("no capability knows a language", names::languages),
+    ("no engine knows a capability by name", names::capabilities),
     ("every spec has its Lua and JavaScript twin and an outcome", specs::twins),
     ("every module opens with what it is for", sources::module_docs),
     ("no file is longer than 800 lines", sources::lengths),

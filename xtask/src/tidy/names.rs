@@ -1,0 +1,363 @@
+//! Who must not know whom by name: capabilities the languages of the scripts, engines the capabilities.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::pieces::{Class, Piece, pieces};
+use super::tree::Tree;
+use crate::Error;
+
+const CAPABILITIES: &str = "capabilities/";
+const ENGINES: &[&str] = &["engine/lua/src/", "engine/js/src/"];
+
+/// Words that name a language or its engine wherever they stand in a longer word.
+const LANGUAGES: &[&str] = &["luajit", "javascript", "quickjs", "typescript"];
+
+/// Those that are too short for that (`evaluate`): they count where a word begins or a capital letter starts a part of one.
+const SHORT_LANGUAGES: &[&str] = &["lua", "js"];
+
+/// What scripts, and so the preludes, find capabilities in.
+const HOLDERS: &[&str] = &["app", "modules", "sampan"];
+
+/// The file, the name in it, and why it is not a look-up of a capability.
+type Excuse = (&'static str, &'static str, &'static str);
+
+#[rustfmt::skip]
+const EXCUSES: &[Excuse] = &[
+    ("engine/lua/src/libraries/refused.lua", "app.log", "advice: what a script calls instead"),
+    ("engine/lua/src/libraries/refused.lua", "app.env", "advice: what a script calls instead"),
+    ("engine/lua/src/vm/prelude.lua", "json", "the builder of answers"),
+    ("engine/lua/src/vm/prelude.lua", "app.json", "the builder has the functions of the module too"),
+    ("engine/js/src/vm/prelude.js", "json", "the builder of answers"),
+    ("engine/lua/src/vm/isolate.rs", "json", "the kind of an answer"),
+    ("engine/js/src/vm/load.rs", "json", "the kind of an answer"),
+    ("engine/js/src/vm/modules.rs", "json", "the extension of a file that scripts import"),
+    ("engine/lua/src/request/object.rs", "json", "a method of requests"),
+    ("engine/js/src/request/object.rs", "json", "a method of the Web's Request"),
+    ("engine/js/src/request/body.rs", "json", "a method of the Web's Request"),
+    ("engine/js/src/web/boot.js", "json", "a method of the Web's Request and Response"),
+    ("engine/js/src/web/response.js", "json", "a static method of the Web's Response"),
+    ("engine/js/src/web/boot.js", "log", "the hook that console writes to"),
+];
+
+/// No capability names a language of the scripts, or its own functions as JavaScript spells them, in code or in a text.
+///
+/// # Errors
+///
+/// When a file cannot be read.
+pub(super) fn languages(tree: &Tree) -> Result<Vec<String>, Error> {
+    let mut complaints = Vec::new();
+    let mut spellings = BTreeMap::new();
+    let sources = sources(tree, &[CAPABILITIES], &["rs"])?;
+    for (path, source) in &sources {
+        let names = pieces(path, source).into_iter().filter(is_snake_case);
+        spellings.extend(names.map(|name| (camel_case(name.text), name.text.to_owned())));
+    }
+    for (path, source) in &sources {
+        for (line, word) in pieces(path, source).iter().flat_map(words) {
+            let advice = match spellings.get(word) {
+                Some(name) => format!("write {name}"),
+                None if names_language(word) => "say it without the language".to_owned(),
+                None => continue,
+            };
+            complaints.push(format!("{path}:{line}: {word}: {advice}"));
+        }
+    }
+    Ok(complaints)
+}
+
+/// No text in an engine is the name of a capability, and nothing takes a capability from what holds them by its name.
+///
+/// # Errors
+///
+/// When a file cannot be read.
+pub(super) fn capabilities(tree: &Tree) -> Result<Vec<String>, Error> {
+    named_capabilities(tree, EXCUSES)
+}
+
+fn named_capabilities(tree: &Tree, excuses: &[Excuse]) -> Result<Vec<String>, Error> {
+    let mut complaints = Vec::new();
+    let mut names = BTreeSet::new();
+    for (folder, name) in tables(tree)? {
+        match name {
+            Some(name) => drop(names.insert(name)),
+            None => complaints.push(format!(
+                "{folder} has no table `MODULE` with a `name: \"...\"`"
+            )),
+        }
+    }
+    let mut used = BTreeSet::new();
+    for (path, source) in sources(tree, ENGINES, &["rs", "lua", "js"])? {
+        for piece in pieces(&path, &source) {
+            for (line, found) in look_ups(&piece, &names) {
+                match excuses.iter().find(|(file, name, _)| *file == path && *name == found) {
+                    Some(excuse) => drop(used.insert(excuse)),
+                    None => complaints.push(format!(
+                        "{path}:{line}: {found} names a capability: let its row declare what the engine needs to know"
+                    )),
+                }
+            }
+        }
+    }
+    let stale = excuses.iter().filter(|excuse| !used.contains(excuse));
+    complaints.extend(stale.map(|(path, name, reason)| {
+        format!("xtask/src/tidy/names.rs excuses {name} in {path} ({reason}), where it is not")
+    }));
+    Ok(complaints)
+}
+
+/// The sources below these folders, without test files.
+fn sources(
+    tree: &Tree,
+    folders: &[&str],
+    extensions: &[&str],
+) -> Result<Vec<(String, String)>, Error> {
+    let is_source = |path: &&str| {
+        let is_test = |part: &str| matches!(part, "test" | "tests");
+        folders.iter().any(|folder| path.starts_with(folder))
+            && path.contains("/src/")
+            && !path.split(['/', '_', '.']).any(is_test)
+    };
+    tree.with_extension(extensions)
+        .filter(is_source)
+        .map(|path| Ok((path.to_owned(), tree.text(path)?)))
+        .collect()
+}
+
+/// The folder of each capability, and the name that its table gives it.
+fn tables(tree: &Tree) -> Result<BTreeMap<String, Option<String>>, Error> {
+    let mut tables = BTreeMap::new();
+    for (path, source) in sources(tree, &[CAPABILITIES], &["rs"])? {
+        let folder = path.split("/src/").next().unwrap_or_default();
+        let found: &mut Option<String> = tables.entry(folder.to_owned()).or_default();
+        let pieces = pieces(&path, &source);
+        let ends_in = |piece: &Piece<'_>, end: &str| {
+            let code: String = piece.text.split_whitespace().collect();
+            piece.class == Class::Code && code.ends_with(end)
+        };
+        let name = pieces
+            .windows(2)
+            .find(|pair| ends_in(&pair[0], "MODULE:Module=Module{name:\""));
+        if let Some(name) = name {
+            *found = Some(name[1].text.to_owned());
+        }
+    }
+    Ok(tables)
+}
+
+/// The places in which a part of a source names a capability: as a whole text, or behind what holds them.
+fn look_ups(piece: &Piece<'_>, names: &BTreeSet<String>) -> Vec<(usize, String)> {
+    if piece.class == Class::Text && names.contains(piece.text) {
+        return vec![(piece.line, piece.text.to_owned())];
+    }
+    let words: Vec<(usize, &str)> = words(piece).collect();
+    let is_selected = |pair: &&[(usize, &str)]| {
+        let ((_, holder), (_, name)) = (pair[0], pair[1]);
+        HOLDERS.contains(&holder)
+            && names.contains(name)
+            && piece.text.contains(&format!("{holder}.{name}"))
+    };
+    let pairs = words.windows(2).filter(is_selected);
+    pairs
+        .map(|pair| (pair[1].0, format!("{}.{}", pair[0].1, pair[1].1)))
+        .collect()
+}
+
+/// The words of a part of a source, each with its line.
+fn words<'a>(piece: &Piece<'a>) -> impl Iterator<Item = (usize, &'a str)> {
+    let lines = piece.text.split('\n').zip(piece.line..);
+    lines.flat_map(|(text, line)| {
+        let words = text.split(|found: char| !found.is_alphanumeric() && found != '_');
+        words
+            .filter(|word| !word.is_empty())
+            .map(move |word| (line, word))
+    })
+}
+
+/// Whether a text is a name that JavaScript spells in another way.
+fn is_snake_case(piece: &Piece<'_>) -> bool {
+    let mut parts = piece.text.split('_');
+    let is_part = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_lowercase())
+            && part
+                .chars()
+                .all(|one| one.is_ascii_lowercase() || one.is_ascii_digit())
+    };
+    piece.class == Class::Text && piece.text.contains('_') && parts.all(is_part)
+}
+
+fn camel_case(name: &str) -> String {
+    let mut parts = name.split('_');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |camel, part| {
+        let (initial, rest) = part.split_at(part.len().min(1));
+        camel + &initial.to_uppercase() + rest
+    })
+}
+
+fn names_language(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    let parts = word.split('_').flat_map(humps);
+    LANGUAGES.iter().any(|language| lower.contains(language))
+        || parts
+            .map(str::to_lowercase)
+            .any(|part| SHORT_LANGUAGES.contains(&part.as_str()))
+}
+
+/// The parts of a word in camelCase: `from`, `Js` and `Value` of `fromJsValue`.
+fn humps(word: &str) -> impl Iterator<Item = &str> {
+    let starts = |(at, found): &(usize, char)| {
+        let before = word[..*at].chars().next_back();
+        let after = word[*at + found.len_utf8()..].chars().next();
+        let is_in_capitals = before.is_none_or(char::is_uppercase);
+        found.is_uppercase() && (!is_in_capitals || after.is_some_and(char::is_lowercase))
+    };
+    let mut cuts: Vec<usize> = word
+        .char_indices()
+        .filter(starts)
+        .map(|(at, _)| at)
+        .collect();
+    cuts.insert(0, 0);
+    cuts.push(word.len());
+    (1..cuts.len()).map(move |index| &word[cuts[index - 1]..cuts[index]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::tests::tree;
+    use super::*;
+
+    const TABLE: (&str, &str) = (
+        "capabilities/log/src/module.rs",
+        "/// The table.\npub static MODULE: Module = Module {\n    name: \"log\",\n    functions: &[],\n};\n",
+    );
+
+    #[test]
+    fn a_language_in_a_capability_is_found() {
+        let found = |code: &str| {
+            let (_scratch, tree) = tree(&[("capabilities/db/src/api.rs", code)]);
+            languages(&tree).expect("readable")
+        };
+        for bad in [
+            "doc: \"Waits in Lua.\"",
+            "doc: \"In JavaScript it fails.\"",
+            "fn from_js() {}",
+            "struct LuaError;",
+            "enum JSValue {}",
+            "let a = luajit;",
+            "use rquickjs::Value;",
+            "r#\"app.lua\"#",
+        ] {
+            assert_eq!(found(bad).len(), 1, "{bad}: {:?}", found(bad));
+        }
+        for good in [
+            "// Lua",
+            "/// JavaScript",
+            "let json = evaluate(Values, \"JSON\");",
+            "#[cfg(test)]\nmod tests { const A: &str = \"app.lua\"; }",
+        ] {
+            assert_eq!(found(good), [""; 0], "{good}");
+        }
+        assert_eq!(
+            found("\nfn f() {\n    \"Lua waits\"\n}"),
+            ["capabilities/db/src/api.rs:3: Lua: say it without the language"]
+        );
+    }
+
+    #[test]
+    fn a_function_as_javascript_spells_it_is_found_in_a_capability() {
+        let row = "name: \"query_async\", doc: \"See `query_async`.\"";
+        let error = "Error::script(\"use db.queryAsync\")";
+        let path = "capabilities/db/src/sqlite/error.rs";
+        let (_scratch, tree) = tree(&[
+            ("capabilities/db/src/api.rs", row),
+            (path, error),
+            ("capabilities/db/src/tests.rs", error),
+            ("capabilities/db/src/read_test.rs", error),
+            ("engine/js/src/lib.rs", error),
+        ]);
+        assert_eq!(
+            languages(&tree).expect("readable"),
+            [format!("{path}:1: queryAsync: write query_async")]
+        );
+    }
+
+    #[test]
+    fn a_capability_that_an_engine_names_is_found() {
+        let found = |path: &str, code: &str| {
+            let (_scratch, tree) = tree(&[TABLE, (path, code)]);
+            named_capabilities(&tree, &[]).expect("readable")
+        };
+        for (path, bad) in [
+            (
+                "engine/js/src/vm/bind.rs",
+                "if row.module.name == \"log\" {}",
+            ),
+            ("engine/lua/src/vm/bind.rs", "push(c\"log\")"),
+            (
+                "engine/lua/src/vm/prelude.lua",
+                "if row.module == 'log' then end",
+            ),
+            ("engine/lua/src/vm/prelude.lua", "local info = app.log.info"),
+            ("engine/lua/src/vm/prelude.lua", "error('use app.log.info')"),
+            ("engine/js/src/vm/prelude.js", "modules[`log`]"),
+            (
+                "engine/js/src/vm/prelude.js",
+                "const { info } = modules.log",
+            ),
+        ] {
+            assert_eq!(found(path, bad).len(), 1, "{bad}: {:?}", found(path, bad));
+        }
+        for (path, good) in [
+            ("engine/js/src/vm/bind.rs", "log(\"log in\") // \"log\""),
+            (
+                "engine/js/src/vm/bind.rs",
+                "#[cfg(test)]\nmod tests { f(\"log\") }",
+            ),
+            ("engine/js/src/web/tests/a.rs", "f(\"log\")"),
+            ("engine/js/tests/a.rs", "f(\"log\")"),
+            ("engine/rig/src/modules.rs", "name: \"log\""),
+            (
+                "engine/lua/src/vm/prelude.lua",
+                "console.log(app) -- app.log",
+            ),
+        ] {
+            assert_eq!(found(path, good), [""; 0], "{good}");
+        }
+        assert_eq!(
+            found("engine/js/src/a.js", "f(\n\"log\")"),
+            [
+                "engine/js/src/a.js:2: log names a capability: let its row declare what the engine needs to know"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_excuse_counts_in_its_file_alone_and_must_be_needed() {
+        let excuses: &[Excuse] = &[("engine/js/src/a.js", "log", "why")];
+        let found = |path: &str| {
+            let (_scratch, tree) = tree(&[TABLE, (path, "f('log')")]);
+            named_capabilities(&tree, excuses).expect("readable")
+        };
+        assert_eq!(found("engine/js/src/a.js"), [""; 0]);
+        assert_eq!(
+            found("engine/js/src/b.js"),
+            [
+                "engine/js/src/b.js:1: log names a capability: let its row declare what the engine needs to know",
+                "xtask/src/tidy/names.rs excuses log in engine/js/src/a.js (why), where it is not"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_capability_whose_name_is_not_found_is_a_fault() {
+        let unnamed = (
+            "capabilities/time/src/lib.rs",
+            "static OTHER: Module = other();",
+        );
+        let (_scratch, tree) = tree(&[TABLE, unnamed]);
+        assert_eq!(
+            named_capabilities(&tree, &[]).expect("readable"),
+            ["capabilities/time has no table `MODULE` with a `name: \"...\"`"]
+        );
+    }
+}
