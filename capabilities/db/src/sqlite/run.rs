@@ -239,7 +239,9 @@ mod tests {
         // The limit begins anew with each statement, also when that has run before.
         thread::sleep(Duration::from_millis(30));
         let counted = FOREVER.replace("FROM n)", "FROM n WHERE i < 10000)");
-        assert_eq!(db.query(&counted, &Value::Null, &run).unwrap().len(), 1);
+        // One of many is quick enough, however busy the machine is.
+        let count = || db.query(&counted, &Value::Null, &run);
+        assert!((0..100).any(|_| count().is_ok_and(|rows| rows.len() == 1)));
         let again = Instant::now();
         assert!(db.exec(FOREVER, &Value::Null, &run).is_err());
         assert!(again.elapsed() >= Duration::from_millis(20));
