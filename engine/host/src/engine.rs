@@ -83,7 +83,7 @@ pub struct RouteDef {
     pub place: Option<Place>,
 }
 
-/// Which worker an isolate serves. It is in the isolate's [`Context`](crate::Context); scripts see it as `app.worker`.
+/// Which worker an isolate serves. It is in the isolate's [`Context`]; scripts see it as `app.worker`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerPlace {
     /// 1 to `count`. An isolate that takes the place of another has the same number.
