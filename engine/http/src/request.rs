@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 
 use crate::Method;
-use crate::codec::{Decoder, Event, Exchange, Fault};
+use crate::codec::{Decoder, Event, Exchange, Fault, name_bit};
 use crate::limits::Limits;
 
 /// A request with head and body. Nothing is copied out of the receive buffer, which it owns; lookups walk it.
@@ -113,9 +113,12 @@ impl Request {
 
     /// The value of the first field of this name, whatever its case.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
+        let head = self.decoder.head();
+        if head.name_bits & name_bit(name.as_bytes()) == 0 {
+            return None;
+        }
         let bytes = self.decoder.head_bytes();
-        let fields = &self.decoder.head().fields;
-        fields
+        head.fields
             .iter()
             .find(|field| field.name.of(bytes).eq_ignore_ascii_case(name.as_bytes()))
             .map(|field| field.value.of(bytes))

@@ -72,12 +72,21 @@ pub struct Head {
     pub version_minor: u8,
     /// All field lines in order.
     pub fields: Vec<Field>,
+    /// A bit for each name, by [`name_bit`]: most names that are asked for are not there, and one look tells so.
+    pub(crate) name_bits: u64,
     /// Whether the connection may go on after this request (RFC 9112 section 9.3).
     pub keep_alive: bool,
     /// Whether the client waits for `100 Continue` before it sends the body.
     pub expects_continue: bool,
     /// Where the body ends.
     pub body: BodyFraming,
+}
+
+/// The bit of a field name: by its length and its last letter, whatever the case.
+#[inline]
+pub(crate) fn name_bit(name: &[u8]) -> u64 {
+    let last = name.last().map_or(0, |byte| usize::from(byte | 0x20));
+    1 << (((name.len() & 7) << 3) | (last & 7))
 }
 
 impl Head {
@@ -131,6 +140,7 @@ impl Head {
         let mut framing = Framing::default();
         let mut host = None;
         self.fields.clear();
+        self.name_bits = 0;
         for field in parsed.headers.iter() {
             let (name, value) = (field.name.as_bytes(), field.value);
             // An empty value has no place of its own inside `bytes` in every case, so it gets one.
@@ -142,6 +152,7 @@ impl Head {
             if framing.field(name, value)? {
                 host = Some(value_span);
             }
+            self.name_bits |= name_bit(name);
             self.fields.push(Field {
                 name: span(name),
                 value: value_span,

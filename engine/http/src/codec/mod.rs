@@ -29,6 +29,7 @@ pub use head::{Head, Span};
 pub use status::reason;
 
 pub(crate) use encoder::connection_line;
+pub(crate) use head::name_bit;
 
 use crate::Method;
 
