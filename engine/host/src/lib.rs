@@ -8,7 +8,6 @@
 //! An engine implements [`Isolate`]; `app` drives it. Neither has heard of sockets, files or databases here.
 
 pub mod answer;
-pub mod cookies;
 pub mod current_run;
 pub mod engine;
 pub mod error;

@@ -1,8 +1,10 @@
 //! What a request looks like to a script: lazy, read-only, nothing copied until the script asks for it. The rules of its
 //! fields stand here; engines only convert.
 
+mod cookies;
+
 use crate::json::JsonError;
-use crate::{Error, ErrorKind, cookies};
+use crate::{Error, ErrorKind};
 use std::borrow::Cow;
 
 /// A request that an engine reads from. `app` implements it over the HTTP engine's request; it is held behind `Rc`

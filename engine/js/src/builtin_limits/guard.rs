@@ -193,6 +193,7 @@ unsafe extern "C" fn stringify(
 
 /// Measures, then calls the built-in. Its data: the built-in, the getter of the length of typed arrays, and the symbol (or the
 /// comparator) that the rule needs.
+// SAFETY: called by QuickJS alone, with a context that has a core and the data that it was made with.
 unsafe extern "C" fn guarded(
     ctx: *mut qjs::JSContext,
     this: Raw,

@@ -101,6 +101,7 @@ impl Drop for Watched {
     }
 }
 
+// SAFETY: called by QuickJS alone, with a context that has a core.
 unsafe extern "C" fn on_settled(
     ctx: *mut qjs::JSContext,
     _: Raw,

@@ -142,6 +142,7 @@ impl Data {
     }
 }
 
+// SAFETY: called by QuickJS alone, once for each object of our class.
 unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: Raw) {
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class; its pointer is null or a box that nothing else owns. The pool lies in the core, after
@@ -174,6 +175,7 @@ fn recycle(mut data: Box<Data>) {
     }
 }
 
+// SAFETY: called by QuickJS alone, with a live object of our class.
 unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: Raw, mark: qjs::JS_MarkFunc) {
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class; its values are alive.
@@ -214,11 +216,13 @@ fn read(cx: Cx<'_>, this: Raw, field: Field) -> Result<Val, Failure> {
     }
 }
 
+// SAFETY: called by QuickJS alone, with a context that has a core and the number of a getter.
 unsafe extern "C" fn get(ctx: *mut qjs::JSContext, this: Raw, which: c_int) -> Raw {
     native(ctx, |cx| read(cx, this, FIELDS[which as usize].1))
 }
 
 /// What a script assigns becomes a property of its own, which hides the getter.
+// SAFETY: called by QuickJS alone, with a context that has a core and the number of a getter.
 unsafe extern "C" fn set(ctx: *mut qjs::JSContext, this: Raw, value: Raw, which: c_int) -> Raw {
     native(ctx, |cx| {
         data(cx, this)?;
