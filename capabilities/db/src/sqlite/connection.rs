@@ -1,21 +1,23 @@
 //! One connection to the database: how it is opened, and the statements that it keeps prepared.
 //!
-//! A statement is looked up by its text, stepped to its end and reset before anything else happens, so no statement is
-//! ever open between two calls. What is worth knowing about it is kept with it, in [`crate::sqlite::prepared`].
+//! A statement is looked up by its text in [`crate::sqlite::prepared`], stepped to its end and reset before anything else
+//! happens, so no statement is ever open between two calls.
 
 use crate::config::Config;
 use crate::sql_policy::authorizer::{self, Authorizer};
-use crate::sqlite::cells;
 use crate::sqlite::error::{ErrorCode, StatementError, words};
 use crate::sqlite::log_file;
 use crate::sqlite::open;
 use crate::sqlite::params;
 use crate::sqlite::prepared::Prepared;
-use crate::sqlite::run::{self, Known, RunGuard, Trouble};
+use crate::sqlite::rows;
 pub(crate) use crate::sqlite::run::{Done, Run};
+use crate::sqlite::run::{RunGuard, Trouble};
+use crate::sqlite::statement::{Execution, Statement};
 use crate::sqlite::status;
-use rusqlite::{ErrorCode as SqliteCode, PrepFlags, Statement};
+use rusqlite::ErrorCode as SqliteCode;
 use sampan_host::{Rows, Value};
+use std::cell::RefMut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -74,7 +76,7 @@ impl Connection {
     /// # Errors
     /// A statement that does not prepare, that is refused, or that is not exactly one.
     pub(crate) fn is_readonly(&self, sql: &str) -> Result<bool, StatementError> {
-        self.look_up(sql, |known| known.readonly)
+        Ok(self.known(sql)?.readonly)
     }
 
     /// Runs the statement and returns its rows.
@@ -88,12 +90,12 @@ impl Connection {
         run: &Run<'_>,
     ) -> Result<Rows, StatementError> {
         let fetch = || {
-            self.with(sql, run, |statement, known| {
-                params::bind(statement, params, &known.searches)?;
-                cells::rows(statement, known, run)
+            self.with(sql, run, |execution| {
+                params::bind(execution, params)?;
+                rows::rows(execution, run)
             })
         };
-        if self.in_transaction() && self.look_up(sql, |known| known.returns)? {
+        if self.in_transaction() && self.known(sql)?.returns {
             // All is written before the first row comes, so that a result that is too large has to be undone by us.
             return self.undone_by_error(fetch);
         }
@@ -110,14 +112,14 @@ impl Connection {
         params: &Value,
         run: &Run<'_>,
     ) -> Result<Done, StatementError> {
-        self.with(sql, run, |statement, known| {
-            params::bind(statement, params, &known.searches)?;
-            if !known.counts {
-                run::drain(statement)?;
+        self.with(sql, run, |execution| {
+            params::bind(execution, params)?;
+            if !execution.counts {
+                execution.finish()?;
                 return Ok(Done::default());
             }
             status::forget_last_id(self.sqlite());
-            run::drain(statement)?;
+            execution.finish()?;
             Ok(Done {
                 changes: i64::try_from(self.sqlite().changes()).unwrap_or(i64::MAX),
                 last_id: self.sqlite().last_insert_rowid(),
@@ -131,7 +133,7 @@ impl Connection {
     /// What SQLite says.
     pub(crate) fn control(&self, sql: &str) -> Result<(), StatementError> {
         self.authorizer
-            .bypassed(|| self.prepared.control(sql, run::drain))
+            .bypassed(|| Ok(self.prepared.control(sql)?.start().finish()?))
             .map_err(|trouble| self.fault(trouble, sql, None))
     }
 
@@ -180,74 +182,29 @@ impl Connection {
         result
     }
 
-    /// What is known about the statement.
-    fn look_up(&self, sql: &str, ask: impl Fn(&Known) -> bool) -> Result<bool, StatementError> {
-        let text = trimmed(sql);
-        self.prepared
-            .ask(text, |sqlite| self.meet(sqlite, text), ask)
+    /// The statement, for what is known about it.
+    fn known(&self, sql: &str) -> Result<RefMut<'_, Statement>, StatementError> {
+        self.find(sql)
             .map_err(|trouble| self.fault(trouble, sql, None))
     }
 
-    /// Finds the statement, or prepares it, and works with it within the limits of `run`.
+    /// Works with the statement within the limits of `run`.
     fn with<T>(
         &self,
         sql: &str,
         run: &Run<'_>,
-        work: impl FnOnce(&mut Statement<'_>, &mut Known) -> Result<T, Trouble>,
+        work: impl FnOnce(&mut Execution<'_>) -> Result<T, Trouble>,
     ) -> Result<T, StatementError> {
-        let text = trimmed(sql);
-        let result = self.guard.during(run, || {
-            self.prepared
-                .with(text, |sqlite| self.meet(sqlite, text), work)
-        });
+        let result = self
+            .guard
+            .during(run, || work(&mut self.find(sql)?.start()));
         result.map_err(|trouble| self.fault(trouble, sql, Some(run)))
     }
 
-    /// Prepares a statement for the first time, and finds out what will be asked about it.
-    fn meet<'a>(
-        &self,
-        sqlite: &'a rusqlite::Connection,
-        text: &str,
-    ) -> Result<(Statement<'a>, Known), Trouble> {
-        if text.len() > SQL_BYTES_MAX {
-            return Err(Trouble::Refused(
-                ErrorCode::TooLarge,
-                format!(
-                    "the statement has {} bytes; at most {SQL_BYTES_MAX} are allowed",
-                    text.len()
-                ),
-                None,
-            ));
-        }
-        if text.as_bytes().contains(&0) {
-            return Err(Trouble::Refused(
-                ErrorCode::Syntax,
-                "the statement contains a NUL byte: pass such values as parameters".to_owned(),
-                None,
-            ));
-        }
-        let word = authorizer::first_word(text);
-        if word.is_empty() {
-            return Err(Trouble::Refused(
-                ErrorCode::Syntax,
-                "there is no statement in it".to_owned(),
-                None,
-            ));
-        }
-        if self.role != Role::Maintenance
-            && let Some(refusal) = authorizer::refused_by_word(word)
-        {
-            return Err(Trouble::Refused(
-                ErrorCode::Denied,
-                refusal.to_owned(),
-                None,
-            ));
-        }
-        let statement = sqlite
-            .prepare_with_flags(text, PrepFlags::SQLITE_PREPARE_PERSISTENT)
-            .map_err(|error| only_one(error, text))?;
-        let known = Known::new(sqlite, &statement, text, authorizer::is_plain(word));
-        Ok((statement, known))
+    /// Finds the statement, or prepares it.
+    fn find(&self, sql: &str) -> Result<RefMut<'_, Statement>, Trouble> {
+        let text = trimmed(sql);
+        self.prepared.script(text, || check(text, self.role))
     }
 
     /// The error that the script sees.
@@ -299,21 +256,24 @@ fn count_pages(
     }))
 }
 
-/// Says so if there was a second statement behind the first, also where that one has an error of its own.
-fn only_one(error: rusqlite::Error, text: &str) -> Trouble {
-    let is_second = match &error {
-        rusqlite::Error::MultipleStatement => true,
-        rusqlite::Error::SqlInputError { sql, .. } => sql != text,
-        _ => false,
-    };
-    if is_second {
-        Trouble::Refused(
-            ErrorCode::Syntax,
-            "one statement at a time: use db.batch".to_owned(),
-            None,
-        )
-    } else {
-        Trouble::Preparing(error)
+/// Refuses what SQLite would not, or not for a reason that a script's author understands.
+fn check(text: &str, role: Role) -> Result<(), Trouble> {
+    let refused = |code, message: String| Err(Trouble::Refused(code, message, None));
+    let bytes = text.len();
+    if bytes > SQL_BYTES_MAX {
+        let message =
+            format!("the statement has {bytes} bytes; at most {SQL_BYTES_MAX} are allowed");
+        return refused(ErrorCode::TooLarge, message);
+    }
+    if text.as_bytes().contains(&0) {
+        let message = "the statement contains a NUL byte: pass such values as parameters";
+        return refused(ErrorCode::Syntax, message.to_owned());
+    }
+    match authorizer::refused_by_word(authorizer::first_word(text)) {
+        Some(message) if role != Role::Maintenance => {
+            refused(ErrorCode::Denied, message.to_owned())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,6 +1,5 @@
 //! A connection to SQLite: how it is opened, its prepared statements, their parameters, rows and errors.
 
-pub(crate) mod cells;
 pub(crate) mod connection;
 pub(crate) mod error;
 pub(crate) mod file;
@@ -8,5 +7,7 @@ pub(crate) mod log_file;
 pub(crate) mod open;
 pub(crate) mod params;
 pub(crate) mod prepared;
+pub(crate) mod rows;
 pub(crate) mod run;
+pub(crate) mod statement;
 pub(crate) mod status;

@@ -3,8 +3,8 @@
 use crate::sql_policy::search::SEARCH_BYTES_MAX;
 use crate::sqlite::error::ErrorCode;
 use crate::sqlite::run::Trouble;
-use rusqlite::Statement;
-use rusqlite::types::{ToSqlOutput, ValueRef};
+use crate::sqlite::statement::{Execution, Statement};
+use rusqlite::types::ValueRef;
 use sampan_host::{Hint, Value};
 
 /// The most parameters that a table fills: finding each takes a look at all names.
@@ -14,18 +14,14 @@ const NAMED_PARAMS_MAX: usize = 1_000;
 ///
 /// # Errors
 /// Too many or too few, a name that the statement does not have, a value that SQLite does not have.
-pub(crate) fn bind(
-    statement: &mut Statement<'_>,
-    params: &Value,
-    searches: &[usize],
-) -> Result<(), Trouble> {
+pub(crate) fn bind(execution: &mut Execution<'_>, params: &Value) -> Result<(), Trouble> {
     match params {
-        Value::Null => bind_list(statement, &[], searches, None),
-        Value::List(values) => bind_list(statement, values, searches, Some(Hint::ShortList)),
+        Value::Null => bind_list(execution, &[], None),
+        Value::List(values) => bind_list(execution, values, Some(Hint::ShortList)),
         Value::Map(members) if members.is_empty() => {
-            bind_list(statement, &[], searches, Some(Hint::ShortList))
+            bind_list(execution, &[], Some(Hint::ShortList))
         }
-        Value::Map(members) => bind_names(statement, members, searches),
+        Value::Map(members) => bind_names(execution, members),
         other => Err(refused(format!(
             "parameters are a list or a table, not {}",
             other.type_name()
@@ -39,24 +35,23 @@ fn refused(message: impl Into<String>) -> Trouble {
 
 /// `hint`: what may have happened if there are too few.
 fn bind_list(
-    statement: &mut Statement<'_>,
+    execution: &mut Execution<'_>,
     values: &[Value],
-    searches: &[usize],
     hint: Option<Hint>,
 ) -> Result<(), Trouble> {
-    let expected = statement.parameter_count();
+    let expected = execution.parameter_count();
     if values.len() != expected {
-        let message = wrong_count(statement, expected, values.len());
+        let message = wrong_count(execution, expected, values.len());
         let hint = hint.filter(|_| values.len() < expected);
         return Err(Trouble::Refused(ErrorCode::Parameter, message, hint));
     }
     for (index, value) in values.iter().enumerate() {
-        bind_one(statement, index + 1, value, searches)?;
+        bind_one(execution, index + 1, value)?;
     }
     Ok(())
 }
 
-fn wrong_count(statement: &Statement<'_>, expected: usize, given: usize) -> String {
+fn wrong_count(statement: &Statement, expected: usize, given: usize) -> String {
     let amount = |count: usize| match count {
         0 => "no parameters".to_owned(),
         1 => "1 parameter".to_owned(),
@@ -77,19 +72,15 @@ fn wrong_count(statement: &Statement<'_>, expected: usize, given: usize) -> Stri
 }
 
 /// The names of the parameters that have one, with their prefix, in order.
-fn names(statement: &Statement<'_>) -> Vec<String> {
+fn names(statement: &Statement) -> Vec<String> {
     (1..=statement.parameter_count())
         .filter_map(|index| statement.parameter_name(index))
         .map(str::to_owned)
         .collect()
 }
 
-fn bind_names(
-    statement: &mut Statement<'_>,
-    members: &[(String, Value)],
-    searches: &[usize],
-) -> Result<(), Trouble> {
-    let count = statement.parameter_count();
+fn bind_names(execution: &mut Execution<'_>, members: &[(String, Value)]) -> Result<(), Trouble> {
+    let count = execution.parameter_count();
     if count > NAMED_PARAMS_MAX {
         return Err(refused(format!(
             "{count} parameters; a table fills at most {NAMED_PARAMS_MAX}: give a list"
@@ -97,7 +88,7 @@ fn bind_names(
     }
     let mut is_used = vec![false; members.len()];
     for index in 1..=count {
-        let Some(name) = statement.parameter_name(index) else {
+        let Some(name) = execution.parameter_name(index) else {
             return Err(refused(
                 "named parameters given, but the statement has a parameter without a name (?): give a list".to_owned(),
             ));
@@ -112,14 +103,14 @@ fn bind_names(
             ));
         };
         is_used[at] = true;
-        bind_one(statement, index, &members[at].1, searches)?;
+        bind_one(execution, index, &members[at].1)?;
     }
     match is_used.iter().position(|is_used| !is_used) {
         None => Ok(()),
         Some(unused) => Err(refused(format!(
             "the statement has no parameter :{}; it has {}",
             bare(&members[unused].0),
-            list(names(statement).iter().map(String::as_str))
+            list(names(execution).iter().map(String::as_str))
         ))),
     }
 }
@@ -137,46 +128,41 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.join(", ")
 }
 
-fn bind_one(
-    statement: &mut Statement<'_>,
-    index: usize,
-    value: &Value,
-    searches: &[usize],
-) -> Result<(), Trouble> {
+fn bind_one(execution: &mut Execution<'_>, index: usize, value: &Value) -> Result<(), Trouble> {
     let text = match value {
         Value::Text(text) => text.as_bytes(),
         Value::Bytes(bytes) => bytes,
         _ => &[],
     };
-    if text.len() > SEARCH_BYTES_MAX && searches.contains(&index) {
+    if text.len() > SEARCH_BYTES_MAX && execution.searches.contains(&index) {
         let why = format!(
             "{} bytes; a full-text search takes at most {SEARCH_BYTES_MAX}",
             text.len()
         );
-        return Err(unbindable(statement, index, &why));
+        return Err(unbindable(execution, index, &why));
     }
     let bound = match value {
         Value::Null => ValueRef::Null,
         Value::Bool(value) => ValueRef::Integer(i64::from(*value)),
         Value::Int(value) => ValueRef::Integer(*value),
         Value::Float(value) if value.is_nan() => {
-            return Err(unbindable(statement, index, "NaN is no number"));
+            return Err(unbindable(execution, index, "NaN is no number"));
         }
         Value::Float(value) => ValueRef::Real(*value),
         Value::Text(_) => ValueRef::Text(text),
         Value::Bytes(_) => ValueRef::Blob(text),
         Value::List(_) => {
             let why = "a list; for IN give it as JSON to IN (SELECT value FROM json_each(?))";
-            return Err(unbindable(statement, index, why));
+            return Err(unbindable(execution, index, why));
         }
-        other => return Err(unbindable(statement, index, other.type_name())),
+        other => return Err(unbindable(execution, index, other.type_name())),
     };
-    statement
-        .raw_bind_parameter(index, ToSqlOutput::Borrowed(bound))
-        .map_err(|error| unbindable(statement, index, &crate::sqlite::error::words(&error)))
+    execution
+        .bind(index, bound)
+        .map_err(|error| unbindable(execution, index, &crate::sqlite::error::words(&error)))
 }
 
-fn unbindable(statement: &Statement<'_>, index: usize, why: &str) -> Trouble {
+fn unbindable(statement: &Statement, index: usize, why: &str) -> Trouble {
     let name = statement
         .parameter_name(index)
         .map(|name| format!(" ({name})"))

@@ -1,14 +1,12 @@
-//! One execution of a statement: its limits, and what it changed. Its rows are read in [`crate::sqlite::cells`].
+//! One execution of a statement: its limits, and what it changed. Its rows are read in [`crate::sqlite::rows`].
 //!
 //! SQLite calls the progress handler every [`PROGRESS_OPS`] instructions of its virtual machine; what ends before the first
 //! call costs no look at the clock. A single instruction is never interrupted: the length of patterns and values is limited in
 //! [`crate::sqlite::open`], and functions that would take long are replaced in [`crate::sql_policy::functions`].
 
-use crate::sql_policy::search;
-use crate::sqlite::cells::Cells;
 use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::status::WatchSlot;
-use rusqlite::{Connection, Statement, StatementStatus};
+use rusqlite::Connection;
 use sampan_host::{Hint, Watch};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -56,75 +54,6 @@ impl From<rusqlite::Error> for Trouble {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
-}
-
-/// What is known about a statement for as long as it is cached.
-pub(crate) struct Known {
-    /// It writes nothing.
-    pub(crate) readonly: bool,
-    /// It inserts, updates or deletes, so that SQLite counts what it changed.
-    pub(crate) counts: bool,
-    /// It writes and has rows nevertheless (RETURNING).
-    pub(crate) returns: bool,
-    /// The parameters that are queries of a full-text search, see [`crate::sql_policy::search`].
-    pub(crate) searches: Box<[usize]>,
-    /// The names of its columns; the same `Arc` for as long as they are the same.
-    pub(crate) columns: Arc<[String]>,
-    /// Cells and bytes of its last result, as far as the next one begins with room for as many.
-    pub(crate) room: (usize, usize),
-    /// Where the cells of its rows are.
-    pub(crate) cells: Cells,
-    /// How often SQLite had prepared the statement again when `columns` was looked up.
-    reprepares: i32,
-}
-
-impl Known {
-    /// To be called right after the statement was prepared on `sqlite`. `is_plain`: it is none that changes the schema or asks
-    /// for a setting.
-    pub(crate) fn new(
-        sqlite: &Connection,
-        statement: &Statement<'_>,
-        text: &str,
-        is_plain: bool,
-    ) -> Self {
-        // What is only explained is not done.
-        let readonly = statement.readonly() || statement.is_explain() != 0;
-        Self {
-            readonly,
-            counts: !readonly && is_plain,
-            returns: !readonly && is_plain && statement.column_count() > 0,
-            searches: search::parameters(text, |name| statement.parameter_index(name)),
-            columns: Arc::new([]),
-            room: (0, 0),
-            cells: Cells::of_newest(sqlite, text),
-            // No statement has this count, so the columns are looked up at the first execution.
-            reprepares: -1,
-        }
-    }
-
-    /// Brings the names up to date. To be called after the first step, in which SQLite may prepare the statement again.
-    pub(crate) fn refresh(&mut self, statement: &Statement<'_>) {
-        let reprepares = statement.get_status(StatementStatus::RePrepare);
-        // A statement in its first run is a new one, whose count says nothing.
-        if reprepares == self.reprepares && statement.get_status(StatementStatus::Run) > 1 {
-            return;
-        }
-        self.reprepares = reprepares;
-        let count = statement.column_count();
-        let name = |index| statement.column_name(index).unwrap_or_default();
-        let is_same = count == self.columns.len()
-            && (0..count).all(|index| self.columns[index] == name(index));
-        if !is_same {
-            self.columns = (0..count).map(|index| name(index).to_owned()).collect();
-        }
-    }
-}
-
-/// Runs a statement whose parameters are bound to its end.
-pub(crate) fn drain(statement: &mut Statement<'_>) -> Result<(), Trouble> {
-    let mut cursor = statement.raw_query();
-    while cursor.next()?.is_some() {}
-    Ok(())
 }
 
 /// Why the progress handler ended a statement.

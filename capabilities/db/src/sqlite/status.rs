@@ -1,5 +1,5 @@
 //! What SQLite offers and rusqlite does not. The other unsafe code of this crate is in
-//! [`crate::sqlite::prepared`], [`crate::sqlite::cells`] and [`crate::sqlite::log_file`].
+//! [`crate::sqlite::statement`], [`crate::sqlite::prepared`] and [`crate::sqlite::log_file`].
 
 #![allow(unsafe_code)]
 

@@ -4,6 +4,11 @@ use super::testing::{all, scratch};
 use super::*;
 use sampan_host::Cell;
 
+/// Has nothing prepared.
+fn given_up() -> Result<(), Trouble> {
+    Err(Trouble::Sqlite(rusqlite::Error::InvalidQuery))
+}
+
 fn one(db: &Connection, sql: &str, param: Value) -> i64 {
     let rows = db.query(sql, &Value::List(vec![param]), &all()).expect(sql);
     match rows.cell(0, 0) {
@@ -46,12 +51,7 @@ fn what_was_not_used_longest_is_given_up() {
     for number in [0, 1, 2, 3, 4, 5, 0, 2, 6, 7] {
         assert_eq!(one(&db, &text(number), Value::Int(1)), 1 + number);
     }
-    let is_kept = |number| {
-        let found = db
-            .prepared
-            .ask(&text(number), |_| Err("it was given up"), |_| ());
-        found.is_ok()
-    };
+    let is_kept = |number| db.prepared.script(&text(number), given_up).is_ok();
     let kept: Vec<i64> = (0..8).filter(|number| is_kept(*number)).collect();
     assert_eq!(kept, [0, 2, 4, 5, 6, 7]);
 }
@@ -79,16 +79,14 @@ fn a_statement_that_fails_is_kept_and_what_was_bound_is_forgotten() {
     run(Value::Int(1)).unwrap();
     assert!(run(Value::Int(1)).is_err());
     assert!(run(Value::Float(f64::NAN)).is_err());
-    let held = |sql: &str| {
-        db.prepared
-            .with(
-                sql,
-                |_| Err("it was given up".to_owned()),
-                |statement, _| Ok(statement.expanded_sql()),
-            )
-            .unwrap()
-    };
-    assert_eq!(held(sql).as_deref(), Some("INSERT INTO t VALUES (NULL)"));
+    // Without parameters it has NULL.
+    let mut kept = db.prepared.script(sql, given_up).unwrap();
+    kept.start().finish().unwrap();
+    drop(kept);
+    assert_eq!(
+        db.rows("SELECT a FROM t WHERE rowid > 1").cell(0, 0),
+        Cell::Null
+    );
     run(Value::Int(2)).unwrap();
-    assert_eq!(db.rows("SELECT count(*) FROM t").cell(0, 0), Cell::Int(2));
+    assert_eq!(db.rows("SELECT count(*) FROM t").cell(0, 0), Cell::Int(3));
 }

@@ -1,154 +1,53 @@
-//! The rows of a result, read straight from SQLite's memory.
-//!
-//! rusqlite asks SQLite two or three times for each cell, and each time SQLite looks the column up and takes a lock. Here it is
-//! asked once for the cell and then looks at that.
-#![allow(unsafe_code)]
+//! The rows of a result, copied cell by cell from SQLite's memory.
 
 use crate::sqlite::error::ErrorCode;
-use crate::sqlite::run::{Known, Run, Trouble};
-use rusqlite::{Connection, Row, Statement, ffi};
-use sampan_host::rows::TooLarge;
+use crate::sqlite::run::{Run, Trouble};
+use crate::sqlite::statement::Execution;
+use rusqlite::types::ValueRef;
 use sampan_host::{Cell, Rows};
-use std::ffi::{CStr, c_int};
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// The most room that a result begins with, whatever the last one of its statement took: a large one grows as it comes.
 const ROOM_CELLS_MAX: usize = 1_024;
 const ROOM_BYTES_MAX: usize = 16 * 1024;
 
-/// The statement itself, which rusqlite keeps to itself.
-pub(crate) struct Cells(NonNull<ffi::sqlite3_stmt>);
-
-// SAFETY: a pointer into the connection's memory, which is followed only while the connection's statement is in use.
-unsafe impl Send for Cells {}
-
-impl Cells {
-    /// Those of the statement of this text that was prepared last on `sqlite`.
-    ///
-    /// # Panics
-    /// There is none.
-    pub(crate) fn of_newest(sqlite: &Connection, text: &str) -> Self {
-        let mut next = std::ptr::null_mut();
-        loop {
-            // SAFETY: the handle is open while `sqlite` is borrowed, and nothing ends a statement meanwhile. SQLite keeps the
-            // statements of a connection in a list that new ones are put in front of, and the text of each for as long as it lives.
-            next = unsafe { ffi::sqlite3_next_stmt(sqlite.handle(), next) };
-            let statement =
-                NonNull::new(next).expect("SQLite has the statement that it has prepared");
-            // SAFETY: as above.
-            let known = unsafe { ffi::sqlite3_sql(next) };
-            if known.is_null() {
-                continue;
-            }
-            // SAFETY: as above.
-            let known = unsafe { CStr::from_ptr(known) }.to_bytes();
-            // In front of it there may be those of a virtual table, which prepares its own when it is first met; they may begin
-            // as this one does. A statement's text is all of it, or ends with the semicolon.
-            let is_whole = known.len() == text.len() || known.ends_with(b";");
-            if is_whole && text.as_bytes().starts_with(known) {
-                return Self(statement);
-            }
-        }
-    }
-
-    /// A cell of the current row. Out of range there is NULL.
-    ///
-    /// # Safety
-    /// `_row` must be a row of the statement that these are the cells of.
-    #[inline]
-    unsafe fn get<'r>(&self, _row: &'r Row<'_>, column: usize) -> ColumnFound<'r> {
-        // SAFETY: there is a current row for as long as the row is borrowed, and with it the statement and its connection, so
-        // no other thread is within; what a value points to stays until the next step. The type is asked before anything is
-        // converted, and the length after the text, which may be converted to UTF-8 in place.
-        unsafe {
-            let value = ffi::sqlite3_column_value(self.0.as_ptr(), column as c_int);
-            let bytes = |start: *const u8| -> &'r [u8] {
-                let length = usize::try_from(ffi::sqlite3_value_bytes(value)).unwrap_or(0);
-                if start.is_null() || length == 0 {
-                    return &[];
-                }
-                std::slice::from_raw_parts(start, length)
-            };
-            match ffi::sqlite3_value_type(value) {
-                ffi::SQLITE_INTEGER => {
-                    ColumnFound::Cell(Cell::Int(ffi::sqlite3_value_int64(value)))
-                }
-                ffi::SQLITE_FLOAT => {
-                    ColumnFound::Cell(Cell::Float(ffi::sqlite3_value_double(value)))
-                }
-                ffi::SQLITE_TEXT => {
-                    let text = ffi::sqlite3_value_text(value);
-                    // Converting it took more memory than there is; the answer must not be an empty text.
-                    assert!(!text.is_null(), "no memory for a text");
-                    ColumnFound::Text(bytes(text))
-                }
-                ffi::SQLITE_BLOB => {
-                    let blob = bytes(ffi::sqlite3_value_blob(value).cast());
-                    // A zeroblob is made now; without memory for it, it becomes NULL.
-                    let is_blob = ffi::sqlite3_value_type(value) == ffi::SQLITE_BLOB;
-                    assert!(is_blob, "no memory for a blob");
-                    ColumnFound::Cell(Cell::Bytes(blob))
-                }
-                _ => ColumnFound::Cell(Cell::Null),
-            }
-        }
-    }
-}
-
-/// What a cell has.
-enum ColumnFound<'a> {
-    Cell(Cell<'a>),
-    /// Text that may not be UTF-8.
-    Text(&'a [u8]),
-}
-
 /// The rows of a statement whose parameters are bound.
-pub(crate) fn rows(
-    statement: &mut Statement<'_>,
-    known: &mut Known,
-    run: &Run<'_>,
-) -> Result<Rows, Trouble> {
-    let mut cursor = statement.raw_query();
-    let Some(first) = cursor.next()? else {
-        drop(cursor);
-        known.refresh(statement);
-        return Ok(Rows::new(Arc::clone(&known.columns)));
-    };
-    known.refresh(first.as_ref());
-    let (cells, bytes) = known.room;
-    let mut rows = Rows::with_capacity(Arc::clone(&known.columns), cells, bytes);
-    push(&mut rows, &known.cells, first, run)?;
-    if !(run.first_only && known.readonly) {
-        while let Some(row) = cursor.next()? {
+pub(crate) fn rows(execution: &mut Execution<'_>, run: &Run<'_>) -> Result<Rows, Trouble> {
+    if !execution.step()? {
+        return Ok(Rows::new(Arc::clone(execution.columns())));
+    }
+    let (cells, bytes) = execution.room;
+    let mut rows = Rows::with_capacity(Arc::clone(execution.columns()), cells, bytes);
+    push(&mut rows, execution, run)?;
+    if !(run.first_only && execution.readonly) {
+        while execution.step()? {
             if !run.first_only {
-                push(&mut rows, &known.cells, row, run)?;
+                push(&mut rows, execution, run)?;
             }
         }
     }
     let (cells, bytes) = rows.size();
-    known.room = (cells.min(ROOM_CELLS_MAX), bytes.min(ROOM_BYTES_MAX));
+    execution.0.room = (cells.min(ROOM_CELLS_MAX), bytes.min(ROOM_BYTES_MAX));
     Ok(rows)
 }
 
-/// Adds a row.
-fn push(rows: &mut Rows, cells: &Cells, row: &Row<'_>, run: &Run<'_>) -> Result<(), Trouble> {
-    let too_large = |_: TooLarge| too_large(run);
+/// Adds the current row.
+fn push(rows: &mut Rows, execution: &Execution<'_>, run: &Run<'_>) -> Result<(), Trouble> {
     for column in 0..rows.columns().len() {
-        // SAFETY: `rows` above has both from one entry of `crate::sqlite::prepared`, which keeps a statement and what is known of it
-        // together.
-        match unsafe { cells.get(row, column) } {
-            ColumnFound::Text(text) => {
+        match execution.cell(column) {
+            ValueRef::Null => rows.push(Cell::Null),
+            ValueRef::Integer(value) => rows.push(Cell::Int(value)),
+            ValueRef::Real(value) => rows.push(Cell::Float(value)),
+            ValueRef::Text(text) => {
                 check_room(rows, text.len(), run)?;
                 rows.push_text(text)
             }
-            ColumnFound::Cell(Cell::Bytes(bytes)) => {
+            ValueRef::Blob(bytes) => {
                 check_room(rows, bytes.len(), run)?;
                 rows.push(Cell::Bytes(bytes))
             }
-            ColumnFound::Cell(cell) => rows.push(cell),
         }
-        .map_err(too_large)?;
+        .map_err(|_| too_large(run))?;
     }
     check_room(rows, 0, run)
 }
