@@ -5,7 +5,6 @@
 
 mod crates;
 mod names;
-mod pieces;
 mod sources;
 mod specs;
 mod tree;

@@ -1,8 +1,9 @@
 //! Who must not know whom by name: capabilities the languages of the scripts, engines the capabilities.
+//!
+//! The rules read lines, not syntax. Comments do not count, nor what follows `mod tests {` in Rust.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pieces::{Class, Piece, pieces};
 use super::tree::Tree;
 use crate::Error;
 
@@ -11,9 +12,6 @@ const ENGINES: &[&str] = &["engine/lua/src/", "engine/js/src/"];
 
 /// Words that name a language or its engine wherever they stand in a longer word.
 const LANGUAGES: &[&str] = &["luajit", "javascript", "quickjs", "typescript"];
-
-/// Those that are too short for that (`evaluate`): they count where a word begins or a capital letter starts a part of one.
-const SHORT_LANGUAGES: &[&str] = &["lua", "js"];
 
 /// What scripts, and so the preludes, find capabilities in.
 const HOLDERS: &[&str] = &["app", "modules", "sampan"];
@@ -45,21 +43,20 @@ const EXCUSES: &[Excuse] = &[
 ///
 /// When a file cannot be read.
 pub(super) fn languages(tree: &Tree) -> Result<Vec<String>, Error> {
-    let mut complaints = Vec::new();
-    let mut spellings = BTreeMap::new();
     let sources = sources(tree, &[CAPABILITIES], &["rs"])?;
-    for (path, source) in &sources {
-        let names = pieces(path, source).into_iter().filter(is_snake_case);
-        spellings.extend(names.map(|name| (camel_case(name.text), name.text.to_owned())));
-    }
-    for (path, source) in &sources {
-        for (line, word) in pieces(path, source).iter().flat_map(words) {
+    let all = || sources.iter().flat_map(|(path, text)| lines(path, text));
+    let texts = all().flat_map(|(_, _, line)| line.split('"').skip(1).step_by(2));
+    let names = texts.filter(|text| is_snake_case(text));
+    let spellings: BTreeMap<String, &str> = names.map(|name| (camel_case(name), name)).collect();
+    let mut complaints = Vec::new();
+    for (path, number, line) in all() {
+        for word in line.split(is_no_word) {
             let advice = match spellings.get(word) {
                 Some(name) => format!("write {name}"),
                 None if names_language(word) => "say it without the language".to_owned(),
                 None => continue,
             };
-            complaints.push(format!("{path}:{line}: {word}: {advice}"));
+            complaints.push(format!("{path}:{number}: {word}: {advice}"));
         }
     }
     Ok(complaints)
@@ -86,15 +83,14 @@ fn named_capabilities(tree: &Tree, excuses: &[Excuse]) -> Result<Vec<String>, Er
         }
     }
     let mut used = BTreeSet::new();
-    for (path, source) in sources(tree, ENGINES, &["rs", "lua", "js"])? {
-        for piece in pieces(&path, &source) {
-            for (line, found) in look_ups(&piece, &names) {
-                match excuses.iter().find(|(file, name, _)| *file == path && *name == found) {
-                    Some(excuse) => drop(used.insert(excuse)),
-                    None => complaints.push(format!(
-                        "{path}:{line}: {found} names a capability: let its row declare what the engine needs to know"
-                    )),
-                }
+    let sources = sources(tree, ENGINES, &["rs", "lua", "js"])?;
+    for (path, number, line) in sources.iter().flat_map(|(path, text)| lines(path, text)) {
+        for found in look_ups(line, &names) {
+            match excuses.iter().find(|(file, name, _)| *file == path && *name == found) {
+                Some(excuse) => drop(used.insert(excuse)),
+                None => complaints.push(format!(
+                    "{path}:{number}: {found} names a capability: let its row declare what the engine needs to know"
+                )),
             }
         }
     }
@@ -123,66 +119,66 @@ fn sources(
         .collect()
 }
 
+/// The lines of code of a source, each with its path and its number.
+fn lines<'a>(path: &'a str, text: &'a str) -> impl Iterator<Item = (&'a str, usize, &'a str)> {
+    let comment = if path.ends_with(".lua") { "--" } else { "//" };
+    let code = text.split("#[cfg(test)]\nmod tests {").next();
+    let numbered = code.unwrap_or_default().lines().zip(1..);
+    numbered.filter_map(move |(line, number)| {
+        let is_code = |part: &&str| {
+            !["/*", "*"]
+                .iter()
+                .any(|mark| part.trim_start().starts_with(mark))
+        };
+        let code = line.split(comment).next().filter(is_code)?;
+        Some((path, number, code))
+    })
+}
+
 /// The folder of each capability, and the name that its table gives it.
 fn tables(tree: &Tree) -> Result<BTreeMap<String, Option<String>>, Error> {
     let mut tables = BTreeMap::new();
-    for (path, source) in sources(tree, &[CAPABILITIES], &["rs"])? {
+    for (path, text) in sources(tree, &[CAPABILITIES], &["rs"])? {
         let folder = path.split("/src/").next().unwrap_or_default();
         let found: &mut Option<String> = tables.entry(folder.to_owned()).or_default();
-        let pieces = pieces(&path, &source);
-        let ends_in = |piece: &Piece<'_>, end: &str| {
-            let code: String = piece.text.split_whitespace().collect();
-            piece.class == Class::Code && code.ends_with(end)
-        };
-        let name = pieces
-            .windows(2)
-            .find(|pair| ends_in(&pair[0], "MODULE:Module=Module{name:\""));
-        if let Some(name) = name {
-            *found = Some(name[1].text.to_owned());
+        let name = text.split_once("MODULE: Module = Module {\n    name: \"");
+        if let Some((name, _)) = name.and_then(|(_, rest)| rest.split_once('"')) {
+            *found = Some(name.to_owned());
         }
     }
     Ok(tables)
 }
 
-/// The places in which a part of a source names a capability: as a whole text, or behind what holds them.
-fn look_ups(piece: &Piece<'_>, names: &BTreeSet<String>) -> Vec<(usize, String)> {
-    if piece.class == Class::Text && names.contains(piece.text) {
-        return vec![(piece.line, piece.text.to_owned())];
-    }
-    let words: Vec<(usize, &str)> = words(piece).collect();
-    let is_selected = |pair: &&[(usize, &str)]| {
-        let ((_, holder), (_, name)) = (pair[0], pair[1]);
-        HOLDERS.contains(&holder)
-            && names.contains(name)
-            && piece.text.contains(&format!("{holder}.{name}"))
+/// What in a line names a capability: a whole text, or a name behind what holds capabilities.
+fn look_ups(line: &str, names: &BTreeSet<String>) -> Vec<String> {
+    let is_text = |name: &&String| {
+        let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{name}{quote}"));
+        quoted.iter().any(|text| line.contains(text.as_str()))
     };
-    let pairs = words.windows(2).filter(is_selected);
-    pairs
-        .map(|pair| (pair[1].0, format!("{}.{}", pair[0].1, pair[1].1)))
-        .collect()
+    let texts = names.iter().filter(is_text).cloned();
+    let chains = line.split(|found| is_no_word(found) && found != '.');
+    let pairs = chains.flat_map(|chain| {
+        let words: Vec<&str> = chain.split('.').collect();
+        let pairs = words.windows(2);
+        let named = pairs.filter(|pair| HOLDERS.contains(&pair[0]) && names.contains(pair[1]));
+        named.map(|pair| pair.join(".")).collect::<Vec<_>>()
+    });
+    texts.chain(pairs).collect()
 }
 
-/// The words of a part of a source, each with its line.
-fn words<'a>(piece: &Piece<'a>) -> impl Iterator<Item = (usize, &'a str)> {
-    let lines = piece.text.split('\n').zip(piece.line..);
-    lines.flat_map(|(text, line)| {
-        let words = text.split(|found: char| !found.is_alphanumeric() && found != '_');
-        words
-            .filter(|word| !word.is_empty())
-            .map(move |word| (line, word))
-    })
+fn is_no_word(found: char) -> bool {
+    !found.is_alphanumeric() && found != '_'
 }
 
 /// Whether a text is a name that JavaScript spells in another way.
-fn is_snake_case(piece: &Piece<'_>) -> bool {
-    let mut parts = piece.text.split('_');
+fn is_snake_case(text: &str) -> bool {
     let is_part = |part: &str| {
         part.starts_with(|first: char| first.is_ascii_lowercase())
             && part
                 .chars()
                 .all(|one| one.is_ascii_lowercase() || one.is_ascii_digit())
     };
-    piece.class == Class::Text && piece.text.contains('_') && parts.all(is_part)
+    text.contains('_') && text.split('_').all(is_part)
 }
 
 fn camel_case(name: &str) -> String {
@@ -194,31 +190,15 @@ fn camel_case(name: &str) -> String {
     })
 }
 
+/// Short names of languages count where they are a part of a name, as in `from_js` and `LuaError`, but not in `evaluate`.
 fn names_language(word: &str) -> bool {
+    let word = word.replace("JSON", "").replace("Json", "");
     let lower = word.to_lowercase();
-    let parts = word.split('_').flat_map(humps);
     LANGUAGES.iter().any(|language| lower.contains(language))
-        || parts
-            .map(str::to_lowercase)
-            .any(|part| SHORT_LANGUAGES.contains(&part.as_str()))
-}
-
-/// The parts of a word in camelCase: `from`, `Js` and `Value` of `fromJsValue`.
-fn humps(word: &str) -> impl Iterator<Item = &str> {
-    let starts = |(at, found): &(usize, char)| {
-        let before = word[..*at].chars().next_back();
-        let after = word[*at + found.len_utf8()..].chars().next();
-        let is_in_capitals = before.is_none_or(char::is_uppercase);
-        found.is_uppercase() && (!is_in_capitals || after.is_some_and(char::is_lowercase))
-    };
-    let mut cuts: Vec<usize> = word
-        .char_indices()
-        .filter(starts)
-        .map(|(at, _)| at)
-        .collect();
-    cuts.insert(0, 0);
-    cuts.push(word.len());
-    (1..cuts.len()).map(move |index| &word[cuts[index - 1]..cuts[index]])
+        || lower.split('_').any(|part| part == "lua" || part == "js")
+        || ["Lua", "LUA", "Js", "JS"]
+            .iter()
+            .any(|name| word.contains(name))
 }
 
 #[cfg(test)]
