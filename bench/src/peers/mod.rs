@@ -47,120 +47,41 @@ const FIXED: &[Route] = &[Route::Version, Route::Health];
 const HANDLERS: &[Route] = &[Route::Health, Route::Greet, Route::Echo, Route::GreetPost];
 
 /// Everyone in `bench hello`, ours first.
+#[rustfmt::skip]
 pub(crate) const PEERS: &[Peer] = &[
-    Peer {
-        id: SAMPAN_LUA,
-        title: "Sampan, Lua",
-        kind: Kind::Sampan("hello/app.lua"),
-        routes: HELLO,
-    },
-    Peer {
-        id: SAMPAN_JS,
-        title: "Sampan, JavaScript",
-        kind: Kind::Sampan("hello/app.js"),
-        routes: HELLO,
-    },
-    Peer {
-        id: "nginx",
-        title: "nginx",
-        kind: Kind::Nginx { lua: false },
-        routes: FIXED,
-    },
-    Peer {
-        id: "nginx-lua",
-        title: "nginx + Lua",
-        kind: Kind::Nginx { lua: true },
-        routes: HANDLERS,
-    },
-    Peer {
-        id: "bun",
-        title: "Bun.serve",
-        kind: Kind::Bun,
-        routes: HELLO,
-    },
-    Peer {
-        id: "elysia",
-        title: "Elysia on Bun",
-        kind: Kind::Bun,
-        routes: HELLO,
-    },
-    Peer {
-        id: "hono",
-        title: "Hono on Bun",
-        kind: Kind::Bun,
-        routes: HELLO,
-    },
-    Peer {
-        id: "go",
-        title: "Go net/http",
-        kind: Kind::Go,
-        routes: HELLO,
-    },
-    Peer {
-        id: "node",
-        title: "Node http",
-        kind: Kind::Node,
-        routes: HELLO,
-    },
-    Peer {
-        id: "fastify",
-        title: "Fastify on Node",
-        kind: Kind::Node,
-        routes: HELLO,
-    },
-    Peer {
-        id: "express",
-        title: "Express on Node",
-        kind: Kind::Node,
-        routes: HELLO,
-    },
+    peer(SAMPAN_LUA, "Sampan, Lua", Kind::Sampan("hello/app.lua"), HELLO),
+    peer(SAMPAN_JS, "Sampan, JavaScript", Kind::Sampan("hello/app.js"), HELLO),
+    peer("nginx", "nginx", Kind::Nginx { lua: false }, FIXED),
+    peer("nginx-lua", "nginx + Lua", Kind::Nginx { lua: true }, HANDLERS),
+    peer("bun", "Bun.serve", Kind::Bun, HELLO),
+    peer("elysia", "Elysia on Bun", Kind::Bun, HELLO),
+    peer("hono", "Hono on Bun", Kind::Bun, HELLO),
+    peer("go", "Go net/http", Kind::Go, HELLO),
+    peer("node", "Node http", Kind::Node, HELLO),
+    peer("fastify", "Fastify on Node", Kind::Node, HELLO),
+    peer("express", "Express on Node", Kind::Node, HELLO),
 ];
 
 /// Everyone in `bench db`, ours first. Ours have the routes in two examples, the others all in one server.
+#[rustfmt::skip]
 pub(crate) const DB_PEERS: &[Peer] = &[
-    Peer {
-        id: SAMPAN_LUA,
-        title: "Sampan, Lua",
-        kind: Kind::Sampan("bench_db/app.lua"),
-        routes: EVENTS,
-    },
-    Peer {
-        id: SAMPAN_JS,
-        title: "Sampan, JavaScript",
-        kind: Kind::Sampan("bench_db/app.js"),
-        routes: EVENTS,
-    },
-    Peer {
-        id: "sampan-lua-hello",
-        title: "Sampan, Lua",
-        kind: Kind::Sampan("hello/app.lua"),
-        routes: VISITS,
-    },
-    Peer {
-        id: "sampan-js-hello",
-        title: "Sampan, JavaScript",
-        kind: Kind::Sampan("hello/app.js"),
-        routes: VISITS,
-    },
-    Peer {
-        id: BUN_DB,
-        title: "Bun + bun:sqlite",
-        kind: Kind::Bun,
-        routes: DB,
-    },
-    Peer {
-        id: "fastify-db",
-        title: "Fastify + better-sqlite3",
-        kind: Kind::Node,
-        routes: DB,
-    },
-    Peer {
-        id: "go-db",
-        title: "Go + mattn/go-sqlite3",
-        kind: Kind::Go,
-        routes: DB,
-    },
+    peer(SAMPAN_LUA, "Sampan, Lua", Kind::Sampan("bench_db/app.lua"), EVENTS),
+    peer(SAMPAN_JS, "Sampan, JavaScript", Kind::Sampan("bench_db/app.js"), EVENTS),
+    peer("sampan-lua-hello", "Sampan, Lua", Kind::Sampan("hello/app.lua"), VISITS),
+    peer("sampan-js-hello", "Sampan, JavaScript", Kind::Sampan("hello/app.js"), VISITS),
+    peer(BUN_DB, "Bun + bun:sqlite", Kind::Bun, DB),
+    peer("fastify-db", "Fastify + better-sqlite3", Kind::Node, DB),
+    peer("go-db", "Go + mattn/go-sqlite3", Kind::Go, DB),
 ];
+
+const fn peer(id: &'static str, title: &'static str, kind: Kind, routes: &'static [Route]) -> Peer {
+    Peer {
+        id,
+        title,
+        kind,
+        routes,
+    }
+}
 
 /// Bun with its own SQLite.
 pub(crate) const BUN_DB: &str = "bun-db";
@@ -170,6 +91,11 @@ pub(crate) const SAMPAN_LUA: &str = "sampan-lua";
 pub(crate) const SAMPAN_JS: &str = "sampan-js";
 
 impl Peer {
+    /// The one with this id.
+    pub(crate) fn named(id: &str) -> Option<&'static Self> {
+        PEERS.iter().chain(DB_PEERS).find(|peer| peer.id == id)
+    }
+
     /// Whether it is ours.
     pub(crate) fn is_ours(&self) -> bool {
         matches!(self.kind, Kind::Sampan(_))

@@ -1,7 +1,6 @@
 //! The results as JSON and as a table in Markdown. The chart is in `chart`.
 
 pub(crate) mod chart;
-pub(crate) mod db_targets;
 pub(crate) mod stats;
 pub(crate) mod targets;
 
@@ -9,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::peers::storage::Durability;
 use crate::report::stats::Spread;
-use crate::report::targets::Verdict;
 use crate::suites::figures::Figure;
 use crate::suites::measure::{Database, Sample, Series, Skipped};
 use crate::suites::routes::Headers;
@@ -23,7 +21,9 @@ pub(crate) struct Report {
     /// What was measured, as the peer's title and its version.
     pub(crate) versions: Vec<(&'static str, String)>,
     pub(crate) series: Vec<Series>,
-    pub(crate) verdicts: Vec<Verdict>,
+    /// Ours against the peers.
+    pub(crate) ratios: Vec<Figure>,
+    /// Those that have no peer.
     pub(crate) figures: Vec<Figure>,
     pub(crate) skipped: Vec<Skipped>,
 }
@@ -87,7 +87,8 @@ fn of_database(sample: &Sample, figure: fn(&Database) -> f64) -> f64 {
     sample.database.as_ref().map_or(f64::NAN, figure)
 }
 
-fn mib(bytes: u64) -> f64 {
+/// Bytes in MiB.
+pub(crate) fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
@@ -115,8 +116,12 @@ impl Report {
             text += &format!("- {name}: {value}\n");
         }
         text += &self.routes();
-        text += &self.must_reach();
-        text += &self.also();
+        text += &format!("\n## Must reach\n\n{}\n", self.suite.ratios);
+        text += &table("ours against theirs", &self.ratios);
+        if !self.figures.is_empty() {
+            text += "\n## Also\n";
+            text += &table("figure", &self.figures);
+        }
         text += "\n## What was measured\n\n";
         for (title, version) in &self.versions {
             text += &format!("- {title}: {version}\n");
@@ -181,86 +186,50 @@ impl Report {
             .collect()
     }
 
-    fn must_reach(&self) -> String {
-        let mut text = format!("\n## Must reach\n\n{}\n\n", self.suite.ratios);
-        text += "| ours against theirs | ratio | wanted | reached |\n|---|---:|---:|---|\n";
-        for verdict in &self.verdicts {
-            let ratio = verdict
-                .ratio
-                .map_or_else(|| "not measured".to_owned(), |ratio| format!("{ratio:.2}"));
-            let aim = verdict
-                .aim
-                .map(|aim| format!(" (aim {aim:.2})"))
-                .unwrap_or_default();
-            let reached = word(verdict.reached());
-            text += &format!(
-                "| {} | {ratio} | {}{aim} | {reached} |\n",
-                verdict.what, verdict.limit
-            );
-        }
-        text
+    /// The results for programs: every sample of every round.
+    pub(crate) fn json(&self) -> Value {
+        let pairs = |names: [&str; 2], pairs: &[(&str, String)]| -> Vec<Value> {
+            let object = |(one, two): &(&str, String)| json!({ names[0]: one, names[1]: two });
+            pairs.iter().map(object).collect()
+        };
+        json!({
+            "conditions": pairs(["name", "value"], &self.conditions),
+            "versions": pairs(["peer", "version"], &self.versions),
+            "series": self.series.iter().map(series_json).collect::<Vec<_>>(),
+            "must_reach": figures_json(&self.ratios),
+            "also": figures_json(&self.figures),
+            "skipped": self.skipped.iter().map(|one| json!({ "what": one.what, "why": one.why })).collect::<Vec<_>>(),
+        })
     }
+}
 
-    fn also(&self) -> String {
-        if self.figures.is_empty() {
-            return String::new();
-        }
-        let mut text = String::from(
-            "\n## Also\n\n| figure | measured | wanted | reached |\n|---|---|---|---|\n",
-        );
-        for Figure {
+/// A table of figures with what was wanted of each.
+fn table(heading: &str, figures: &[Figure]) -> String {
+    let mut text = format!("\n| {heading} | measured | wanted | reached |\n|---|---|---|---|\n");
+    for figure in figures {
+        let reached = match figure.reached {
+            Some(true) => "yes",
+            Some(false) => "**no**",
+            None => "-",
+        };
+        let Figure {
             what,
             value,
             wanted,
-            reached,
-        } in &self.figures
-        {
-            text += &format!(
-                "| {what} | {value} | {wanted} | {} |\n",
-                word(Some(*reached))
-            );
-        }
-        text
+            ..
+        } = figure;
+        text += &format!("| {what} | {value} | {wanted} | {reached} |\n");
     }
+    text
+}
 
-    /// The results for programs: every sample of every round.
-    pub(crate) fn json(&self) -> Value {
-        let conditions: Vec<Value> = self
-            .conditions
-            .iter()
-            .map(|(name, value)| json!({ "name": name, "value": value }))
-            .collect();
-        let versions: Vec<Value> = self
-            .versions
-            .iter()
-            .map(|(peer, version)| json!({ "peer": peer, "version": version }))
-            .collect();
-        let skipped: Vec<Value> = self
-            .skipped
-            .iter()
-            .map(|skipped| json!({ "what": skipped.what, "why": skipped.why }))
-            .collect();
+fn figures_json(figures: &[Figure]) -> Vec<Value> {
+    let object = |figure: &Figure| {
         json!({
-            "conditions": conditions,
-            "versions": versions,
-            "series": self.series.iter().map(series_json).collect::<Vec<_>>(),
-            "must_reach": self.verdicts.iter().map(|verdict| json!({
-                "what": verdict.what,
-                "ratio": verdict.ratio,
-                "ratio_max": verdict.limit.most(),
-                "ratio_min": verdict.limit.least(),
-                "aim": verdict.aim,
-                "reached": verdict.reached(),
-            })).collect::<Vec<_>>(),
-            "also": self.figures.iter().map(|figure| json!({
-                "what": figure.what,
-                "value": figure.value,
-                "wanted": figure.wanted,
-                "reached": figure.reached,
-            })).collect::<Vec<_>>(),
-            "skipped": skipped,
+            "what": figure.what, "value": figure.value, "wanted": figure.wanted, "reached": figure.reached,
         })
-    }
+    };
+    figures.iter().map(object).collect()
 }
 
 fn series_json(series: &Series) -> Value {
@@ -297,18 +266,9 @@ fn shown(spread: Option<Spread>, decimals: usize) -> String {
     spread.map_or_else(|| "-".to_owned(), |spread| spread.show(decimals))
 }
 
-fn word(reached: Option<bool>) -> &'static str {
-    match reached {
-        Some(true) => "yes",
-        Some(false) => "**no**",
-        None => "-",
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::report::targets::verdicts;
     use crate::suites::case::Case;
     use crate::suites::measure::tests::series;
     use crate::suites::routes::Route;
@@ -325,7 +285,7 @@ pub(crate) mod tests {
             suite: &HELLO,
             conditions: vec![("rounds", "3".to_owned())],
             versions: vec![("Bun.serve", "Bun 1.0".to_owned())],
-            verdicts: verdicts(&series),
+            ratios: targets::judge(targets::HELLO, &series, 1),
             series,
             figures: Vec::new(),
             skipped: vec![Skipped {
@@ -353,7 +313,7 @@ pub(crate) mod tests {
         assert!(place("Sampan, Lua") < place("Express on Node"));
         assert!(
             text.contains(
-                "| Lua GET /greet/:name against Bun.serve | 0.70 | at most 0.90 (aim 0.84) | yes |"
+                "| Sampan, Lua: GET /greet/:name, against Bun.serve | 0.70 | at most 0.90 (aim 0.84) | yes |"
             ),
             "{text}"
         );

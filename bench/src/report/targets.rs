@@ -1,204 +1,199 @@
-//! What must be reached against the peers in `bench hello`: ratios of CPU time per request, ours divided by theirs.
+//! What must be reached against the peers: ratios of ours to theirs.
 
 use std::fmt;
 
-use crate::peers::{SAMPAN_JS, SAMPAN_LUA};
+use crate::peers::storage::Durability::{self, Full, Normal};
+use crate::peers::{BUN_DB, Peer, SAMPAN_JS, SAMPAN_LUA};
+use crate::suites::case::{CONNECTIONS, Case};
+use crate::suites::figures::Figure;
 use crate::suites::measure::Series;
 use crate::suites::routes::{Headers, Route};
 
 /// The most that a browser's headers may add to a request's cost.
 const BROWSER_RATIO_MAX: f64 = 1.10;
 
-/// A row of the table.
-struct Target {
-    what: &'static str,
+/// A row of a table.
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    /// The ids of two peers.
     ours: &'static str,
     theirs: &'static str,
     route: Route,
-    ratio_max: f64,
+    connections: u32,
+    /// Ours and theirs, where there is a database.
+    durability: Option<(Durability, Durability)>,
+    limit: Limit,
+    /// What we hope for beyond what we must.
     aim: Option<f64>,
 }
 
-const TARGETS: &[Target] = &[
-    row(
-        "precomputed GET /version against nginx `return 200`",
-        SAMPAN_LUA,
-        "nginx",
-        Route::Version,
-        0.90,
-        None,
-    ),
-    row(
-        "precomputed GET /version against Bun's static route",
-        SAMPAN_LUA,
-        "bun",
-        Route::Version,
-        0.92,
-        None,
-    ),
-    row(
-        "Lua GET /greet/:name against nginx + Lua",
-        SAMPAN_LUA,
-        "nginx-lua",
-        Route::Greet,
-        0.92,
-        None,
-    ),
-    row(
-        "Lua GET /greet/:name against Bun.serve",
-        SAMPAN_LUA,
-        "bun",
-        Route::Greet,
-        0.90,
-        Some(0.84),
-    ),
-    row(
-        "JavaScript GET /greet/:name against Bun.serve",
-        SAMPAN_JS,
-        "bun",
-        Route::Greet,
-        0.96,
-        Some(0.90),
-    ),
-    row(
-        "Lua POST /echo against Bun.serve",
-        SAMPAN_LUA,
-        "bun",
-        Route::Echo,
-        0.95,
-        None,
-    ),
-    row(
-        "JavaScript POST /echo against Bun.serve",
-        SAMPAN_JS,
-        "bun",
-        Route::Echo,
-        0.95,
-        None,
-    ),
+/// Where the ratio of a figure must stay.
+#[derive(Clone, Copy)]
+enum Limit {
+    /// CPU time per request.
+    CostAtMost(f64),
+    /// Requests per second.
+    RateAtLeast(f64),
+}
+
+use Limit::{CostAtMost, RateAtLeast};
+
+/// `bench hello`.
+#[rustfmt::skip]
+pub(crate) const HELLO: &[Target] = &[
+    cost(SAMPAN_LUA, "nginx", Route::Version, 0.90),
+    cost(SAMPAN_LUA, "bun", Route::Version, 0.92),
+    cost(SAMPAN_LUA, "nginx-lua", Route::Greet, 0.92),
+    Target { aim: Some(0.84), ..cost(SAMPAN_LUA, "bun", Route::Greet, 0.90) },
+    Target { aim: Some(0.90), ..cost(SAMPAN_JS, "bun", Route::Greet, 0.96) },
+    cost(SAMPAN_LUA, "bun", Route::Echo, 0.95),
+    cost(SAMPAN_JS, "bun", Route::Echo, 0.95),
 ];
 
-const fn row(
-    what: &'static str,
-    ours: &'static str,
-    theirs: &'static str,
-    route: Route,
-    ratio_max: f64,
-    aim: Option<f64>,
-) -> Target {
+/// `bench db`: costs where neither side waits for the disk, and rates of ours where each INSERT is answered after its fsync.
+#[rustfmt::skip]
+pub(crate) const DB: &[Target] = &[
+    on_disk(SAMPAN_LUA, Route::Write, Normal, Normal, CostAtMost(0.34)),
+    on_disk(SAMPAN_JS, Route::Write, Normal, Normal, CostAtMost(0.37)),
+    on_disk(SAMPAN_LUA, Route::Write, Full, Full, RateAtLeast(12.0)),
+    on_disk(SAMPAN_JS, Route::Write, Full, Full, RateAtLeast(12.0)),
+    on_disk(SAMPAN_LUA, Route::Write, Full, Normal, RateAtLeast(2.5)),
+    on_disk(SAMPAN_JS, Route::Write, Full, Normal, RateAtLeast(2.5)),
+    on_disk(SAMPAN_LUA, Route::WriteBatch, Normal, Normal, CostAtMost(0.60)),
+    on_disk(SAMPAN_JS, Route::WriteBatch, Normal, Normal, CostAtMost(0.60)),
+    Target { aim: Some(0.92), ..on_disk(SAMPAN_LUA, Route::Read, Normal, Normal, CostAtMost(1.05)) },
+    Target { aim: Some(1.00), ..on_disk(SAMPAN_JS, Route::Read, Normal, Normal, CostAtMost(1.20)) },
+    on_disk(SAMPAN_LUA, Route::Mixed, Normal, Normal, CostAtMost(0.52)),
+    on_disk(SAMPAN_JS, Route::Mixed, Normal, Normal, CostAtMost(0.60)),
+    Target { connections: 1, ..on_disk(SAMPAN_LUA, Route::Write, Normal, Normal, CostAtMost(1.00)) },
+    Target { connections: 1, ..on_disk(SAMPAN_JS, Route::Write, Normal, Normal, CostAtMost(1.00)) },
+];
+
+const fn cost(ours: &'static str, theirs: &'static str, route: Route, ratio_max: f64) -> Target {
     Target {
-        what,
         ours,
         theirs,
         route,
-        ratio_max,
-        aim,
+        connections: CONNECTIONS,
+        durability: None,
+        limit: CostAtMost(ratio_max),
+        aim: None,
     }
 }
 
-/// A row with what was measured.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Verdict {
-    pub(crate) what: String,
-    /// Ours divided by theirs, as [`Series::ratio_to`] has it; nothing where either is missing.
-    pub(crate) ratio: Option<f64>,
-    pub(crate) limit: Limit,
-    /// What we hope for beyond what we must.
-    pub(crate) aim: Option<f64>,
-}
-
-/// Where a ratio must stay.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Limit {
-    /// For costs.
-    AtMost(f64),
-    /// For what is done in a time.
-    AtLeast(f64),
-}
-
-impl Limit {
-    /// The greatest ratio that is right.
-    pub(crate) fn most(self) -> Option<f64> {
-        match self {
-            Self::AtMost(most) => Some(most),
-            Self::AtLeast(_) => None,
-        }
-    }
-
-    /// The least ratio that is right.
-    pub(crate) fn least(self) -> Option<f64> {
-        match self {
-            Self::AtMost(_) => None,
-            Self::AtLeast(least) => Some(least),
-        }
+const fn on_disk(
+    ours: &'static str,
+    route: Route,
+    own: Durability,
+    their: Durability,
+    limit: Limit,
+) -> Target {
+    Target {
+        durability: Some((own, their)),
+        limit,
+        ..cost(ours, BUN_DB, route, 0.0)
     }
 }
 
 impl fmt::Display for Limit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::AtMost(most) => write!(out, "at most {most:.2}"),
-            Self::AtLeast(least) => write!(out, "at least {least:.2}"),
+            CostAtMost(most) => write!(out, "at most {most:.2}"),
+            RateAtLeast(least) => write!(out, "at least {least:.2}"),
         }
     }
 }
 
-impl Verdict {
-    /// Whether the row is reached; nothing where it was not measured.
-    pub(crate) fn reached(&self) -> Option<bool> {
-        self.ratio.map(|ratio| match self.limit {
-            Limit::AtMost(most) => ratio <= most,
-            Limit::AtLeast(least) => ratio >= least,
-        })
+impl Target {
+    /// The row with what was measured, on so many threads.
+    fn judge(&self, series: &[Series], threads: u32) -> Figure {
+        let case = |durability| Case {
+            durability,
+            connections: self.connections,
+            ..Case::plain(self.route, Headers::Plain, threads)
+        };
+        let durability = self.durability.unzip();
+        let (ours, theirs) = (
+            (self.ours, case(durability.0)),
+            (self.theirs, case(durability.1)),
+        );
+        let title = |id| Peer::named(id).map_or(id, |peer| peer.title);
+        let (figure, their) = match (self.limit, durability.1) {
+            (CostAtMost(_), _) => ("", String::new()),
+            (RateAtLeast(_), None) => (", requests/s", String::new()),
+            (RateAtLeast(_), Some(their)) => (", requests/s", format!(", {}", their.word())),
+        };
+        let (us, what, them) = (title(ours.0), ours.1.title(), title(theirs.0));
+        let what = format!("{us}: {what}{figure}, against {them}{their}");
+        compare(series, what, ours, theirs, self.limit, self.aim)
     }
 }
 
-/// Every row, and one for a browser's headers on each of our routes.
-pub(crate) fn verdicts(series: &[Series]) -> Vec<Verdict> {
-    let of = |peer: &str, route: Route, headers: Headers| {
-        series.iter().find(|one| {
-            one.peer.id == peer && one.case.route == route && one.case.headers == headers
+fn compare(
+    series: &[Series],
+    what: String,
+    ours: (&str, Case),
+    theirs: (&str, Case),
+    limit: Limit,
+    aim: Option<f64>,
+) -> Figure {
+    let find = |(id, case)| {
+        series
+            .iter()
+            .find(|one| one.peer.id == id && one.case == case)
+    };
+    let ratio = find(ours).zip(find(theirs)).and_then(|(ours, theirs)| {
+        ours.ratio_to(theirs, |sample| match limit {
+            CostAtMost(_) => sample.cpu_micros,
+            RateAtLeast(_) => sample.seen.per_second,
         })
-    };
-    let ratio = |ours: Option<&Series>, theirs: Option<&Series>| {
-        ours?.ratio_to(theirs?, |sample| sample.cpu_micros)
-    };
-    let against_peers = TARGETS.iter().map(|target| Verdict {
-        what: target.what.to_owned(),
-        ratio: ratio(
-            of(target.ours, target.route, Headers::Plain),
-            of(target.theirs, target.route, Headers::Plain),
-        ),
-        limit: Limit::AtMost(target.ratio_max),
-        aim: target.aim,
     });
-    let with_headers = series
-        .iter()
-        .filter(|one| one.peer.is_ours() && one.case.headers == Headers::Browser)
-        .map(|one| {
-            let (peer, route) = (one.peer.id, one.case.route);
-            Verdict {
-                what: format!(
-                    "{}, {}: with a browser's headers against without",
-                    one.peer.title,
-                    route.title()
-                ),
-                ratio: ratio(
-                    of(peer, route, Headers::Browser),
-                    of(peer, route, Headers::Plain),
-                ),
-                limit: Limit::AtMost(BROWSER_RATIO_MAX),
-                aim: None,
-            }
-        });
+    let aim = aim.map(|aim| format!(" (aim {aim:.2})"));
+    Figure {
+        what,
+        value: ratio.map_or_else(|| "not measured".to_owned(), |ratio| format!("{ratio:.2}")),
+        wanted: format!("{limit}{}", aim.unwrap_or_default()),
+        reached: ratio.map(|ratio| match limit {
+            CostAtMost(most) => ratio <= most,
+            RateAtLeast(least) => ratio >= least,
+        }),
+    }
+}
+
+/// Every row, and one for each of ours that was measured with a browser's headers too.
+pub(crate) fn judge(targets: &[Target], series: &[Series], threads: u32) -> Vec<Figure> {
+    let against_peers = targets.iter().map(|target| target.judge(series, threads));
+    let is_with_headers =
+        |one: &&Series| one.peer.is_ours() && one.case.headers == Headers::Browser;
+    let with_headers = series.iter().filter(is_with_headers).map(|one| {
+        let plain = Case {
+            headers: Headers::Plain,
+            ..one.case
+        };
+        let what = format!("{}: {}, against without", one.peer.title, one.case.title());
+        let (with, without) = ((one.peer.id, one.case), (one.peer.id, plain));
+        compare(
+            series,
+            what,
+            with,
+            without,
+            CostAtMost(BROWSER_RATIO_MAX),
+            None,
+        )
+    });
     against_peers.chain(with_headers).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suites::case::Case;
     use crate::suites::measure::tests::series;
+
+    fn row<'a>(found: &'a [Figure], what: &str) -> (&'a str, Option<bool>) {
+        let one = found.iter().find(|one| one.what == what);
+        let one = one.unwrap_or_else(|| panic!("no row {what} in {found:?}"));
+        (&one.value, one.reached)
+    }
 
     #[test]
     fn rows_without_figures_are_not_reached() {
@@ -208,17 +203,49 @@ mod tests {
             series("nginx", version(Headers::Plain), &[1.0, 8.0, 120.0]),
             series(SAMPAN_LUA, version(Headers::Browser), &[7.2]),
         ];
-        let found = verdicts(&measured);
+        let found = judge(HELLO, &measured, 1);
+        let of = |what| row(&found, what);
         assert_eq!(
-            (found[0].ratio, found[0].reached()),
-            (Some(0.75), Some(true))
+            of("Sampan, Lua: GET /version, against nginx"),
+            ("0.75", Some(true))
         );
-        assert_eq!((found[1].ratio, found[1].reached()), (None, None));
-        assert_eq!(found.len(), TARGETS.len() + 1);
         assert_eq!(
-            found[TARGETS.len()].reached(),
-            Some(false),
-            "1.2 is over 1.10"
+            of("Sampan, Lua: GET /version, against Bun.serve"),
+            ("not measured", None)
         );
+        let browser = "Sampan, Lua: GET /version, with a browser's headers, against without";
+        assert_eq!(of(browser), ("1.20", Some(false)));
+        assert_eq!(found.len(), HELLO.len() + 1);
+    }
+
+    #[test]
+    fn costs_must_be_low_and_rates_high() {
+        let write = |durability, connections| Case {
+            durability: Some(durability),
+            connections,
+            ..Case::plain(Route::Write, Headers::Plain, 1)
+        };
+        let measured = [
+            series(SAMPAN_LUA, write(Normal, 64), &[10.0]),
+            series(BUN_DB, write(Normal, 64), &[40.0]),
+            series(SAMPAN_JS, write(Full, 64), &[11.0]),
+            series(BUN_DB, write(Full, 64), &[100.0]),
+        ];
+        let found = judge(DB, &measured, 1);
+        let lua = "Sampan, Lua: POST /write, normal, 1 worker";
+        let js = "Sampan, JavaScript: POST /write, full, 1 worker";
+        assert_eq!(
+            row(&found, &format!("{lua}, against Bun + bun:sqlite")),
+            ("0.25", Some(true))
+        );
+        let rate = format!("{js}, requests/s, against Bun + bun:sqlite, full");
+        assert_eq!(
+            row(&found, &rate),
+            ("1.00", Some(false)),
+            "as fast is not twelve times as fast"
+        );
+        let alone = format!("{lua}, one connection, against Bun + bun:sqlite");
+        assert_eq!(row(&found, &alone), ("not measured", None));
+        assert_eq!(found.len(), DB.len());
     }
 }

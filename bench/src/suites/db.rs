@@ -16,7 +16,7 @@ use crate::peers::placement::Placement;
 use crate::peers::server::Server;
 use crate::peers::storage::{Durability, Storage};
 use crate::peers::{DB_PEERS, Installed, Peer};
-use crate::report::db_targets;
+use crate::report::targets;
 use crate::report::{self, Report};
 use crate::suites::case::{CONNECTIONS, Case};
 use crate::suites::check;
@@ -101,7 +101,7 @@ pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
         suite: &report::DB,
         conditions: conditions(options, busy),
         versions: super::versions(&installed),
-        verdicts: db_targets::verdicts(&series),
+        ratios: targets::judge(targets::DB, &series, 1),
         series,
         figures: Vec::new(),
         skipped,

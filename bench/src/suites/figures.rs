@@ -11,6 +11,7 @@ use crate::peers::children::Child;
 use crate::peers::placement::Placement;
 use crate::peers::server::{Server, answers, free_port};
 use crate::peers::{Installed, Peer};
+use crate::report::mib;
 use crate::report::stats::Spread;
 use crate::suites::case::{CONNECTIONS, Case};
 use crate::suites::check;
@@ -38,7 +39,8 @@ pub(crate) struct Figure {
     pub(crate) what: String,
     pub(crate) value: String,
     pub(crate) wanted: String,
-    pub(crate) reached: bool,
+    /// Nothing where it was not measured.
+    pub(crate) reached: Option<bool>,
 }
 
 /// One of ours, and how it is measured.
@@ -85,8 +87,25 @@ impl Subject<'_> {
             what: format!("{}: {what}", self.peer.title),
             value,
             wanted,
-            reached,
+            reached: Some(reached),
         }
+    }
+
+    /// A figure in a unit, and the most that it may be.
+    fn at_most(
+        &self,
+        what: &str,
+        figure: f64,
+        value: String,
+        most: f64,
+        unit: &str,
+    ) -> Vec<Figure> {
+        vec![self.figure(
+            what,
+            value,
+            format!("at most {most} {unit}"),
+            figure <= most,
+        )]
     }
 
     fn start(&self, placement: &Placement, workers: usize) -> Result<Server, String> {
@@ -131,14 +150,8 @@ impl Subject<'_> {
         let spread = Spread::of(millis).ok_or("nothing was started")?;
         let what =
             format!("start of the process to its first answer, median of {FIRST_ANSWER_STARTS}");
-        let wanted = format!("at most {FIRST_ANSWER_MILLIS_MAX} ms");
-        let reached = spread.median <= FIRST_ANSWER_MILLIS_MAX;
-        Ok(vec![self.figure(
-            &what,
-            format!("{} ms", spread.show(1)),
-            wanted,
-            reached,
-        )])
+        let value = format!("{} ms", spread.show(1));
+        Ok(self.at_most(&what, spread.median, value, FIRST_ANSWER_MILLIS_MAX, "ms"))
     }
 
     fn one_start(&self) -> Result<Duration, String> {
@@ -178,13 +191,8 @@ impl Subject<'_> {
         self.load(&server, &placement, CONNECTIONS, 1)?;
         let busy = mib(server.resident_bytes());
         let value = format!("{idle:.1} MiB before load, {busy:.1} MiB after");
-        let wanted = format!("at most {TWO_WORKERS_MIB_MAX} MiB");
-        Ok(vec![self.figure(
-            "resident memory with two workers",
-            value,
-            wanted,
-            busy <= TWO_WORKERS_MIB_MAX,
-        )])
+        let what = "resident memory with two workers";
+        Ok(self.at_most(what, busy, value, TWO_WORKERS_MIB_MAX, "MiB"))
     }
 
     /// The growth of the resident memory by connections that have been answered once.
@@ -199,13 +207,7 @@ impl Subject<'_> {
         drop(connections);
         let each = after.saturating_sub(before) as f64 / 1024.0 / IDLE_CONNECTIONS as f64;
         let what = format!("resident memory of each of {IDLE_CONNECTIONS} idle connections");
-        let wanted = format!("at most {IDLE_KIB_MAX} KiB");
-        Ok(vec![self.figure(
-            &what,
-            format!("{each:.2} KiB"),
-            wanted,
-            each <= IDLE_KIB_MAX,
-        )])
+        Ok(self.at_most(&what, each, format!("{each:.2} KiB"), IDLE_KIB_MAX, "KiB"))
     }
 
     fn executable(&self) -> Result<Vec<Figure>, String> {
@@ -213,13 +215,8 @@ impl Subject<'_> {
             .map_err(|error| error.to_string())?
             .len();
         let size = mib(bytes);
-        let wanted = format!("at most {EXECUTABLE_MIB_MAX} MiB");
-        Ok(vec![self.figure(
-            "stripped executable",
-            format!("{size:.1} MiB"),
-            wanted,
-            size <= EXECUTABLE_MIB_MAX,
-        )])
+        let (what, value) = ("stripped executable", format!("{size:.1} MiB"));
+        Ok(self.at_most(what, size, value, EXECUTABLE_MIB_MAX, "MiB"))
     }
 
     fn many_connections(&self) -> Result<Vec<Figure>, String> {
@@ -300,10 +297,6 @@ fn is_worker(thread: &str) -> bool {
     number.is_some_and(|number| {
         !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     })
-}
-
-fn mib(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
 }
 
 #[cfg(test)]

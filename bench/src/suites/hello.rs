@@ -124,7 +124,7 @@ pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
         suite: &report::HELLO,
         conditions: conditions(options, &placement, busy),
         versions: super::versions(&installed),
-        verdicts: targets::verdicts(&series),
+        ratios: targets::judge(targets::HELLO, &series, options.threads),
         series,
         figures,
         skipped,
