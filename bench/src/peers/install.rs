@@ -1,5 +1,6 @@
 //! Getting the peers onto this machine: below `bench/.peers`, which git ignores, or as Debian packages.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -60,13 +61,7 @@ impl Installer {
     fn sampan(&self, peer: &Peer) -> Result<Installed, String> {
         let example = peer.example(&self.root);
         if !example.exists() {
-            return Err(format!(
-                "there is no {}",
-                example
-                    .strip_prefix(&self.root)
-                    .unwrap_or(&example)
-                    .display()
-            ));
+            return Err(format!("there is no {}", example.display()));
         }
         let program = self.sampan_program()?;
         Ok(Installed {
@@ -95,47 +90,32 @@ impl Installer {
     }
 
     fn nginx(&self, peer: &Peer, lua: bool) -> Result<Installed, String> {
-        let cjson = || said("sh".as_ref(), &["-c", "ls /usr/lib/*/lua/5.1/cjson.so"]).is_ok();
+        let lacks = |pattern: &str| said("sh", &["-c", &format!("ls {pattern}")]).is_err();
         if find("nginx").is_none() {
-            self.apt(&["nginx"])?;
+            self.apt("nginx")?;
         }
-        if lua
-            && !Path::new(NGINX_MODULES)
-                .join("ngx_http_lua_module.so")
-                .exists()
-        {
-            self.apt(&["libnginx-mod-http-lua"])?;
+        if lua && lacks(&format!("{NGINX_MODULES}/ngx_http_lua_module.so")) {
+            self.apt("libnginx-mod-http-lua")?;
         }
-        if lua && !cjson() {
+        if lua && lacks("/usr/lib/*/lua/5.1/cjson.so") {
             // Without it the peer still greets; what it cannot do, the check of its answers will tell.
-            let _ = self.apt(&["lua-cjson"]);
+            let _ = self.apt("lua-cjson");
         }
         let program = find("nginx").ok_or("nginx is not installed")?;
         let folder = self.folder().join(peer.id);
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         let to = folder.join("nginx.conf");
-        let words = [
-            "-p",
-            &folder.display().to_string(),
-            "-c",
-            &to.display().to_string(),
-            "-e",
-            "stderr",
-        ];
-        let version = said(
-            "sh".as_ref(),
-            &["-c", &format!("{} -v 2>&1", program.display())],
-        )?;
+        let (prefix, file) = (folder.display().to_string(), to.display().to_string());
+        let version = said("sh", &["-c", &format!("{} -v 2>&1", program.display())])?;
+        let version = version.rsplit(": ").next().unwrap_or_default();
         Ok(Installed {
+            version: version.replace('/', " "),
             program,
-            arguments: words.iter().map(|word| (*word).to_owned()).collect(),
+            arguments: ["-p", &prefix, "-c", &file, "-e", "stderr"]
+                .map(str::to_owned)
+                .into(),
             folder,
             configuration: Some((self.sources(peer.id).join("nginx.conf"), to)),
-            version: version
-                .rsplit(": ")
-                .next()
-                .unwrap_or_default()
-                .replace('/', " "),
         })
     }
 
@@ -232,24 +212,25 @@ impl Installer {
         Ok(folder)
     }
 
-    fn apt(&self, packages: &[&str]) -> Result<(), String> {
-        let names = packages.join(" ");
-        let missing = format!("{names} is not installed");
+    fn apt(&self, package: &str) -> Result<(), String> {
+        let missing = format!("{package} is not installed");
         if !self.installs {
             return Err(missing);
         }
-        let (Some(apt), true) = (find("apt-get"), is_root()) else {
-            return Err(format!("{missing}: as root, run `apt-get install {names}`"));
+        let is_root = said("id", &["-u"]).is_ok_and(|id| id == "0");
+        let (Some(apt), true) = (find("apt-get"), is_root) else {
+            return Err(format!(
+                "{missing}: as root, run `apt-get install {package}`"
+            ));
         };
-        println!("installing {names} with apt-get");
+        println!("installing {package} with apt-get");
         let mut install = Command::new(&apt);
         install
-            .args(["install", "-y", "-qq"])
-            .args(packages)
+            .args(["install", "-y", "-qq", package])
             .env("DEBIAN_FRONTEND", "noninteractive");
         // The lists of a fresh machine are empty; only then do they need to be fetched.
         if run(&mut install).is_err() {
-            run(Command::new(&apt).args(["update", "-qq"]))?;
+            said(&apt, &["update", "-qq"])?;
             run(&mut install)?;
         }
         Ok(())
@@ -291,48 +272,22 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
         .find(|place| place.is_file())
 }
 
-fn is_root() -> bool {
-    said("id".as_ref(), &["-u"]).is_ok_and(|id| id == "0")
-}
-
 /// What a program prints.
-fn said(program: &Path, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output();
-    let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
-    if !output.status.success() {
-        return Err(format!(
-            "{} {} failed",
-            program.display(),
-            arguments.join(" ")
-        ));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+fn said(program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<String, String> {
+    run(Command::new(program).args(arguments))
 }
 
-/// Runs a program quietly to its end.
-fn run(command: &mut Command) -> Result<(), String> {
+/// Runs a program to its end and returns what it printed; the error has the last of its complaints.
+fn run(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().display().to_string();
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{name}: {error}"))?;
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("{name}: {error}"))?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     }
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let last: Vec<&str> = errors
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .rev()
-        .take(3)
-        .collect();
-    Err(format!(
-        "{name} failed: {}",
-        last.into_iter().rev().collect::<Vec<_>>().join(" | ")
-    ))
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    let last = complaints.lines().rfind(|line| !line.trim().is_empty());
+    Err(format!("{name} failed: {}", last.unwrap_or_default()))
 }
 
 fn copy(from: &Path, to: &Path) -> std::io::Result<()> {

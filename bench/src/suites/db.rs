@@ -20,7 +20,7 @@ use crate::report::targets;
 use crate::report::{self, Report};
 use crate::suites::case::{CONNECTIONS, Case};
 use crate::suites::check;
-use crate::suites::measure::{Database, Sample, Series, Skipped, progress, sample};
+use crate::suites::measure::{self, Database, Sample, Series, Skipped, sample};
 use crate::suites::routes::{self, Headers, Route};
 use crate::suites::rows;
 use sampan_client::Client;
@@ -160,36 +160,24 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// In each round one case after the other, in it one peer after the other. What goes wrong is noted; what
-    /// goes wrong in the first round is not tried again.
+    /// In each round one case after the other, in it one peer after the other.
     fn run(&self, cases: &[Case], rounds: u32, skipped: &mut Vec<Skipped>) -> Vec<Series> {
-        let mut series: Vec<(Series, &Installed)> = Vec::new();
+        let mut series = Vec::new();
         for &case in cases {
-            let able = self.installed.iter();
-            let able = able.filter(|(peer, _)| peer.routes.contains(&case.route));
-            series.extend(able.map(|(peer, installed)| (Series::new(peer, case), installed)));
+            let able = self
+                .installed
+                .iter()
+                .filter(|(peer, _)| peer.routes.contains(&case.route));
+            series.extend(able.map(|(peer, _)| Series::new(peer, case)));
         }
-        for round in 1..=rounds {
-            println!("round {round} of {rounds}");
-            series.retain_mut(|(one, installed)| {
-                match self.measure(one.peer, installed, one.case, round) {
-                    Ok(sample) => {
-                        progress(one, &sample);
-                        one.samples.push(sample);
-                    }
-                    Err(fault) => {
-                        let what = format!("{} {}", one.peer.title, one.case.title());
-                        Skipped::note(skipped, what, format!("round {round}: {fault}"));
-                        return !one.samples.is_empty();
-                    }
-                }
-                true
-            });
-            // Nobody has the advantage of being always the first or the last.
-            series.reverse();
-        }
-        series.sort_by_key(|(one, _)| one.case);
-        series.into_iter().map(|(one, _)| one).collect()
+        measure::rounds(series, rounds, skipped, |one, round| {
+            let installed = self
+                .installed
+                .iter()
+                .find(|(peer, _)| peer.id == one.peer.id);
+            let (peer, installed) = installed.ok_or("it is not installed")?;
+            self.measure(peer, installed, one.case, round)
+        })
     }
 
     /// One measurement, from an empty folder to the counting of the rows.

@@ -124,7 +124,7 @@ impl Plan<'_> {
     /// Checks the answers, warms up, and measures in rounds: in each, one route after the other, on it one peer after
     /// the other, without and with a browser's headers, so that those that are compared are close in time.
     pub(crate) fn run(&self, runners: &mut [Runner], skipped: &mut Vec<Skipped>) -> Vec<Series> {
-        let mut series = self.checked(runners, skipped);
+        let series = self.checked(runners, skipped);
         for one in &series {
             if one.case.headers == Headers::Plain
                 && let Some(runner) = runners.iter().find(|runner| runner.peer.id == one.peer.id)
@@ -133,65 +133,39 @@ impl Plan<'_> {
                 Skipped::note(skipped, format!("warming up {}", one.peer.title), fault);
             }
         }
-        for round in 1..=self.rounds {
-            println!("round {round} of {}", self.rounds);
-            for one in &mut series {
-                let Some(runner) = runners
-                    .iter_mut()
-                    .find(|runner| runner.peer.id == one.peer.id)
-                else {
-                    continue;
-                };
-                match self.sample(&runner.server, one.case, round) {
-                    _ if !runner.server.is_alive() => {
-                        Skipped::note(
-                            skipped,
-                            one.peer.title.to_owned(),
-                            format!("it ended during round {round}"),
-                        );
-                    }
-                    Ok(sample) => {
-                        progress(one, &sample);
-                        one.samples.push(sample);
-                    }
-                    Err(fault) => Skipped::note(
-                        skipped,
-                        format!("{} {}", one.peer.title, one.case.title()),
-                        fault,
-                    ),
-                }
+        rounds(series, self.rounds, skipped, |one, round| {
+            let runner = runners
+                .iter_mut()
+                .find(|runner| runner.peer.id == one.peer.id);
+            let runner = runner.ok_or("its server is gone")?;
+            let found = sample(&runner.server, round, || {
+                self.load(&runner.server, one.case, self.seconds)
+            });
+            if runner.server.is_alive() {
+                found
+            } else {
+                Err("its server ended".to_owned())
             }
-            // Nobody has the advantage of being always the first or the last.
-            series.reverse();
-        }
-        series.sort_by_key(|one| one.case);
-        series.retain(|one| !one.samples.is_empty());
-        series
+        })
     }
 
     /// An empty series for each route that a peer answers rightly.
     fn checked(&self, runners: &[Runner], skipped: &mut Vec<Skipped>) -> Vec<Series> {
         let mut series = Vec::new();
         for &route in &self.routes {
-            let mut right = Vec::new();
-            for runner in runners
+            for Runner { peer, server } in runners
                 .iter()
-                .filter(|runner| runner.peer.routes.contains(&route))
+                .filter(|one| one.peer.routes.contains(&route))
             {
-                match check::check(runner.server.address(), route) {
-                    Ok(()) => right.push(runner.peer),
-                    Err(fault) => Skipped::note(
-                        skipped,
-                        format!("{} {}", runner.peer.title, route.title()),
-                        fault,
-                    ),
+                if let Err(fault) = check::check(server.address(), route) {
+                    Skipped::note(skipped, format!("{} {}", peer.title, route.title()), fault);
+                    continue;
                 }
-            }
-            for peer in right {
+                // Everyone's headers cost something; ours are measured on every route, the others' where it is telling.
+                let is_telling = peer.is_ours() || matches!(route, Route::Version | Route::Greet);
                 for headers in [Headers::Plain, Headers::Browser] {
-                    if headers == Headers::Plain || with_browser(peer, route) {
-                        let case = Case::plain(route, headers, self.threads);
-                        series.push(Series::new(peer, case));
+                    if headers == Headers::Plain || is_telling {
+                        series.push(Series::new(peer, Case::plain(route, headers, self.threads)));
                     }
                 }
             }
@@ -210,15 +184,35 @@ impl Plan<'_> {
         }
         .run()
     }
-
-    fn sample(&self, server: &Server, case: Case, round: u32) -> Result<Sample, String> {
-        sample(server, round, || self.load(server, case, self.seconds))
-    }
 }
 
-/// Everyone's headers cost something; ours are measured on every route, the others' where it is telling.
-fn with_browser(peer: &Peer, route: Route) -> bool {
-    peer.is_ours() || matches!(route, Route::Version | Route::Greet)
+/// In each round one series after the other gets a sample. What goes wrong is noted; what goes wrong in the first round is not
+/// tried again.
+pub(crate) fn rounds(
+    mut series: Vec<Series>,
+    rounds: u32,
+    skipped: &mut Vec<Skipped>,
+    mut measure: impl FnMut(&Series, u32) -> Result<Sample, String>,
+) -> Vec<Series> {
+    for round in 1..=rounds {
+        println!("round {round} of {rounds}");
+        series.retain_mut(|one| match measure(one, round) {
+            Ok(sample) => {
+                progress(one, &sample);
+                one.samples.push(sample);
+                true
+            }
+            Err(fault) => {
+                let what = format!("{} {}", one.peer.title, one.case.title());
+                Skipped::note(skipped, what, format!("round {round}: {fault}"));
+                !one.samples.is_empty()
+            }
+        });
+        // Nobody has the advantage of being always the first or the last.
+        series.reverse();
+    }
+    series.sort_by_key(|one| one.case);
+    series
 }
 
 /// Runs a load, and divides the processor time of the server by its requests.
@@ -247,7 +241,7 @@ pub(crate) fn sample(
 }
 
 /// A line for a sample on the terminal.
-pub(crate) fn progress(series: &Series, sample: &Sample) {
+fn progress(series: &Series, sample: &Sample) {
     let case = series.case.title();
     let errors = if sample.seen.errors.is_empty() {
         ""
