@@ -25,35 +25,26 @@ pub struct Target {
     pub words: &'static [&'static [u8]],
 }
 
-/// All targets.
+/// All targets. The bytes of `lua_pattern` are choices, which need no words.
 pub const TARGETS: &[Target] = &[
-    Target {
-        name: "http_codec",
-        run: targets::http_codec::run,
-        words: mutate::HTTP_WORDS,
-    },
-    Target {
-        name: "http_chunked",
-        run: targets::http_chunked::run,
-        words: mutate::CHUNK_WORDS,
-    },
-    Target {
-        name: "http_response_encode",
-        run: targets::http_response_encode::run,
-        words: mutate::HTTP_WORDS,
-    },
-    Target {
-        name: "host_json",
-        run: targets::host_json::run,
-        words: mutate::JSON_WORDS,
-    },
-    Target {
-        name: "lua_pattern",
-        run: targets::lua_pattern::run,
-        // Bytes are choices here, which need no words.
-        words: &[b"\0"],
-    },
+    target("http_codec", targets::http_codec::run, mutate::HTTP_WORDS),
+    target(
+        "http_chunked",
+        targets::http_chunked::run,
+        mutate::CHUNK_WORDS,
+    ),
+    target(
+        "http_response_encode",
+        targets::http_response_encode::run,
+        mutate::HTTP_WORDS,
+    ),
+    target("host_json", targets::host_json::run, mutate::JSON_WORDS),
+    target("lua_pattern", targets::lua_pattern::run, &[b"\0"]),
 ];
+
+const fn target(name: &'static str, run: fn(&[u8]), words: &'static [&'static [u8]]) -> Target {
+    Target { name, run, words }
+}
 
 /// Inputs longer than this find nothing that shorter ones do not.
 const INPUT_BYTES_MAX: usize = 4096;
@@ -106,7 +97,7 @@ pub fn replay_and_mutate(target: &Target, seed: u64, budget: Duration) -> io::Re
     for bytes in &seeds {
         report.replayed += 1;
         if let Err(said) = holds(target, bytes) {
-            report.failure = Some((keep(target, bytes)?, said));
+            report.failure = Some((keep(target.name, bytes)?, said));
             return Ok(report);
         }
     }
@@ -117,7 +108,7 @@ pub fn replay_and_mutate(target: &Target, seed: u64, budget: Duration) -> io::Re
         let bytes = mutator.next(&seeds, INPUT_BYTES_MAX);
         report.mutated += 1;
         if let Err(said) = holds(target, &bytes) {
-            report.failure = Some((keep(target, &bytes)?, said));
+            report.failure = Some((keep(target.name, &bytes)?, said));
             break;
         }
     }
@@ -133,12 +124,9 @@ fn holds(target: &Target, bytes: &[u8]) -> Result<(), String> {
 }
 
 /// Writes an input that failed to the folder for temporary files, named by its content.
-fn keep(target: &Target, bytes: &[u8]) -> io::Result<PathBuf> {
-    let path = std::env::temp_dir().join(format!(
-        "sampan-fuzz-{}-{:016x}",
-        target.name,
-        mutate::hash(bytes)
-    ));
+fn keep(name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+    let hash = mutate::hash(bytes);
+    let path = std::env::temp_dir().join(format!("sampan-fuzz-{name}-{hash:016x}"));
     fs::write(&path, bytes)?;
     Ok(path)
 }

@@ -4,26 +4,39 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use sampan_fuzz::{TARGETS, differential, replay_and_mutate};
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
+use sampan_fuzz::differential::{self, Comparison};
+use sampan_fuzz::{TARGETS, Target, replay_and_mutate};
 
-const USAGE: &str = "usage: sampan-fuzz [differential] [--seconds N (for each target; default 10)] [--seed N (default 1)] [--target NAME, or the peer to compare with]";
-
+/// Runs the fuzz targets, or the comparison with other HTTP implementations
+#[derive(Parser)]
 struct Options {
-    differential: bool,
+    /// Compare with other implementations
+    #[arg(value_parser = ["differential"])]
+    differential: Option<String>,
+    /// For each target
+    #[arg(long, default_value_t = 10)]
     seconds: u64,
+    /// The same seed gives the same inputs
+    #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Only this target, or the peer to compare with
+    #[arg(long, value_parser = names())]
     target: Option<String>,
 }
 
+fn names() -> PossibleValuesParser {
+    let targets = TARGETS.iter().map(|target| target.name);
+    targets
+        .chain(differential::PEERS)
+        .collect::<Vec<_>>()
+        .into()
+}
+
 fn main() -> ExitCode {
-    let options = match parse(std::env::args().skip(1)) {
-        Ok(options) => options,
-        Err(wrong) => {
-            eprintln!("{wrong}\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
-    let outcome = if options.differential {
+    let options = Options::parse();
+    let outcome = if options.differential.is_some() {
         run_differential(&options)
     } else {
         run_targets(&options)
@@ -44,61 +57,29 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let mut options = Options {
-        differential: false,
-        seconds: 10,
-        seed: 1,
-        target: None,
-    };
-    while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or(format!("{word} needs a value"));
-        let number = |text: String| text.parse().map_err(|_| format!("{text} is not a number"));
-        match word.as_str() {
-            "differential" => options.differential = true,
-            "--seconds" => options.seconds = number(value()?)?,
-            "--seed" => options.seed = number(value()?)?,
-            "--target" => options.target = Some(value()?),
-            _ => return Err(format!("unknown argument {word}")),
-        }
-    }
-    let names: Vec<&str> = if options.differential {
-        differential::PEERS.to_vec()
-    } else {
-        TARGETS.iter().map(|target| target.name).collect()
-    };
-    if let Some(name) = &options.target
-        && !names.contains(&name.as_str())
-    {
-        return Err(format!("no target {name}; there are {}", names.join(", ")));
-    }
-    Ok(options)
-}
-
 /// How many targets passed and failed.
 fn run_targets(options: &Options) -> std::io::Result<(usize, usize)> {
     let (mut passed, mut failed) = (0, 0);
-    for target in TARGETS.iter().filter(|target| {
+    let is_chosen = |target: &&Target| {
         options
             .target
-            .as_ref()
+            .as_deref()
             .is_none_or(|name| name == target.name)
-    }) {
-        let report = replay_and_mutate(target, options.seed, Duration::from_secs(options.seconds))?;
-        let counts = format!(
+    };
+    for target in TARGETS.iter().filter(is_chosen) {
+        let found = replay_and_mutate(target, options.seed, Duration::from_secs(options.seconds))?;
+        print!(
             "{}: {} from the corpus, {} mutated",
-            target.name, report.replayed, report.mutated
+            target.name, found.replayed, found.mutated
         );
-        match report.failure {
-            None => {
-                passed += 1;
-                println!("{counts}");
-            }
+        match found.failure {
+            None => passed += 1,
             Some((path, said)) => {
                 failed += 1;
-                println!("{counts}; FAILED on {}: {said}", path.display());
+                print!("; FAILED on {}: {said}", path.display());
             }
         }
+        println!();
     }
     Ok((passed, failed))
 }
@@ -107,12 +88,12 @@ fn run_targets(options: &Options) -> std::io::Result<(usize, usize)> {
 fn run_differential(options: &Options) -> std::io::Result<(usize, usize)> {
     let (mut passed, mut failed) = (0, 0);
     let budget = Duration::from_secs(options.seconds);
-    for outcome in differential::run(options.seed, budget, options.target.as_deref())? {
-        println!("{outcome}");
-        match outcome {
-            differential::Outcome::Skipped { .. } => {}
-            differential::Outcome::Agreed { .. } => passed += 1,
-            differential::Outcome::Disagreed { .. } => failed += 1,
+    for (peer, comparison) in differential::run(options.seed, budget, options.target.as_deref())? {
+        println!("differential {peer}: {comparison}");
+        match comparison {
+            Comparison::Skipped(_) => {}
+            Comparison::Agreed(_) => passed += 1,
+            Comparison::Disagreed(..) => failed += 1,
         }
     }
     Ok((passed, failed))

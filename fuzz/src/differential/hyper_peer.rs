@@ -16,10 +16,6 @@ use super::{Peer, Seen};
 pub(super) struct HyperPeer;
 
 impl Peer for HyperPeer {
-    fn name(&self) -> &'static str {
-        "hyper"
-    }
-
     fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<Seen>> {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let service = hyper::service::service_fn(|request| record(request, seen.clone()));

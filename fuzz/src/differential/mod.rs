@@ -49,57 +49,29 @@ pub(crate) struct Ours {
 
 /// A server to compare with.
 trait Peer {
-    fn name(&self) -> &'static str;
     /// Sends bytes on a connection of their own and collects what the server saw.
     fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<Seen>>;
 }
 
 /// How the comparison with one peer went.
 #[derive(Debug)]
-pub enum Outcome {
-    /// It cannot run here.
-    Skipped {
-        /// Its name.
-        peer: &'static str,
-        /// Why.
-        reason: String,
-    },
-    /// No finding.
-    Agreed {
-        /// Its name.
-        peer: &'static str,
-        /// How many inputs it was asked.
-        inputs: u64,
-    },
-    /// A finding.
-    Disagreed {
-        /// Its name.
-        peer: &'static str,
-        /// The input, in a file.
-        input: PathBuf,
-        /// What differs.
-        finding: String,
-    },
+pub enum Comparison {
+    /// It cannot run here, and why.
+    Skipped(String),
+    /// No finding in so many inputs.
+    Agreed(u64),
+    /// The input, in a file, and what differs.
+    Disagreed(PathBuf, String),
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Outcome::Skipped { peer, reason } => {
-                write!(f, "differential {peer}: SKIPPED: {reason}")
+            Self::Skipped(reason) => write!(f, "SKIPPED: {reason}"),
+            Self::Agreed(inputs) => write!(f, "agreed on {inputs} inputs"),
+            Self::Disagreed(input, finding) => {
+                write!(f, "DISAGREED on {}: {finding}", input.display())
             }
-            Outcome::Agreed { peer, inputs } => {
-                write!(f, "differential {peer}: agreed on {inputs} inputs")
-            }
-            Outcome::Disagreed {
-                peer,
-                input,
-                finding,
-            } => write!(
-                f,
-                "differential {peer}: DISAGREED on {}: {finding}",
-                input.display()
-            ),
         }
     }
 }
@@ -112,60 +84,62 @@ pub const PEERS: [&str; 3] = ["hyper", "go", "node"];
 ///
 /// # Errors
 /// When a corpus cannot be read, or a peer fails in a way that is not about its input.
-pub fn run(seed: u64, budget: Duration, only: Option<&str>) -> io::Result<Vec<Outcome>> {
-    let asks = |peer: &str| only.is_none_or(|name| name == peer);
-    let mut seeds = Vec::new();
-    for name in ["differential", "http_codec"] {
-        seeds.extend(crate::corpus(name)?.into_iter().map(|(_, bytes)| bytes));
+pub fn run(
+    seed: u64,
+    budget: Duration,
+    only: Option<&str>,
+) -> io::Result<Vec<(&'static str, Comparison)>> {
+    let seeds = seeds()?;
+    let mut found = Vec::new();
+    for name in PEERS
+        .into_iter()
+        .filter(|peer| only.is_none_or(|only| only == *peer))
+    {
+        let started: Result<Box<dyn Peer>, String> = match name {
+            "hyper" => Ok(Box::new(hyper_peer::HyperPeer)),
+            other => process_peer::start(other)?.map(|peer| Box::new(peer) as _),
+        };
+        let comparison = match started {
+            Ok(mut peer) => compare(name, &mut *peer, &seeds, seed, budget)?,
+            Err(reason) => Comparison::Skipped(reason),
+        };
+        found.push((name, comparison));
     }
-    let mut outcomes = Vec::new();
-    if asks("hyper") {
-        outcomes.push(compare(&mut hyper_peer::HyperPeer, &seeds, seed, budget)?);
-    }
-    let go: fn() -> _ = process_peer::start_go;
-    for (peer, start) in [("go", go), ("node", process_peer::start_node)] {
-        if !asks(peer) {
-            continue;
-        }
-        match start()? {
-            Ok(mut peer) => outcomes.push(compare(&mut peer, &seeds, seed, budget)?),
-            Err((peer, reason)) => outcomes.push(Outcome::Skipped { peer, reason }),
-        }
-    }
-    Ok(outcomes)
+    Ok(found)
+}
+
+/// Both corpora.
+fn seeds() -> io::Result<Vec<Vec<u8>>> {
+    let corpora = [crate::corpus("differential")?, crate::corpus("http_codec")?];
+    Ok(corpora
+        .into_iter()
+        .flatten()
+        .map(|(_, bytes)| bytes)
+        .collect())
 }
 
 fn compare(
+    name: &str,
     peer: &mut dyn Peer,
     seeds: &[Vec<u8>],
     seed: u64,
     budget: Duration,
-) -> io::Result<Outcome> {
+) -> io::Result<Comparison> {
     let end = Instant::now() + budget;
     let mut mutator = Mutator::new(seed, HTTP_WORDS);
     let mut inputs = 0;
-    let name = peer.name();
     while (inputs as usize) < seeds.len() || Instant::now() < end {
         let bytes = match seeds.get(inputs as usize) {
             Some(bytes) => bytes.clone(),
             None => mutator.next(seeds, 2048),
         };
         inputs += 1;
-        let (ours, theirs) = (ours(&bytes), peer.ask(&bytes)?);
-        if let Some(finding) = judge(name, &ours, &theirs) {
-            let input = std::env::temp_dir().join(format!(
-                "sampan-differential-{name}-{:016x}",
-                crate::mutate::hash(&bytes)
-            ));
-            std::fs::write(&input, &bytes)?;
-            return Ok(Outcome::Disagreed {
-                peer: name,
-                input,
-                finding,
-            });
+        if let Some(finding) = judge(name, &ours(&bytes), &peer.ask(&bytes)?) {
+            let input = crate::keep(&format!("differential-{name}"), &bytes)?;
+            return Ok(Comparison::Disagreed(input, finding));
         }
     }
-    Ok(Outcome::Agreed { peer: name, inputs })
+    Ok(Comparison::Agreed(inputs))
 }
 
 /// What a connection of ours would hand to its handler.
@@ -238,35 +212,22 @@ mod tests {
 
     #[test]
     fn hyper_agrees() {
-        let mut seeds: Vec<Vec<u8>> = crate::corpus("http_codec")
-            .unwrap()
-            .into_iter()
-            .map(|(_, bytes)| bytes)
-            .collect();
-        seeds.extend(
-            crate::corpus("differential")
-                .unwrap()
-                .into_iter()
-                .map(|(_, bytes)| bytes),
-        );
-        let outcome = compare(
+        let budget = Duration::from_millis(500);
+        let found = compare(
+            "hyper",
             &mut hyper_peer::HyperPeer,
-            &seeds,
+            &seeds().unwrap(),
             1,
-            Duration::from_millis(500),
-        )
-        .unwrap();
-        assert!(matches!(outcome, Outcome::Agreed { .. }), "{outcome}");
+            budget,
+        );
+        let found = found.unwrap();
+        assert!(matches!(found, Comparison::Agreed(_)), "{found}");
     }
 
     /// A peer that reads a chunked body as empty, which is how smuggling works, is found.
     struct Smuggled;
 
     impl Peer for Smuggled {
-        fn name(&self) -> &'static str {
-            "smuggled"
-        }
-
         fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<Seen>> {
             let mut seen = ours(bytes).seen;
             for request in &mut seen {
@@ -279,9 +240,9 @@ mod tests {
     #[test]
     fn a_disagreement_is_found() {
         let seeds = vec![b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n".to_vec()];
-        let outcome = compare(&mut Smuggled, &seeds, 1, Duration::ZERO).unwrap();
-        let Outcome::Disagreed { input, .. } = outcome else {
-            panic!("{outcome}")
+        let found = compare("smuggled", &mut Smuggled, &seeds, 1, Duration::ZERO).unwrap();
+        let Comparison::Disagreed(input, _) = found else {
+            panic!("{found}")
         };
         std::fs::remove_file(input).unwrap();
     }

@@ -21,59 +21,41 @@ pub(super) struct ProcessPeer {
     address: SocketAddr,
 }
 
-/// A running peer, or its name and why there is none.
-type Started = Result<ProcessPeer, (&'static str, String)>;
-
-/// Go's net/http, if `go` is installed.
-pub(super) fn start_go() -> io::Result<Started> {
+/// Starts `go` or `node`; the inner error says why it cannot be.
+pub(super) fn start(name: &'static str) -> io::Result<Result<ProcessPeer, String>> {
+    let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("differential");
+    if name == "node" {
+        return spawn(name, Command::new(name).arg(sources.join("peer.mjs")));
+    }
     let binary =
         std::env::temp_dir().join(format!("sampan-differential-go-{}", std::process::id()));
-    let built = Command::new("go")
-        .arg("build")
-        .arg("-o")
+    let mut build = Command::new(name);
+    build
+        .args(["build", "-o"])
         .arg(&binary)
-        .arg(source("peer.go"))
-        .stderr(Stdio::piped())
-        .output();
-    let started = match built {
-        Err(error) => Err(("go", format!("go cannot be run: {error}"))),
-        Ok(output) if !output.status.success() => Err((
-            "go",
-            format!(
-                "go build failed: {}",
-                String::from_utf8_lossy(&output.stderr)
-            ),
-        )),
-        Ok(_) => start("go", Command::new(&binary))?,
+        .arg(sources.join("peer.go"));
+    let started = match build.output() {
+        Err(error) => Err(format!("go cannot be run: {error}")),
+        Ok(output) if !output.status.success() => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(format!("go build failed: {said}"))
+        }
+        Ok(_) => spawn(name, &mut Command::new(&binary))?,
     };
     // The process keeps running without its file.
     let _ = std::fs::remove_file(binary);
     Ok(started)
 }
 
-/// Node's http, if `node` is installed.
-pub(super) fn start_node() -> io::Result<Started> {
-    let mut command = Command::new("node");
-    command.arg(source("peer.mjs"));
-    start("node", command)
-}
-
-fn source(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("differential")
-        .join(name)
-}
-
 /// Starts a server that prints its address as its first line.
-fn start(name: &'static str, mut command: Command) -> io::Result<Started> {
-    let mut child = match command
+fn spawn(name: &'static str, command: &mut Command) -> io::Result<Result<ProcessPeer, String>> {
+    command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-    {
+        .stderr(Stdio::null());
+    let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(error) => return Ok(Err((name, format!("{name} cannot be run: {error}")))),
+        Err(error) => return Ok(Err(format!("{name} cannot be run: {error}"))),
     };
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
@@ -88,10 +70,7 @@ fn start(name: &'static str, mut command: Command) -> io::Result<Started> {
         Err(_) => {
             child.kill()?;
             child.wait()?;
-            Ok(Err((
-                name,
-                format!("its server did not start, and said {line:?}"),
-            )))
+            Ok(Err(format!("its server did not start, and said {line:?}")))
         }
     }
 }
@@ -105,10 +84,6 @@ impl Drop for ProcessPeer {
 }
 
 impl Peer for ProcessPeer {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
     fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<Seen>> {
         let mut socket = TcpStream::connect(self.address)?;
         socket.set_read_timeout(Some(SILENCE_MAX))?;

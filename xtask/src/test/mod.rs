@@ -41,15 +41,27 @@ pub(crate) fn run(options: &Options) -> Result<bool, Error> {
     let root = project::root();
     let started = Instant::now();
     let mut total = Tally::default();
-    total.add(step::run(fmt(&root)));
+    let check = |name: &str, arguments: &str| cargo(&root, name, Reading::ExitCode, arguments);
+    // The names alone: `cargo fmt` mends them, nobody needs to read how.
+    total.add(step::run(check(
+        "fmt",
+        "fmt --all --check -- --files-with-diff",
+    )));
     total.add(report_tidy(&root)?);
-    total.add(step::run(clippy(&root)));
+    let all = "--workspace --all-targets --keep-going";
+    total.add(step::run(check(
+        "clippy",
+        &format!("clippy {all} -- -D warnings"),
+    )));
     if !options.quick {
-        total.add(step::run(doc(&root)));
+        let mut doc = check("doc", "doc --workspace --no-deps --keep-going");
+        doc.command.env("RUSTDOCFLAGS", "-D warnings");
+        total.add(step::run(doc));
     }
-    total.add(step::run(build(&root)));
+    total.add(step::run(check("build", &format!("build {all}"))));
     let mut programs = tests(&root)?;
-    programs.insert(0, doctests(&root));
+    let doctests = "test --workspace --doc --no-fail-fast";
+    programs.insert(0, cargo(&root, "doctests", Reading::Libtest, doctests));
     if !options.quick {
         for what in [&[] as &[&str], &["differential"]] {
             programs.push(fuzz(&root, what, options.fuzz_seconds)?);
@@ -69,64 +81,14 @@ fn report_tidy(root: &Path) -> Result<Tally, Error> {
     Ok(tally)
 }
 
-fn fmt(root: &Path) -> Step {
+/// One call of cargo.
+fn cargo(root: &Path, name: &str, reading: Reading, arguments: &str) -> Step {
     let mut command = project::cargo(root);
-    // The names alone: `cargo fmt` mends them, nobody needs to read how.
-    command.args(["fmt", "--all", "--check", "--", "--files-with-diff"]);
+    command.args(arguments.split(' '));
     Step {
-        name: "fmt".to_owned(),
+        name: name.to_owned(),
         command,
-        reading: Reading::ExitCode,
-    }
-}
-
-fn clippy(root: &Path) -> Step {
-    let mut command = project::cargo(root);
-    command.args([
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--keep-going",
-        "--",
-        "-D",
-        "warnings",
-    ]);
-    Step {
-        name: "clippy".to_owned(),
-        command,
-        reading: Reading::ExitCode,
-    }
-}
-
-fn doc(root: &Path) -> Step {
-    let mut command = project::cargo(root);
-    command
-        .args(["doc", "--workspace", "--no-deps", "--keep-going"])
-        .env("RUSTDOCFLAGS", "-D warnings");
-    Step {
-        name: "doc".to_owned(),
-        command,
-        reading: Reading::ExitCode,
-    }
-}
-
-fn build(root: &Path) -> Step {
-    let mut command = project::cargo(root);
-    command.args(["build", "--workspace", "--all-targets", "--keep-going"]);
-    Step {
-        name: "build".to_owned(),
-        command,
-        reading: Reading::ExitCode,
-    }
-}
-
-fn doctests(root: &Path) -> Step {
-    let mut command = project::cargo(root);
-    command.args(["test", "--workspace", "--doc", "--no-fail-fast"]);
-    Step {
-        name: "doctests".to_owned(),
-        command,
-        reading: Reading::Libtest,
+        reading,
     }
 }
 
@@ -136,15 +98,8 @@ fn doctests(root: &Path) -> Step {
 ///
 /// When cargo cannot be run.
 fn tests(root: &Path) -> Result<Vec<Step>, Error> {
-    let mut list = project::cargo(root);
-    list.args([
-        "test",
-        "--workspace",
-        "--no-run",
-        "--quiet",
-        "--no-fail-fast",
-    ]);
-    list.arg("--message-format=json-render-diagnostics");
+    let arguments = "test --workspace --no-run --quiet --message-format=json-render-diagnostics";
+    let mut list = cargo(root, "list", Reading::ExitCode, arguments).command;
     let listed = list.stderr(Stdio::null()).output()?;
     let mut programs = Vec::new();
     for message in Message::parse_stream(&listed.stdout[..]) {

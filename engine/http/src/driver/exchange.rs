@@ -323,18 +323,18 @@ impl Connection {
         if let Answer::Later(next) = answer {
             // Its time goes on from the call of the handler.
             running.future = next;
-        } else if let Some(Running {
-            future,
-            exchange,
-            request,
-            observed,
-            ..
-        }) = self.running.take()
-        {
-            drop(future);
-            self.answer(answer, exchange, request, observed);
+        } else {
+            self.answer_running(answer);
         }
         true
+    }
+
+    /// Ends the handler's future and takes its answer.
+    fn answer_running(&mut self, answer: Answer) {
+        if let Some(running) = self.running.take() {
+            drop(running.future);
+            self.answer(answer, running.exchange, running.request, running.observed);
+        }
     }
 
     /// Tells who observes them that the worker ends before these requests were answered.
@@ -369,22 +369,10 @@ impl Connection {
 
     /// Ends what is too late: with 504 where nothing has been sent yet, else with the connection.
     pub(super) fn end_work(&mut self, now: u64) {
-        if self
-            .running
-            .as_ref()
-            .is_some_and(|running| running.by <= now)
-            && let Some(Running {
-                future,
-                exchange,
-                request,
-                observed,
-                ..
-            }) = self.running.take()
-        {
-            drop(future);
+        let running = self.running.as_ref();
+        if running.is_some_and(|running| running.by <= now) {
             let response = self.local.handler().error(504, None);
-            self.answer(Answer::Now(response), exchange, request, observed);
-            return;
+            return self.answer_running(Answer::Now(response));
         }
         if let Some(front) = self.queue.front_mut()
             && front.ticket.is_some()
