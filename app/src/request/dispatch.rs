@@ -11,7 +11,6 @@ use crate::routing::routes::{Allow, RouteMatch, Spans};
 use sampan_host::{Call, Error, ErrorKind, HandlerId, Isolate, RequestView, Step, Suspended};
 use sampan_http::codec::Exceeded;
 use sampan_http::{Answer, Body, Handler, Method, Observer, Request, Response};
-use sampan_log::{Entry, Level};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -413,13 +412,7 @@ impl Drop for WaitLog<'_> {
                 self.exchange.view.title(),
                 waited.as_millis()
             );
-            let view = &self.exchange.view;
-            let entry = Entry {
-                id: Some(view.id()),
-                request: Some((view.method(), view.path())),
-                ..Entry::text(message)
-            };
-            control.logger.write(Level::Warn, &entry);
+            response_sink::warn_cut(control, &self.exchange.view, message);
         } else if waited + coarse >= control.handler_time_max {
             let message = format!(
                 "no answer after {} ms: given up (handler_millis_max)",

@@ -4,7 +4,8 @@ use crate::request::commit_gate::Visit;
 use crate::request::errors;
 use crate::request::request_view::View;
 use crate::routing::loaded::Control;
-use sampan_host::{Error, Fate, RequestView, ResponseSink, Verdict, answer};
+use sampan_host::{Error, ErrorKind, Fate, RequestView, ResponseSink, Verdict, answer};
+use sampan_http::codec::Exceeded;
 use sampan_http::{Body, BodyError, Response};
 use sampan_log::{Cause, Entry, Level, Logger};
 use std::rc::Rc;
@@ -125,6 +126,36 @@ impl sampan_http::BodyStream for Stream {
             .transpose()
         })
     }
+
+    fn cut(&mut self, limit: Exceeded) {
+        let limit_text = format!("({}, {} ms)", limit.name, limit.max);
+        match &self.view {
+            Some(view) if limit.name == "shutdown_millis_max" => {
+                let text = format!(
+                    "{} (stream): cut by the shutdown {limit_text}",
+                    view.title()
+                );
+                warn_cut(&self.control, view, text);
+            }
+            view => {
+                let text = format!("cut, as it sent nothing for too long {limit_text}");
+                let error = Error::new(ErrorKind::Timeout, text);
+                log(&self.control, view.as_ref(), " (stream)", &error);
+            }
+        }
+    }
+}
+
+/// Logs that the shutdown cut a request.
+#[cold]
+pub(crate) fn warn_cut(control: &Control, view: &View, text: String) {
+    let entry = Entry {
+        id: Some(view.id()),
+        request: Some((view.method(), view.path())),
+        ..Entry::text(text)
+    };
+    let cause = Cause::place("cut by the shutdown");
+    control.logger.write_limited(Level::Warn, cause, &entry);
 }
 
 impl Control {

@@ -1,7 +1,8 @@
-//! A line for people: `2026-11-21T05:00:00.000Z INFO message key=value id=...`, and below it the stack, indented.
+//! An entry for people: `2026-11-21T05:00:00.000Z INFO message key=value id=...`, and below it the message's further lines and
+//! the stack, indented.
 //!
-//! Control characters are escaped, so that one message is one line: no message can forge a second one, or steer a terminal.
-//! A line of a stack begins with four spaces, so it cannot be taken for a message either.
+//! A time at the beginning of a line marks an entry. Lines below it begin with four spaces, so no message can forge an entry.
+//! Control characters are escaped, so none can steer a terminal either.
 
 use crate::entry::{Entry, ShownError};
 use crate::json;
@@ -43,10 +44,13 @@ pub(crate) fn write(
     let start = out.len();
     time::rfc3339(out, now);
     let _ = write!(out, " {level} ");
-    match text {
-        Some(text) => escaped(out, text, message_max),
+    let message_end = out.len() + message_max;
+    let mut lines = text.map(|text| text.trim_end_matches(['\r', '\n']).lines());
+    match &mut lines {
+        Some(lines) => escaped(out, lines.next().unwrap_or_default(), message_max),
         None => json::value(out, &entry.message, message_max.saturating_sub(FRAME_BYTES)),
     }
+    let message_left = message_end.saturating_sub(out.len());
     let fields_end = start + if stack.is_some() { room * 3 / 4 } else { room };
     for (key, value) in entry.fields {
         if out.len() >= fields_end {
@@ -59,15 +63,30 @@ pub(crate) fn write(
         let _ = write!(out, " id={id}");
     }
     out.push('\n');
+    let left = |out: &String| (start + bytes_max).saturating_sub(out.len());
+    let message_left = message_left.min(left(out));
+    indented(out, lines.into_iter().flatten(), message_left);
     let calls = stack.into_iter().flat_map(str::lines).map(str::trim);
-    for call in calls.filter(|call| !call.is_empty()) {
-        let left = (start + bytes_max).saturating_sub(out.len());
-        if left < 64 {
-            out.push_str("    … (cut)\n");
+    let stack_max = left(out);
+    indented(out, calls.filter(|call| !call.is_empty()), stack_max);
+}
+
+/// Appends the lines that stand below an entry, in at most `bytes_max` bytes.
+fn indented<'a>(out: &mut String, lines: impl Iterator<Item = &'a str>, bytes_max: usize) {
+    const CUT: &str = "    … (cut)\n";
+    /// A mark for this line, and one for the rest.
+    const MARKS_BYTES: usize = 64;
+    let end = out.len() + bytes_max;
+    for line in lines {
+        let left = end.saturating_sub(out.len());
+        if left < MARKS_BYTES {
+            if left >= CUT.len() {
+                out.push_str(CUT);
+            }
             break;
         }
         out.push_str("    ");
-        escaped(out, call, left - 48);
+        escaped(out, &line.replace('\t', "    "), left - MARKS_BYTES);
         out.push('\n');
     }
 }
@@ -125,13 +144,27 @@ mod tests {
     #[test]
     fn a_message_stays_on_its_line() {
         assert_eq!(
-            line(&Entry::text("a\nb\u{1b}[2J\u{2028}"), 1024),
-            "a\\nb\\u{1b}[2J\\u{2028}\n"
+            line(&Entry::text("a\rb\u{1b}[2J\u{2028}"), 1024),
+            "a\\rb\\u{1b}[2J\\u{2028}\n"
         );
         let list = Value::List(vec![1.into(), "x\n".into()]);
         assert_eq!(line(&Entry::value(&list), 1024), "[1,\"x\\n\"]\n");
         let bytes = Value::Bytes(vec![0xff, b'\n', b'a']);
-        assert_eq!(line(&Entry::value(&bytes), 1024), "\u{fffd}\\na\n");
+        assert_eq!(line(&Entry::value(&bytes), 1024), "\u{fffd}\n    a\n");
+    }
+
+    #[test]
+    fn further_lines_of_a_message_are_indented() {
+        let forged = "boom:\r\n\tat f\n\n1970-01-01T00:00:00.000Z ERROR forged\u{1b}[2J\n";
+        let entry = Entry {
+            id: Some(Cow::Borrowed("r1")),
+            stack: Some("at g"),
+            ..Entry::text(forged)
+        };
+        assert_eq!(
+            line(&entry, 1024),
+            "boom: id=r1\n        at f\n    \n    1970-01-01T00:00:00.000Z ERROR forged\\u{1b}[2J\n    at g\n"
+        );
     }
 
     #[test]
@@ -157,7 +190,11 @@ mod tests {
 
     #[test]
     fn a_line_of_a_megabyte_is_cut_and_keeps_its_id() {
-        for text in ["x".repeat(1 << 20), "\n".repeat(1 << 20)] {
+        for text in [
+            "x".repeat(1 << 20),
+            "\n".repeat(1 << 20) + "x",
+            "x\n".repeat(1 << 19),
+        ] {
             let value = Value::from(text.as_str());
             let fields = vec![("big".to_owned(), value.clone()); 10];
             let entry = Entry {
@@ -176,10 +213,8 @@ mod tests {
                 let line = line(&entry, 4096);
                 assert!(line.len() <= 4096, "{}", line.len());
                 let first = line.lines().next().expect("a line");
-                assert!(
-                    first.ends_with(" id=r1") && first.contains("1048576 bytes"),
-                    "{first}"
-                );
+                assert!(first.ends_with(" id=r1"), "{first}");
+                assert!(line.contains("(cut"), "{line}");
             }
         }
     }

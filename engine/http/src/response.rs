@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::codec::{is_field_value, is_token};
+use crate::codec::{Exceeded, is_field_value, is_token};
 use crate::limits::RESPONSE_FIELDS_BYTES_MAX;
 
 /// A response that has not been sent. Framing, `Date` and `Connection` are the engine's, see [`Response::header`].
@@ -39,6 +39,11 @@ pub trait BodyStream {
     /// The next piece, or `None` at the end. An empty piece is skipped. After an error or the end it is not
     /// asked again; an error aborts the connection without a final chunk, so that the client can tell.
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>>;
+
+    /// Called before the server drops a stream that has not ended, because it is above a limit.
+    fn cut(&mut self, limit: Exceeded) {
+        let _ = limit;
+    }
 }
 
 /// Why a streamed body cannot be finished. Its text is for the source's own log; nothing of it is sent.
@@ -266,11 +271,6 @@ impl Response {
     /// Replaces the body.
     pub fn set_body(&mut self, body: Body) {
         self.body = body;
-    }
-
-    /// Takes the body out, leaving an empty one.
-    pub fn take_body(&mut self) -> Body {
-        std::mem::take(&mut self.body)
     }
 
     pub(crate) fn into_parts(self) -> (ResponseParts, Body) {

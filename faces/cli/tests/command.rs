@@ -118,7 +118,7 @@ fn a_command_line_that_makes_no_sense_exits_2() {
 
 #[test]
 fn a_project_that_is_not_there_exits_1() {
-    let scratch = Scratch::new("missing", &[("notes.txt", "")]);
+    let scratch = Scratch::new(&[("notes.txt", "")]);
     fails(
         &["run", &scratch.file("none")],
         1,
@@ -134,7 +134,7 @@ fn a_project_that_is_not_there_exits_1() {
         1,
         &["must end in .lua, .js or .mjs"],
     );
-    let both = Scratch::new("both", &[("app.lua", HELLO), ("app.js", "")]);
+    let both = Scratch::new(&[("app.lua", HELLO), ("app.js", "")]);
     fails(
         &["run", &both.path().display().to_string()],
         1,
@@ -144,13 +144,10 @@ fn a_project_that_is_not_there_exits_1() {
 
 #[test]
 fn a_faulty_configuration_exits_1_and_names_the_place() {
-    let scratch = Scratch::new(
-        "config",
-        &[
-            ("app.lua", HELLO),
-            ("sampan.toml", "[server]\nworkers = 1\nlisen = \"x\"\n"),
-        ],
-    );
+    let scratch = Scratch::new(&[
+        ("app.lua", HELLO),
+        ("sampan.toml", "[server]\nworkers = 1\nlisen = \"x\"\n"),
+    ]);
     let app = scratch.file("app.lua");
     fails(
         &["run", &app],
@@ -177,7 +174,7 @@ fn a_faulty_configuration_exits_1_and_names_the_place() {
 
 #[test]
 fn an_address_that_cannot_be_had_exits_1() {
-    let scratch = Scratch::new("port", &[("app.lua", HELLO)]);
+    let scratch = Scratch::new(&[("app.lua", HELLO)]);
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("bound").to_string();
     let port = format!(
@@ -198,19 +195,16 @@ fn an_address_that_cannot_be_had_exits_1() {
 
 #[test]
 fn a_project_that_does_not_load_exits_1_once_with_file_and_line() {
-    let scratch = Scratch::new(
-        "syntax",
-        &[
-            (
-                "app.lua",
-                "local app = require 'sampan'\napp.get('/', function( return 1 end)\n",
-            ),
-            (
-                "app.js",
-                "import { app } from \"sampan\";\n\napp.get('/', () => ;\n",
-            ),
-        ],
-    );
+    let scratch = Scratch::new(&[
+        (
+            "app.lua",
+            "local app = require 'sampan'\napp.get('/', function( return 1 end)\n",
+        ),
+        (
+            "app.js",
+            "import { app } from \"sampan\";\n\napp.get('/', () => ;\n",
+        ),
+    ]);
     for (file, place) in [("app.lua", "app.lua:2"), ("app.js", "app.js:3")] {
         let (code, _, errors) = run(&[
             "run",
@@ -234,7 +228,7 @@ fn a_project_that_does_not_load_exits_1_once_with_file_and_line() {
 fn the_examples_serve_what_they_show() {
     for (file, runtime) in [("app.lua", "lua"), ("app.js", "js")] {
         let example = format!("{}/../../examples/hello/{file}", env!("CARGO_MANIFEST_DIR"));
-        let scratch = Scratch::new("hello", &[]);
+        let scratch = Scratch::new(&[]);
         let mut command = serve(&example, 1);
         command.args(["--db", &scratch.file("hello.db")]);
         let process = Process::start(&mut command);
@@ -288,7 +282,7 @@ fn the_examples_serve_what_they_show() {
 #[test]
 fn sigterm_lets_requests_in_flight_end() {
     let app = "local app = require 'sampan'\napp.get('/', function() app.time.sleep(0.4) return 'late' end)\n";
-    let scratch = Scratch::new("term", &[("app.lua", app)]);
+    let scratch = Scratch::new(&[("app.lua", app)]);
     for signal in ["TERM", "INT"] {
         let process = Process::start(&mut serve(&scratch.file("app.lua"), 2));
         let (mut busy, mut idle) = (process.client(), process.client());
@@ -312,7 +306,7 @@ fn sigterm_lets_requests_in_flight_end() {
 #[test]
 fn a_second_signal_ends_it_at_once() {
     let app = "local app = require 'sampan'\napp.get('/', function() app.time.sleep(60) end)\n";
-    let scratch = Scratch::new("twice", &[("app.lua", app)]);
+    let scratch = Scratch::new(&[("app.lua", app)]);
     let process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
     let mut client = process.client();
     client
@@ -336,7 +330,7 @@ fn a_shutdown_is_bounded() {
         ),
         ("sampan.toml", "[limits]\nshutdown_millis_max = 300\n"),
     ];
-    let scratch = Scratch::new("bounded", &files);
+    let scratch = Scratch::new(&files);
     let process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
     let mut client = process.client();
     client
@@ -361,7 +355,7 @@ fn a_shutdown_is_bounded() {
 #[test]
 fn connections_are_shared_among_the_workers() {
     let toml = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 2\n";
-    let scratch = Scratch::new("shared", &[("app.lua", HELLO)]);
+    let scratch = Scratch::new(&[("app.lua", HELLO)]);
     let mut config = Config::from_text(scratch.path(), toml).expect("valid");
     config.logger = Logger::captured(Level::Info);
     let running = Server::start(config).expect("it starts");
@@ -397,7 +391,7 @@ fn clients_that_go_away_leave_nothing_behind() {
             "import { app, time } from 'sampan';\napp.get('/', async () => { await time.sleep(60); });\n",
         ),
     ];
-    let scratch = Scratch::new("leaving", &apps);
+    let scratch = Scratch::new(&apps);
     for (app, _) in apps {
         let process = Process::start(&mut serve(&scratch.file(app), 1));
         let mut sizes = vec![process.memory_kib()];
@@ -417,7 +411,7 @@ fn clients_that_go_away_leave_nothing_behind() {
 #[test]
 fn a_log_that_nobody_reads_stops_nothing() {
     let app = "local app = require 'sampan'\napp.get('/', function() for i = 1, 200 do app.log.info(('x'):rep(2000)) end return 'ok' end)\n";
-    let scratch = Scratch::new("log", &[("app.lua", app)]);
+    let scratch = Scratch::new(&[("app.lua", app)]);
     let port = {
         let free = TcpListener::bind("127.0.0.1:0").expect("a port");
         free.local_addr().expect("an address").port()

@@ -84,7 +84,7 @@ fn send(client: &mut Client, path: &str) {
 
 #[test]
 fn a_deaf_worker_is_replaced_and_the_process_lives() {
-    let scratch = Scratch::new("deaf", &APPS);
+    let scratch = Scratch::new(&APPS);
     for (app, place) in [("app.lua", "app.lua:3"), ("app.js", "app.js:3")] {
         let (running, logger) = start(&scratch.path().join(app), 2);
         let mut stuck = Client::connect(running.address()).expect("someone listens");
@@ -121,7 +121,7 @@ fn a_deaf_worker_is_replaced_and_the_process_lives() {
 
 #[test]
 fn a_stop_that_comes_late_is_no_reason_to_abandon() {
-    let scratch = Scratch::new("late", &APPS);
+    let scratch = Scratch::new(&APPS);
     let (running, logger) = start(&scratch.path().join("app.lua"), 1);
     let mut client = Client::connect(running.address()).expect("someone listens");
     send(&mut client, "/deaf/0.6");
@@ -142,7 +142,7 @@ fn a_stop_that_comes_late_is_no_reason_to_abandon() {
 
 #[test]
 fn after_three_the_server_gives_up() {
-    let scratch = Scratch::new("three", &APPS);
+    let scratch = Scratch::new(&APPS);
     let (running, logger) = start(&scratch.path().join("app.lua"), 1);
     let has_given_up = || logger.lines().contains("(3 of 3");
     wait_for("three workers are abandoned", || {
@@ -168,7 +168,7 @@ fn after_three_the_server_gives_up() {
 
 #[test]
 fn a_server_that_gave_up_exits_70() {
-    let scratch = Scratch::new("exit", &APPS);
+    let scratch = Scratch::new(&APPS);
     let this = std::env::current_exe().expect("a test has an executable");
     let mut command = Command::new(this);
     command

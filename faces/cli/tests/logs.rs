@@ -1,7 +1,10 @@
 //! The log of the executable as those who operate it meet it: formats, the access log, floods, and readers that do not read.
 
+mod faults;
 mod support;
 
+use faults::Project;
+use faults::shim::{Disk, Fault};
 use sampan_testkit::{Answer, Client};
 use serde_json::Value;
 use std::fs::File;
@@ -22,6 +25,15 @@ app.get("/much", function() for _ = 1, 20 do app.log.info(("y"):rep(10000)) end 
 app.get("/stream", function() return app.stream(function(write) write("one") write("two") end) end)
 app.get("/db", function() app.db.exec("CREATE TABLE IF NOT EXISTS t (x)") return app.db.query("SELECT 1 AS one") end)
 app.get("/slow", function() app.time.sleep(30) return "late" end)
+app.get("/loop", function() while true do end end)
+app.get("/silent", function() return app.stream(function(write) write("one") app.time.sleep(30) end) end)
+app.get("/ticker", function() return app.stream(function(write) while true do write("t") app.time.sleep(0.02) end end) end)
+app.get("/trace", function()
+  local function deep() error("first\n2026-01-01T00:00:00.000Z ERROR forged") end
+  local _, trace = xpcall(deep, debug.traceback)
+  app.log.error(trace)
+  return "logged"
+end)
 "#,
     ),
     (
@@ -36,15 +48,27 @@ app.get("/much", () => { for (let i = 0; i < 20; i++) log.info("y".repeat(10000)
 app.get("/stream", () => stream(async (write) => { await write("one"); await write("two"); }));
 app.get("/db", () => { db.exec("CREATE TABLE IF NOT EXISTS t (x)"); return db.query("SELECT 1 AS one"); });
 app.get("/slow", async () => { await time.sleep(30); return "late"; });
+app.get("/loop", () => { while (true) {} });
+app.get("/silent", () => stream(async (write) => { await write("one"); await time.sleep(30); }));
+app.get("/ticker", () => stream(async (write) => { for (;;) { await write("t"); await time.sleep(0.02); } }));
+app.get("/trace", () => {
+  const deep = () => { throw new Error("first\n2026-01-01T00:00:00.000Z ERROR forged"); };
+  try { deep(); } catch (error) { console.error(error); }
+  return "logged";
+});
 "#,
     ),
 ];
 
 /// A server with one worker whose `[log]` has these keys, and whose access log goes into the file `access`.
 fn serve(scratch: &Scratch, app: &str, log: &str) -> Process {
-    let text = format!(
-        "[log]\n{log}\n[limits]\nbody_bytes_max = 100\nhead_bytes_max = 4096\ntarget_bytes_max = 2048\n"
-    );
+    let limits = "body_bytes_max = 100\nhead_bytes_max = 4096\ntarget_bytes_max = 2048\n";
+    serve_within(scratch, app, log, limits)
+}
+
+/// The same, with these limits.
+fn serve_within(scratch: &Scratch, app: &str, log: &str, limits: &str) -> Process {
+    let text = format!("[log]\n{log}\n[limits]\n{limits}\n");
     std::fs::write(scratch.file("sampan.toml"), text).expect("a file");
     let output = File::create(scratch.file("access")).expect("a file");
     let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
@@ -87,10 +111,21 @@ fn combined(line: &str) -> (String, String, u16, u64, String) {
     (host.into(), request.into(), status, bytes, rest.into())
 }
 
+/// A figure behind the combined format.
+fn figure(rest: &str, name: &str) -> f64 {
+    let (_, value) = rest.split_once(&format!(" {name}=")).expect(rest);
+    value
+        .split(' ')
+        .next()
+        .unwrap_or_default()
+        .parse()
+        .expect(rest)
+}
+
 #[test]
 fn the_access_log_shows_every_request_also_those_refused() {
     for (app, _) in APPS {
-        let scratch = Scratch::new(&format!("access-{app}"), &APPS);
+        let scratch = Scratch::new(&APPS);
         let process = serve(&scratch, app, "access = \"common\"");
         let sent = get(
             &process,
@@ -164,18 +199,7 @@ fn the_access_log_shows_every_request_also_those_refused() {
         );
         assert!(first.ends_with(" id=r-1"), "{first}");
         assert!(lines[13].4.ends_with(" aborted=true"), "{access}");
-        let figure = |line: usize, name: &str| -> f64 {
-            let rest = lines[line]
-                .4
-                .split_once(&format!(" {name}="))
-                .expect(name)
-                .1;
-            rest.split(' ')
-                .next()
-                .unwrap_or_default()
-                .parse()
-                .expect(name)
-        };
+        let figure = |line: usize, name: &str| figure(&lines[line].4, name);
         let (time, script, db) = (figure(4, "time"), figure(4, "script"), figure(4, "db"));
         assert!(
             db > 0.0 && script > 0.0 && time >= script,
@@ -193,7 +217,7 @@ fn the_access_log_shows_every_request_also_those_refused() {
 #[test]
 fn every_line_of_json_is_an_object_whatever_it_says() {
     for (app, _) in APPS {
-        let scratch = Scratch::new(&format!("json-{app}"), &APPS);
+        let scratch = Scratch::new(&APPS);
         let process = serve(&scratch, app, "format = \"json\"\naccess = \"json\"");
         get(&process, "/item/\"", "");
         for id in ["a\tb", "\x1b[2J", "a b", "é", &"x".repeat(129)] {
@@ -257,7 +281,7 @@ fn every_line_of_json_is_an_object_whatever_it_says() {
 #[test]
 fn a_line_of_a_megabyte_is_one_line_and_is_cut() {
     for (app, _) in APPS {
-        let scratch = Scratch::new(&format!("big-{app}"), &APPS);
+        let scratch = Scratch::new(&APPS);
         let process = serve(&scratch, app, "line_bytes_max = 2048");
         get(&process, "/big", "X-Request-Id: r1\r\n");
         let (_, errors) = end(process, &scratch);
@@ -270,7 +294,7 @@ fn a_line_of_a_megabyte_is_one_line_and_is_cut() {
             .lines()
             .find(|line| line.contains("xxx"))
             .expect("a line");
-        assert!(big.ends_with("(cut, 1000007 bytes) id=r1"), "{big}");
+        assert!(big.ends_with("(cut, 1000000 bytes) id=r1"), "{big}");
     }
 }
 
@@ -278,7 +302,7 @@ fn a_line_of_a_megabyte_is_one_line_and_is_cut() {
 fn a_flood_of_one_error_is_counted() {
     const REQUESTS: usize = 300;
     for (app, _) in APPS {
-        let scratch = Scratch::new(&format!("flood-{app}"), &APPS);
+        let scratch = Scratch::new(&APPS);
         let process = serve(&scratch, app, "");
         let mut client = process.client();
         let begun = Instant::now();
@@ -309,33 +333,207 @@ fn a_flood_of_one_error_is_counted() {
 }
 
 #[test]
-fn a_reader_that_does_not_read_stops_nothing() {
+fn a_reader_that_does_not_read_stops_nothing_and_is_told_what_it_missed() {
     for (app, _) in APPS {
-        let scratch = Scratch::new(&format!("full-{app}"), &APPS);
+        let scratch = Scratch::new(&APPS);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+        let app = scratch.file(app);
+        command.args(["run", &app, "--listen", "127.0.0.1:0", "--workers", "1"]);
+        // Nobody reads the pipe: it takes 64 KiB, and the queue 8 MiB.
+        let mut process = Process::start(&mut command);
+        let mut client = process.client();
+        let mut much = || {
+            client
+                .send(b"GET /much HTTP/1.1\r\nHost: h\r\n\r\n")
+                .expect("sent");
+            assert_eq!(client.read(false).expect("an answer").text(), "logged");
+        };
+        (0..100).for_each(|_| much());
+        let errors = process.read_errors();
+        // What waits is written first; then there is room for what tells of the loss.
+        std::thread::sleep(Duration::from_millis(500));
+        much();
+        process.signal("TERM");
+        assert_eq!(process.end().0, Some(0));
+        let errors = errors.join().expect("it does not panic");
+        let lost = errors.lines().filter_map(|line| {
+            let (_, rest) = line.split_once(" WARN ")?;
+            let count =
+                rest.strip_suffix(" lines of the log were lost: it is not read fast enough")?;
+            Some(count.parse::<usize>().expect("a number"))
+        });
+        let written = errors.matches(" INFO yyy").count();
+        let lost: usize = lost.sum();
+        assert!(lost > 0, "{}", &errors[errors.len().saturating_sub(2000)..]);
+        assert_eq!(written + lost, 101 * 20);
+    }
+}
+
+#[test]
+fn a_process_ends_although_nobody_reads_its_log() {
+    for (app, _) in APPS {
+        let scratch = Scratch::new(&APPS);
         std::fs::write(scratch.file("sampan.toml"), "[log]\naccess = \"common\"\n")
             .expect("a file");
         let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
         let (app, config) = (scratch.file(app), scratch.file("sampan.toml"));
         command.args(["run", &app, "--config", &config]);
         command.args(["--listen", "127.0.0.1:0", "--workers", "1"]);
-        // Nobody reads either pipe: each takes 64 KiB, and the queue 8 MiB.
-        let process = Process::start_with_output(&mut command, Stdio::piped());
-        let mut client = Client::connect(process.address).expect("someone listens");
-        for _ in 0..100 {
+        let mut process = Process::start_with_output(&mut command, Stdio::piped());
+        let (mut client, begun) = (process.client(), Instant::now());
+        for _ in 0..10 {
             client
                 .send(b"GET /much HTTP/1.1\r\nHost: h\r\n\r\n")
                 .expect("sent");
             assert_eq!(client.read(false).expect("an answer").text(), "logged");
         }
         drop(client);
-        let begun = Instant::now();
         process.signal("TERM");
-        let (status, _) = process.end();
-        assert_eq!(status, Some(0));
+        assert_eq!(process.status(), Some(0));
         assert!(
             begun.elapsed() < Duration::from_secs(10),
             "{:?}",
             begun.elapsed()
+        );
+    }
+}
+
+#[test]
+fn further_lines_of_a_message_are_indented_in_text_and_one_line_in_json() {
+    for (app, _) in APPS {
+        let scratch = Scratch::new(&APPS);
+        let process = serve(&scratch, app, "");
+        get(&process, "/trace", "X-Request-Id: r1\r\n");
+        let (_, errors) = end(process, &scratch);
+        let lines = errors.lines().skip_while(|line| !line.contains("first"));
+        let lines: Vec<&str> = lines.collect();
+        assert!(lines[0].ends_with("first id=r1"), "{errors}");
+        assert_eq!(lines[1], "    2026-01-01T00:00:00.000Z ERROR forged");
+        assert!(
+            lines[2..lines.len() - 1]
+                .iter()
+                .all(|line| line.starts_with("    ")),
+            "{errors}"
+        );
+        assert!(lines[2..].iter().any(|line| line.contains(app)), "{errors}");
+        assert!(
+            lines[lines.len() - 1].ends_with("shutting down"),
+            "{errors}"
+        );
+
+        let process = serve(&scratch, app, "format = \"json\"");
+        get(&process, "/trace", "");
+        let (_, errors) = end(process, &scratch);
+        let mut lines = errors
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect(line));
+        let message = |line: &Value| line["message"].as_str().unwrap_or_default().to_owned();
+        let told = lines.find(|line| message(line).contains("first\n2026"));
+        assert!(
+            told.is_some_and(|line| line["level"] == "error"),
+            "{errors}"
+        );
+    }
+}
+
+#[test]
+fn what_passes_a_limit_shows_its_status_and_the_limit() {
+    let limits = "script_millis_max = 100\nhandler_millis_max = 300\nstream_idle_millis_max = 200\n\
+                  shutdown_millis_max = 200";
+    for (app, _) in APPS {
+        for (format, of) in [
+            ("common", (|line| combined(line).2) as fn(&str) -> u16),
+            ("json", |line| {
+                let object: Value = serde_json::from_str(line).expect(line);
+                object["status"].as_u64().unwrap_or_default() as u16
+            }),
+        ] {
+            let scratch = Scratch::new(&APPS);
+            let process = serve_within(&scratch, app, &format!("access = \"{format}\""), limits);
+            assert_eq!(get(&process, "/loop", "").status, 503);
+            assert_eq!(get(&process, "/slow", "").status, 504);
+            assert!(get(&process, "/silent", "").is_cut);
+            // More than are told one by one.
+            let mut readers: Vec<Client> = (0..13).map(|_| process.client()).collect();
+            for reader in &mut readers {
+                reader
+                    .send(b"GET /ticker HTTP/1.1\r\nHost: h\r\n\r\n")
+                    .expect("sent");
+            }
+            std::thread::sleep(Duration::from_millis(200));
+            let (access, errors) = end(process, &scratch);
+            let statuses: Vec<u16> = access.lines().map(of).collect();
+            assert_eq!(statuses[..2], [503, 504], "{access}");
+            assert_eq!(statuses[2..], [200; 14], "{access}");
+            assert_eq!(access.matches("aborted").count(), 14, "{access}");
+            for part in [
+                "ERROR GET /loop: ",
+                "script_millis_max (100 ms)",
+                "ERROR GET /slow: no answer after ",
+                "given up (handler_millis_max)",
+                "ERROR GET /silent (stream): cut, as it sent nothing for too long (stream_idle_millis_max, 200 ms)",
+                "WARN ... and 3 more like this in the last second: cut by the shutdown",
+            ] {
+                assert!(errors.contains(part), "{part}: {errors}");
+            }
+            let cut =
+                "WARN GET /ticker (stream): cut by the shutdown (shutdown_millis_max, 200 ms)";
+            assert_eq!(errors.matches(cut).count(), 10, "{errors}");
+        }
+    }
+}
+
+#[test]
+fn a_connection_above_the_most_shows_in_the_access_log() {
+    for (app, _) in APPS {
+        let scratch = Scratch::new(&APPS);
+        let process = serve_within(&scratch, app, "access = \"common\"", "connections_max = 1");
+        let mut first = process.client();
+        first
+            .send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            .expect("sent");
+        assert_eq!(first.read(false).expect("an answer").status, 200);
+        let refused = get(&process, "/item/7", "");
+        assert_eq!(
+            (refused.status, refused.header("retry-after").len()),
+            (503, 1)
+        );
+        drop(first);
+        let (access, _) = end(process, &scratch);
+        let statuses: Vec<u16> = access.lines().map(|line| combined(line).2).collect();
+        assert_eq!(statuses, [200, 503], "{access}");
+    }
+}
+
+/// The answer waits for the sync of its group: its line has the status that was sent, and the time of the wait.
+#[test]
+fn an_answer_that_waits_for_its_commit_is_told_when_that_has_ended() {
+    for app in faults::APPS {
+        let project = Project::new("access", "full", "[log]\naccess = \"common\"");
+        let disk = Disk::failing(&project);
+        let output = File::create(project.file("access")).expect("a file");
+        let mut command = project.command_for(app, 1);
+        disk.under(&mut command);
+        let process = Process::start_with_output(&mut command, output.into());
+        let write = |id: u32| {
+            let request =
+                format!("POST /write/1/{id} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+            ask(&process, &request).status
+        };
+        assert_eq!(write(1), 200);
+        disk.crawl();
+        assert_eq!(write(2), 200);
+        disk.fail(Fault::Sync);
+        assert_eq!(write(3), 500);
+        process.signal("TERM");
+        process.end();
+        let access = std::fs::read_to_string(project.file("access")).expect("UTF-8");
+        let lines: Vec<_> = access.lines().map(combined).collect();
+        let statuses: Vec<u16> = lines.iter().map(|line| line.2).collect();
+        assert_eq!(statuses, [200, 200, 500], "{access}");
+        assert!(
+            figure(&lines[1].4, "time") >= 0.4,
+            "a sync takes so long: {access}"
         );
     }
 }

@@ -31,7 +31,7 @@ fn does_not_start(scratch: &Scratch, part: &str) {
 
 #[test]
 fn files_that_are_not_what_they_should_be() {
-    let scratch = Scratch::new("night", &[("app.lua", APP)]);
+    let scratch = Scratch::new(&[("app.lua", APP)]);
     fs::write(scratch.file("sampan.toml"), b"# \xff\xfe\n").expect("written");
     does_not_start(&scratch, "sampan.toml is not UTF-8: save it as UTF-8 text");
     for (text, part) in [
@@ -64,7 +64,7 @@ fn files_that_are_not_what_they_should_be() {
 
 #[test]
 fn an_app_without_a_database_gets_no_file_and_outlives_sighup() {
-    let scratch = Scratch::new("nodb", &[("app.lua", APP)]);
+    let scratch = Scratch::new(&[("app.lua", APP)]);
     fs::create_dir(scratch.path().join("migrations")).expect("a folder");
     let folder = scratch.path().display().to_string();
     let process = Process::start(&mut sampan(&["run", &folder, "--listen", "127.0.0.1:0"]));
@@ -93,7 +93,7 @@ fn a_413_reaches_fetch() {
         eprintln!("skipped: there is no node");
         return;
     }
-    let scratch = Scratch::new("fetch", &[("app.lua", APP)]);
+    let scratch = Scratch::new(&[("app.lua", APP)]);
     let folder = scratch.path().display().to_string();
     let process = Process::start(&mut sampan(&["run", &folder, "--listen", "127.0.0.1:0"]));
     let url = format!("http://{}/", process.address);

@@ -11,7 +11,7 @@ app.post('/', function() return app.db.exec(\"INSERT INTO users(name) VALUES ('E
 const USERS: &str = "CREATE TABLE users(id INTEGER PRIMARY KEY, name TEXT);\nINSERT INTO users(name) VALUES ('Ann');\n";
 
 fn project(name: &str) -> Scratch {
-    let scratch = Scratch::new(name, &[("app.lua", APP)]);
+    let scratch = Scratch::new(&[("app.lua", APP)]);
     std::fs::create_dir(scratch.path().join("migrations")).expect("a folder");
     std::fs::write(scratch.path().join("migrations/0001_users.sql"), USERS).expect("written");
     scratch
@@ -134,7 +134,7 @@ fn the_name_of_a_database_is_no_uri() {
 
 #[test]
 fn what_is_missing_is_said() {
-    let bare = Scratch::new("bare", &[("app.lua", APP)]);
+    let bare = Scratch::new(&[("app.lua", APP)]);
     let folder = bare.path().display().to_string();
     fails(
         &["migrate", &folder],

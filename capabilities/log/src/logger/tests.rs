@@ -40,7 +40,8 @@ fn the_level_filters_and_the_stack_is_indented() {
     assert_eq!(
         after_time,
         [
-            "ERROR boom\\nboom",
+            "ERROR boom",
+            "    boom",
             "    app.lua:1: in f",
             "    app.lua:2: in g"
         ]

@@ -14,7 +14,7 @@ use super::deadlines::NEVER;
 use super::observed::Observed;
 use super::output::Tail;
 use crate::answer::{Answer, Decision, LocalFuture, Ticket};
-use crate::codec::{Exchange, Rest, encode_chunk, encode_last_chunk, encode_response};
+use crate::codec::{Exceeded, Exchange, Rest, encode_chunk, encode_last_chunk, encode_response};
 use crate::precomputed::Precomputed;
 use crate::request::Request;
 use crate::response::{BodyError, BodyStream, Response};
@@ -344,6 +344,15 @@ impl Connection {
         for pending in running.chain(queued).flatten() {
             pending.tell_cut();
         }
+        let max = self.local.limits.shutdown_millis_max;
+        self.tell_stream("shutdown_millis_max", max);
+    }
+
+    /// Tells the stream that it is cut.
+    fn tell_stream(&mut self, name: &'static str, max: u64) {
+        if let Some(streaming) = &mut self.streaming {
+            streaming.stream.cut(Exceeded { name, max });
+        }
     }
 
     /// When what is being waited for here counts as too late.
@@ -382,6 +391,8 @@ impl Connection {
             front.ticket = None;
             return;
         }
+        let max = self.local.limits.stream_idle_millis_max;
+        self.tell_stream("stream_idle_millis_max", max);
         self.abort_stream();
     }
 }

@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tempfile::TempDir;
 
 /// How long a server may take to say where it listens: long, as a check of the whole database may come before.
 const START_SECONDS_MAX: u64 = 20;
@@ -122,17 +123,18 @@ pub(crate) const APPS: [&str; 2] = ["app.lua", "app.js"];
 
 /// A project in a folder of its own, removed at the end.
 pub(crate) struct Project {
-    folder: PathBuf,
+    folder: TempDir,
 }
 
 impl Project {
     /// The app in both languages with this durability, and other lines for its `[db]` table.
     pub(crate) fn new(name: &str, durability: &str, settings: &str) -> Self {
-        let folder =
-            std::env::temp_dir().join(format!("sampan-fault-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(folder.join("migrations")).expect("a folder");
-        fs::create_dir_all(folder.join("data")).expect("a folder");
+        let prefix = format!("sampan-{name}-");
+        let folder = tempfile::Builder::new().prefix(&prefix).tempdir();
+        let folder = folder.expect("a folder");
+        for part in ["migrations", "data"] {
+            fs::create_dir(folder.path().join(part)).expect("a folder");
+        }
         let settings = format!("[db]\ndurability = \"{durability}\"\n{settings}\n");
         for (file, text) in [
             ("app.lua", APP_LUA),
@@ -140,14 +142,14 @@ impl Project {
             ("sampan.toml", &settings),
             ("migrations/0001_writes.sql", MIGRATION),
         ] {
-            fs::write(folder.join(file), text).expect("a file");
+            fs::write(folder.path().join(file), text).expect("a file");
         }
         Self { folder }
     }
 
     /// The folder with the database and nothing else.
     pub(crate) fn data(&self) -> PathBuf {
-        self.folder.join("data")
+        self.folder.path().join("data")
     }
 
     /// The command that serves one of [`APPS`].
@@ -160,7 +162,7 @@ impl Project {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
         command
             .arg("run")
-            .arg(self.folder.join(app))
+            .arg(self.folder.path().join(app))
             .args(["--listen", "127.0.0.1:0", "--workers"])
             .arg(workers.to_string())
             .arg("--db")
@@ -175,12 +177,12 @@ impl Project {
 
     /// As [`Project::start`], for a command that was given more, its log in a file of this name.
     pub(crate) fn serve(&self, command: &mut Command, log: &str) -> Server {
-        Server::start(command, &self.folder.join(log))
+        Server::start(command, &self.folder.path().join(log))
     }
 
     /// A file beside the app.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
+        self.folder.path().join(name)
     }
 }
 
@@ -188,9 +190,8 @@ impl Drop for Project {
     fn drop(&mut self) {
         // Kept where the test failed: the database tells what happened.
         if std::thread::panicking() {
-            eprintln!("kept for a look: {}", self.folder.display());
-        } else {
-            let _ = fs::remove_dir_all(&self.folder);
+            self.folder.disable_cleanup(true);
+            eprintln!("kept for a look: {}", self.folder.path().display());
         }
     }
 }

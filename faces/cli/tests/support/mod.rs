@@ -6,44 +6,38 @@ use sampan_testkit::Client;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// A folder of a test's own, removed at its end.
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct Scratch(TempDir);
 
 impl Scratch {
     /// A folder with these files.
-    pub(crate) fn new(name: &str, files: &[(&str, &str)]) -> Self {
-        let folder = std::env::temp_dir().join(format!("sampan-cli-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).expect("a folder");
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
         for (file, text) in files {
-            fs::write(folder.join(file), text).expect("a file");
+            fs::write(folder.path().join(file), text).expect("a file");
         }
         Self(folder)
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     pub(crate) fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        self.path().join(name).display().to_string()
     }
 }
 
 /// A server in a process of its own; killed at the end, should it still run.
 pub(crate) struct Process {
     child: Child,
-    errors: BufReader<ChildStderr>,
+    errors: Option<BufReader<ChildStderr>>,
     pub(crate) address: SocketAddr,
 }
 
@@ -77,7 +71,7 @@ impl Process {
                     .expect("an address");
                 return Self {
                     child,
-                    errors,
+                    errors: Some(errors),
                     address,
                 };
             }
@@ -110,19 +104,38 @@ impl Process {
         assert!(status.expect("kill exists").success());
     }
 
+    /// Begins to read what it says, to its end.
+    pub(crate) fn read_errors(&mut self) -> JoinHandle<String> {
+        let mut errors = self.errors.take().expect("nobody has read it");
+        std::thread::spawn(move || {
+            let mut text = String::new();
+            errors.read_to_string(&mut text).expect("UTF-8");
+            text
+        })
+    }
+
     /// Waits for the end: its exit status, and what it had to say.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        let status = self.status();
+        let mut text = String::new();
+        if let Some(errors) = &mut self.errors {
+            errors.read_to_string(&mut text).expect("UTF-8");
+        }
+        (status, text)
+    }
+}
+
+impl Process {
+    /// Waits for the end: its exit status alone.
+    pub(crate) fn status(&mut self) -> Option<i32> {
         let deadline = Instant::now() + Duration::from_secs(15);
-        let status = loop {
+        loop {
             match self.child.try_wait().expect("a child") {
-                Some(status) => break status.code(),
+                Some(status) => return status.code(),
                 None if Instant::now() > deadline => panic!("the server does not end"),
                 None => std::thread::sleep(Duration::from_millis(2)),
             }
-        };
-        let mut text = String::new();
-        self.errors.read_to_string(&mut text).expect("UTF-8");
-        (status, text)
+        }
     }
 }
 
