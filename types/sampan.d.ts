@@ -165,7 +165,7 @@ declare module "sampan" {
 
   /** SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit. */
   export namespace db {
-    /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in the middle of a call, and fails elsewhere: `query_async` always waits. */
+    /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in the middle of a call, and fails elsewhere: `queryAsync` always waits. */
     function query<T = Row>(sql: string, params?: any): T[];
     /** The first row of a statement, or nothing. */
     function one<T = Row>(sql: string, params?: any): T | null;
@@ -175,7 +175,7 @@ declare module "sampan" {
     function batch<T>(fn: (value: any) => AtOnce<T>): T;
     /** The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most `statement_millis_max`. */
     function queryAsync<T = Row>(sql: string, params?: any): Promise<T[]>;
-    /** The first row of a long read, or nothing; see `query_async`. */
+    /** The first row of a long read, or nothing; see `queryAsync`. */
     function oneAsync<T = Row>(sql: string, params?: any): Promise<T | null>;
     /** A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted. */
     function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): T[];

@@ -1,6 +1,6 @@
 //! A project's files: which one to run, and no way out of its folder.
 
-use sampan_host::Sources;
+use sampan_host::{Error, Place, Sources};
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -73,6 +73,35 @@ impl Project {
             entry,
             sources,
         })
+    }
+
+    /// Why the project did not load: the place or at least the file, the message, the line of the source, and the stack.
+    pub(crate) fn load_fault(&self, error: &Error) -> String {
+        let mut told = match error.place() {
+            Some(_) => error.to_string(),
+            None => format!("{}: {error}", self.entry),
+        };
+        if let Some((place, line)) = error
+            .place()
+            .and_then(|place| Some((place, self.line(place)?)))
+        {
+            told += &format!("\n{:>5} | {line}", place.line);
+        }
+        for call in error.stack().into_iter().flat_map(str::lines) {
+            told += &format!("\n  {}", call.trim());
+        }
+        told
+    }
+
+    /// A line of a source file, as far as a terminal shows it.
+    fn line(&self, place: &Place) -> Option<String> {
+        const SHOWN_CHARS_MAX: usize = 160;
+        let source = self.sources.read(&place.file)?;
+        let text = String::from_utf8_lossy(&source);
+        let line = text.lines().nth((place.line as usize).checked_sub(1)?)?;
+        let line = line.trim_end().replace('\t', "    ");
+        let shown = line.chars().filter(|one| !one.is_control());
+        Some(shown.take(SHOWN_CHARS_MAX).collect())
     }
 
     /// A project without a folder: its files by name.

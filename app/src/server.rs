@@ -211,8 +211,8 @@ impl ServerShared {
                 starting.push(self.start_worker(place)?);
             }
             for (id, worker) in starting {
-                let member = ready(id, worker)
-                    .map_err(|error| load_fault(self.config.project.entry(), &error))?;
+                let member =
+                    ready(id, worker).map_err(|error| self.config.project.load_fault(&error))?;
                 self.crew().push(member);
             }
         }
@@ -294,8 +294,7 @@ impl ServerShared {
     /// Starts a worker in a place that has become free.
     fn fill_place(self: &Arc<Self>, place: usize) -> Result<(), String> {
         let (id, starting) = self.start_worker(place)?;
-        let member =
-            ready(id, starting).map_err(|error| load_fault(self.config.project.entry(), &error))?;
+        let member = ready(id, starting).map_err(|error| self.config.project.load_fault(&error))?;
         let mut crew = self.crew();
         if self.is_ending.load(Ordering::SeqCst) {
             member.handle.shutdown();
@@ -333,23 +332,6 @@ fn ready(id: u64, starting: Starting) -> Result<Member, Error> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Why a project did not load: its place, or at least its file, and message, and the stack below where there is one.
-fn load_fault(entry: &str, error: &Error) -> String {
-    let told = if error.place().is_some() {
-        error.to_string()
-    } else {
-        format!("{entry}: {error}")
-    };
-    match error
-        .stack()
-        .map(str::trim_end)
-        .filter(|stack| !stack.is_empty())
-    {
-        Some(stack) => format!("{told}\n{stack}"),
-        None => told,
-    }
 }
 
 /// Why an address cannot be listened on, and what to do.

@@ -141,6 +141,19 @@ fn type_word(ty: Type) -> &'static str {
     }
 }
 
+/// A text with the names of functions as JavaScript spells them.
+fn respelled(doc: &str, modules: &[&Module]) -> String {
+    let functions = modules.iter().flat_map(|module| module.functions);
+    let names: Vec<&str> = functions.map(|function| function.name).collect();
+    let is_name = |one: char| one.is_alphanumeric() || one == '_';
+    let words = doc.split_inclusive(|one| !is_name(one));
+    let respell = |word: &str| match word.trim_end_matches(|one| !is_name(one)) {
+        name if names.contains(&name) => word.replace(name, &camel_case(name)),
+        _ => word.to_owned(),
+    };
+    words.map(respell).collect()
+}
+
 fn typescript(modules: &[&Module]) -> String {
     let properties: String = modules
         .iter()
@@ -152,7 +165,8 @@ fn typescript(modules: &[&Module]) -> String {
         let _ = writeln!(
             out,
             "  /** {} */\n  export namespace {} {{",
-            module.doc, module.name
+            respelled(module.doc, modules),
+            module.name
         );
         for function in module.functions {
             let params: Vec<String> = function
@@ -192,7 +206,7 @@ fn typescript(modules: &[&Module]) -> String {
                 (_, Type::Rows | Type::RowOrNothing) => "<T = Row>",
                 _ => "",
             };
-            let _ = writeln!(out, "    /** {} */", function.doc);
+            let _ = writeln!(out, "    /** {} */", respelled(function.doc, modules));
             let _ = writeln!(
                 out,
                 "    function {}{generic}({params}): {result};",
@@ -303,6 +317,16 @@ mod tests {
             stale.is_empty(),
             "{stale:?} do not say what the tables say; run `cargo xtask codegen`"
         );
+    }
+
+    #[test]
+    fn texts_name_functions_as_their_language_spells_them() {
+        let modules = sampan_app::MODULES;
+        let text = "See `query_async`, query_async(…) or my_query_async, `now_ms`.";
+        let told = "See `queryAsync`, queryAsync(…) or my_query_async, `nowMs`.";
+        assert_eq!(respelled(text, modules), told);
+        assert!(!typescript(modules).contains("query_async"));
+        assert!(lua(modules).contains("query_async"));
     }
 
     #[test]

@@ -1,0 +1,4 @@
+import { app, json } from "sampan";
+
+app.get("/fine", json({}, 201));
+app.get("/wrong", json({}, 1000));

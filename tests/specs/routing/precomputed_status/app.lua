@@ -1,0 +1,4 @@
+local app = require "sampan"
+
+app.get("/fine", app.json({}, 201))
+app.get("/wrong", app.json({}, 1000))
