@@ -6,7 +6,6 @@
 use crate::config::Config;
 use crate::sql_policy::authorizer::{self, Authorizer};
 use crate::sqlite::error::{ErrorCode, StatementError, words};
-use crate::sqlite::log_file;
 use crate::sqlite::open;
 use crate::sqlite::params;
 use crate::sqlite::prepared::Prepared;
@@ -142,7 +141,7 @@ impl Connection {
     /// # Errors
     /// What SQLite says.
     pub(crate) fn commit(&self) -> Result<(), StatementError> {
-        log_file::commit(|| self.control("COMMIT"))
+        self.control("COMMIT")
     }
 
     /// Whether a transaction is open.

@@ -3,7 +3,6 @@
 pub(crate) mod connection;
 pub(crate) mod error;
 pub(crate) mod file;
-pub(crate) mod log_file;
 pub(crate) mod open;
 pub(crate) mod params;
 pub(crate) mod prepared;

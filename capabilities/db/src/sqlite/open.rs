@@ -4,7 +4,6 @@ use crate::config::{Config, Durability};
 use crate::sql_policy::functions;
 use crate::sqlite::connection::{Role, SQL_BYTES_MAX};
 use crate::sqlite::error::{ErrorCode, StatementError, classify, words};
-use crate::sqlite::log_file;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
@@ -57,12 +56,7 @@ pub(crate) fn open(config: &Config, role: Role) -> Result<Connection, StatementE
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, !config.file.is_known());
     let explained = |error| explain(&error, path);
-    let opened = match log_file::vfs() {
-        // Only this connection writes frames again and again.
-        Some(vfs) if role == Role::Writer => Connection::open_with_flags_and_vfs(path, flags, vfs),
-        _ => Connection::open_with_flags(path, flags),
-    };
-    let sqlite = opened.map_err(explained)?;
+    let sqlite = Connection::open_with_flags(path, flags).map_err(explained)?;
     if sqlite.is_readonly("main").map_err(explained)? {
         return Err(StatementError::new(
             ErrorKind::Load,

@@ -1,5 +1,5 @@
 //! What SQLite offers and rusqlite does not. The other unsafe code of this crate is in
-//! [`crate::sqlite::statement`], [`crate::sqlite::prepared`] and [`crate::sqlite::log_file`].
+//! [`crate::sqlite::statement`] and [`crate::sqlite::prepared`].
 
 #![allow(unsafe_code)]
 
