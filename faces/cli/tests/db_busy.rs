@@ -6,10 +6,8 @@
 mod faults;
 
 use faults::load::{Told, Writers, Writes};
-use faults::{APPS, Project, Server, ask, setting, shim};
-use std::io::Read;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use faults::locker::Locker;
+use faults::{APPS, Project, Server, ask, setting};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -27,47 +25,6 @@ const HEALTH_MILLIS_MAX: u128 = 700;
 
 /// Between two requests of a reader: without a pause 256 of them measure the processor alone.
 const READER_PAUSE_MILLIS: u64 = 20;
-
-/// A process that holds the write lock.
-struct Locker(Child);
-
-impl Locker {
-    fn start(project: &Project) -> Self {
-        let program = shim::build(Path::new("shim/lock.c"), &[], "bin");
-        let mut command = Command::new(program);
-        command
-            .arg(project.data().join("test.db-shm"))
-            .arg(HOLD_MILLIS_MAX.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
-        Self(command.spawn().expect("it starts"))
-    }
-
-    /// Ends it: how often it held the lock, and the longest time, in milliseconds.
-    fn stop(mut self) -> (u64, u64) {
-        drop(self.0.stdin.take());
-        let mut said = String::new();
-        let output = self.0.stdout.as_mut().expect("piped");
-        output.read_to_string(&mut said).expect("UTF-8");
-        let status = self.0.wait().expect("a child");
-        assert!(
-            status.success(),
-            "the process that holds the lock failed: {status}"
-        );
-        let numbers = said.trim().split_once(' ').expect("two numbers");
-        (
-            numbers.0.parse().expect("a number"),
-            numbers.1.parse().expect("a number"),
-        )
-    }
-}
-
-impl Drop for Locker {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// How long each answer took.
 type Times = Vec<Duration>;
@@ -105,7 +62,7 @@ fn percentile(sorted: &[Duration], percent: usize) -> Duration {
 fn goes_on(app: &str, name: &str, seconds: u64) {
     let project = Project::new(name, "full", "");
     let server = project.start(app);
-    let locker = Locker::start(&project);
+    let locker = Locker::start(&project, HOLD_MILLIS_MAX);
     let stop = Arc::new(AtomicBool::new(false));
     let writers = Writers::start(&server, 1, WRITERS, Writes::Both);
     let readers = (0..READERS)

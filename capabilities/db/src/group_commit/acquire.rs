@@ -284,7 +284,7 @@ pub(crate) fn refusal(why: &Refused) -> Error {
             ErrorCode::Io { fsync: false },
             "its file was removed or replaced",
         ),
-        Refused::Closed => unavailable(ErrorCode::Closed, "the server is ending"),
+        Refused::Closed => unavailable(ErrorCode::Interrupted, "the server is ending"),
         Refused::Late => unavailable(ErrorCode::Busy, "others were writing for too long"),
     }
 }

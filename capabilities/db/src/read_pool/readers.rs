@@ -275,7 +275,7 @@ impl ReadJob {
 }
 
 fn closed() -> StatementError {
-    unavailable(ErrorCode::Closed, "the database is being closed")
+    unavailable(ErrorCode::Interrupted, "the database is being closed")
 }
 
 fn unavailable(code: ErrorCode, message: &str) -> StatementError {

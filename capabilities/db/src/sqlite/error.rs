@@ -42,7 +42,7 @@ pub(crate) enum ErrorCode {
     TooLarge,
     /// The statement ran longer than its limit.
     Timeout,
-    /// The statement was stopped with its script or by another thread.
+    /// The statement was stopped with its script, or the server is ending. No script is left that could see a code.
     Interrupted,
     /// Another connection holds a lock, or too many wait already.
     Busy,
@@ -61,8 +61,6 @@ pub(crate) enum ErrorCode {
     NotADatabase,
     /// An earlier error undid the transaction, or it could not be committed.
     Aborted,
-    /// The server is ending.
-    Closed,
     /// A fault of the server itself, or too little memory. Scripts see no code.
     Internal,
 }
@@ -83,15 +81,13 @@ impl ErrorCode {
             Self::Denied => "denied",
             Self::TooLarge => "too_large",
             Self::Timeout => "timeout",
-            Self::Interrupted => "interrupted",
             Self::Busy => "busy",
             Self::Full => "full",
             Self::Io { .. } => "io",
             Self::ReadOnly => "read_only",
             Self::Corrupt | Self::NotADatabase => "corrupt",
             Self::Aborted => "aborted",
-            Self::Closed => "closed",
-            Self::Internal => return None,
+            Self::Interrupted | Self::Internal => return None,
         })
     }
 

@@ -4,6 +4,7 @@
 #![allow(dead_code)] // Each test file uses its own part.
 
 pub(crate) mod load;
+pub(crate) mod locker;
 pub(crate) mod shim;
 
 use sampan_testkit::{Answer, Client};
@@ -239,6 +240,15 @@ impl Server {
     /// What it has said so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Ends it in good order (SIGTERM), so that the log is copied into the database.
+    pub(crate) fn stop(mut self) {
+        let pid = self.child.id().to_string();
+        let told = Command::new("kill").args(["-TERM", &pid]).status();
+        assert!(told.expect("kill exists").success());
+        let status = self.child.wait().expect("a child");
+        assert!(status.success(), "{status}: {}", self.log());
     }
 
     /// Ends it as a crash would (SIGKILL).

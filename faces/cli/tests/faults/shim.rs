@@ -24,6 +24,8 @@ pub(crate) enum Fault {
     Write = b'e',
     /// EIO on every sync; what was to be synced may be lost.
     Sync = b's',
+    /// EROFS where a file is opened to be written.
+    ReadOnly = b'r',
 }
 
 /// The compiled library.

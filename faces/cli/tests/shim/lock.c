@@ -5,7 +5,8 @@
  *     lock DATABASE-shm MILLIS_MAX
  *
  * The lock is byte 120 of the shared-memory file (walFormat in SQLite's documentation, "WAL-Index File Locks": WAL_WRITE_LOCK).
- * Prints the number of times that it held the lock, and the longest, in milliseconds.
+ * Prints "held" when it holds the lock for the first time; at the end the number of times that it held the lock, and the longest, in
+ * milliseconds.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -42,6 +43,7 @@ int main(int count, char **words) {
             perror("lock");
             return 1;
         }
+        if (!times) puts("held"), fflush(stdout);
         usleep((useconds_t)millis * 1000);
         if (lock(fd, F_UNLCK) != 0) {
             perror("unlock");

@@ -8,7 +8,8 @@
  * is remembered as ranges of bytes; cutting a file off counts as writing what was cut.
  *
  * Faults: SAMPAN_SHIM_CONTROL names a file of 4,096 bytes that is shared with the test:
- *   byte  0      'n': writes fail with ENOSPC; 'e': writes fail with EIO; 's': syncs fail with EIO; 0: all is well
+ *   byte  0      'n': writes fail with ENOSPC; 'e': writes fail with EIO; 's': syncs fail with EIO;
+ *                'r': opening to write fails with EROFS; 0: all is well
  *   byte  1      1: syncs take up to two milliseconds, as on a disk that is slow; 2: four tenths of a second
  *   bytes 8..32  three counters of eight bytes each: writes seen, syncs seen, faults given
  * After a failed sync the ranges are forgotten: as Linux does it, what could not be written is not tried again, although reads
@@ -141,6 +142,14 @@ static int watch(int fd, const char *path) {
     return fd;
 }
 
+/* Whether the file may not be opened like this, `errno` then telling why. */
+static int open_fails(const char *path, int flags) {
+    if (control->fault != 'r' || (flags & O_ACCMODE) == O_RDONLY || !is_watched(path)) return 0;
+    count(&control->faults);
+    errno = EROFS;
+    return 1;
+}
+
 static struct file *file_at(int fd) {
     if (fd < 0 || fd >= DESCRIPTORS_MAX || !file_of[fd]) return NULL;
     return &files[file_of[fd] - 1];
@@ -266,25 +275,25 @@ static int cut(int fd, off_t length) {
 int open64(const char *path, int flags, ...) {
     MODE_OF(flags)
     find_open64();
-    return watch(real_open64(path, flags, mode), path);
+    return open_fails(path, flags) ? -1 : watch(real_open64(path, flags, mode), path);
 }
 
 int open(const char *path, int flags, ...) {
     MODE_OF(flags)
     find_open64();
-    return watch(real_open64(path, flags, mode), path);
+    return open_fails(path, flags) ? -1 : watch(real_open64(path, flags, mode), path);
 }
 
 int openat64(int folder, const char *path, int flags, ...) {
     MODE_OF(flags)
     find_openat64();
-    return watch(real_openat64(folder, path, flags, mode), path);
+    return open_fails(path, flags) ? -1 : watch(real_openat64(folder, path, flags, mode), path);
 }
 
 int openat(int folder, const char *path, int flags, ...) {
     MODE_OF(flags)
     find_openat64();
-    return watch(real_openat64(folder, path, flags, mode), path);
+    return open_fails(path, flags) ? -1 : watch(real_openat64(folder, path, flags, mode), path);
 }
 
 int close(int fd) {
