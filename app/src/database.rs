@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::config::db::migrations_of;
 use sampan_db::Database;
-use sampan_db::migrate::{self, MigrationState, MigrationStatus, Progress};
+use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatus};
 use sampan_log::{Cause, Entry as Line, Level, Logger};
 use std::sync::Arc;
 
@@ -30,10 +30,10 @@ pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
     let exists = config.db.path.exists();
     // Where there is no folder the database may still know migrations, and then files are missing.
     if config.migrate && (has_migrations || exists) {
-        let mut tell = |progress: Progress<'_>| {
+        let mut tell = |progress: MigrationProgress<'_>| {
             let line = match progress {
-                Progress::Begins(name) => format!("applying migration {name}"),
-                Progress::Applied(name) => format!("migration {name} applied"),
+                MigrationProgress::Begins(name) => format!("applying migration {name}"),
+                MigrationProgress::Applied(name) => format!("migration {name} applied"),
             };
             config.logger.text(Level::Info, line);
         };

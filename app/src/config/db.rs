@@ -2,7 +2,7 @@
 
 use super::raw::{Flags, RawConfig};
 use super::units::{Bytes, Millis};
-use sampan_db::{Config, Durability};
+use sampan_db::{DatabaseConfig, Durability};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ const MIGRATIONS: &str = "migrations";
 #[derive(Clone, Debug)]
 pub struct Storage {
     /// The database.
-    pub db: Config,
+    pub db: DatabaseConfig,
     /// The folder of migrations, which need not exist.
     pub migrations: PathBuf,
 }
@@ -77,8 +77,8 @@ macro_rules! raw_db {
 
         impl RawDb {
             /// Replaces what the file sets. Taking the settings apart by name makes one that is missing here an error.
-            fn apply(&self, config: &mut Config) -> Result<(), String> {
-                let Config { path: _, file: _, durability, $($name,)* } = config;
+            fn apply(&self, config: &mut DatabaseConfig) -> Result<(), String> {
+                let DatabaseConfig { path: _, file: _, durability, $($name,)* } = config;
                 if let Some(value) = &self.durability {
                     *durability = value.resolved();
                 }
@@ -137,12 +137,16 @@ impl RawDurability {
 impl RawDb {
     /// The settings of a project's database. A path in the file is relative to the project's folder `root`, one on the command
     /// line to the current folder.
-    pub(crate) fn resolve(&self, root: &Path, flag: Option<&Path>) -> Result<Config, String> {
+    pub(crate) fn resolve(
+        &self,
+        root: &Path,
+        flag: Option<&Path>,
+    ) -> Result<DatabaseConfig, String> {
         let path = match flag {
             Some(path) => path.to_owned(),
             None => root.join(self.path.as_deref().unwrap_or(Path::new(FILE))),
         };
-        let mut config = Config::new(path);
+        let mut config = DatabaseConfig::new(path);
         self.apply(&mut config)?;
         Ok(config)
     }

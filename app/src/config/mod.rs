@@ -39,7 +39,7 @@ pub struct Config {
     /// The limits of the scripts.
     pub script: ScriptLimits,
     /// The database.
-    pub db: sampan_db::Config,
+    pub db: sampan_db::DatabaseConfig,
     /// Whether migrations run at start.
     pub migrate: bool,
     /// Where the log goes.

@@ -1,7 +1,7 @@
 //! The rows that scripts see.
 
-use crate::group_commit::group::{Db, Inner};
-use crate::sqlite::connection::{Done, Run};
+use crate::group_commit::group::{Db, WorkerDb};
+use crate::sqlite::connection::{Done, RunLimits};
 use sampan_host::{
     Args, Cell, Context, CurrentRun, Error, ErrorKind, Function, Kind, LocalFuture, Module, Param,
     Rows, Type, Value,
@@ -123,9 +123,12 @@ fn rows(
     may_wait: bool,
 ) -> Result<Rows, Error> {
     db(context)?.timed(|db| {
-        db.run(sql, first_only, may_wait, |connection, run: &Run<'_>| {
-            connection.query(sql, params, run)
-        })
+        db.run(
+            sql,
+            first_only,
+            may_wait,
+            |connection, run: &RunLimits<'_>| connection.query(sql, params, run),
+        )
     })
 }
 
@@ -156,7 +159,7 @@ fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn enter(context: &Context, _: Args) -> Result<Value, Error> {
     db(context)?
-        .timed(Inner::enter_batch)
+        .timed(WorkerDb::enter_batch)
         .map(|depth| Value::Int(depth.into()))
 }
 

@@ -4,7 +4,7 @@
 //! at one moment, and copying ends whatever is written meanwhile. Writers go on; the write-ahead log grows until the copy is done.
 //! The copy is checked before it gets its name: it is whole, and has as many rows in each table as the snapshot.
 
-use crate::config::Config;
+use crate::config::DatabaseConfig;
 use crate::sqlite::error::words;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
@@ -35,7 +35,7 @@ pub struct BackupReport {
 
 /// How far a copy has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct BackupProgress {
     /// Pages that have been copied.
     pub done_pages: u32,
     /// Pages in all.
@@ -48,10 +48,10 @@ pub struct Progress {
 /// # Errors
 /// There is no database, the file exists or cannot be written, or the copy is damaged. No file is left behind then.
 pub fn backup(
-    config: &Config,
+    config: &DatabaseConfig,
     to: &Path,
     force: bool,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(BackupProgress),
 ) -> Result<BackupReport, Error> {
     let source = open_source(&config.path)?;
     check_target(&config.path, to, force)?;
@@ -59,7 +59,7 @@ pub fn backup(
     // From the first read on, this connection sees the database as it is now.
     source.execute_batch("BEGIN").map_err(from_fault)?;
     let counts = count_rows(&source).map_err(from_fault)?;
-    let part = Part::create(to)?;
+    let part = PartialCopy::create(to)?;
     copy(&source, &config.path, &part, progress)?;
     let source_ended = source.execute_batch("COMMIT");
     drop(source);
@@ -153,8 +153,8 @@ fn count_rows(sqlite: &Connection) -> rusqlite::Result<Vec<(String, u64)>> {
 fn copy(
     source: &Connection,
     from: &Path,
-    part: &Part,
-    progress: &mut dyn FnMut(Progress),
+    part: &PartialCopy,
+    progress: &mut dyn FnMut(BackupProgress),
 ) -> Result<(), Error> {
     let part_fault = |error| fault_of(&part.path, &error);
     let mut target = part.open()?;
@@ -166,7 +166,7 @@ fn copy(
         let step = backup.step(STEP_PAGES).map_err(part_fault)?;
         let now = backup.progress();
         let total = u32::try_from(now.pagecount).unwrap_or(0);
-        progress(Progress {
+        progress(BackupProgress {
             done_pages: total.saturating_sub(u32::try_from(now.remaining).unwrap_or(0)),
             total_pages: total,
         });
@@ -244,13 +244,13 @@ fn immutable(path: &Path) -> OsString {
 }
 
 /// The copy while it has not got its name; removed if it never gets one.
-struct Part {
+struct PartialCopy {
     path: PathBuf,
     file: File,
     is_finished: bool,
 }
 
-impl Part {
+impl PartialCopy {
     /// Makes an empty file beside the target, so that it can be renamed.
     fn create(to: &Path) -> Result<Self, Error> {
         let path = with_ending(to, ".part");
@@ -303,7 +303,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialCopy {
     fn drop(&mut self) {
         if !self.is_finished {
             // The error that led here is the one to tell.

@@ -15,7 +15,7 @@ pub enum Durability {
 
 /// The settings of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct DatabaseConfig {
     /// The file.
     pub path: PathBuf,
     /// When a write counts as done.
@@ -46,7 +46,7 @@ pub struct Config {
     pub file: KnownFile,
 }
 
-impl Config {
+impl DatabaseConfig {
     /// The defaults for a file.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {

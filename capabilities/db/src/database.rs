@@ -1,12 +1,12 @@
 //! The database of a process: what all workers share.
 
-use crate::config::Config;
+use crate::config::DatabaseConfig;
 use crate::group_commit::checkpoint::Checkpointer;
 use crate::group_commit::commit_thread::CommitThread;
 use crate::group_commit::repair;
-use crate::group_commit::writer::{Refused, Writers};
+use crate::group_commit::writer::{Refused, WriterHandover};
 use crate::read_pool::readers::Readers;
-use crate::sqlite::connection::{Connection, Role};
+use crate::sqlite::connection::{Role, SqliteConnection};
 use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::file::Lookout;
 use sampan_host::Error;
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Receives what an operator should know, one line at a time.
-pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
+pub type ReportLine = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What is known about the handlers of one route, on all workers together.
 #[derive(Debug, Default)]
@@ -43,12 +43,12 @@ impl RouteUse {
 
 /// The database of a process. It is opened when it is first used.
 pub struct Database {
-    pub(crate) config: Config,
+    pub(crate) config: DatabaseConfig,
     opened: OnceLock<Opened>,
     opening: Mutex<()>,
     /// Commits of this process so far, counted before anybody is told of them.
     pub(crate) commits: AtomicU64,
-    report: Report,
+    report: ReportLine,
     repeated: Mutex<Repeated>,
     uses: Mutex<HashMap<(u32, bool), Arc<RouteUse>>>,
 }
@@ -63,8 +63,8 @@ struct Repeated {
 
 /// What there is once the database has been opened.
 pub(crate) struct Opened {
-    pub(crate) config: Config,
-    pub(crate) writers: Arc<Writers>,
+    pub(crate) config: DatabaseConfig,
+    pub(crate) writers: Arc<WriterHandover>,
     pub(crate) readers: Readers,
     pub(crate) checkpointer: Checkpointer,
     pub(crate) thread: CommitThread,
@@ -74,12 +74,12 @@ pub(crate) struct Opened {
     /// Whether the schema has foreign keys that are checked at the end of the transaction.
     pub(crate) defers_keys: AtomicBool,
     lookout: Lookout,
-    report: Report,
+    report: ReportLine,
 }
 
 impl Database {
     /// The database that `config` describes. Nothing is opened yet.
-    pub fn new(config: Config, report: Report) -> Self {
+    pub fn new(config: DatabaseConfig, report: ReportLine) -> Self {
         Self {
             config,
             opened: OnceLock::new(),
@@ -167,8 +167,8 @@ impl Database {
 }
 
 impl Opened {
-    fn open(config: &Config, report: &Report) -> Result<Self, StatementError> {
-        let writer = Connection::open(config, Role::Writer)?;
+    fn open(config: &DatabaseConfig, report: &ReportLine) -> Result<Self, StatementError> {
+        let writer = SqliteConnection::open(config, Role::Writer)?;
         config.file.learn(&config.path);
         let for_checkpoints = Arc::clone(report);
         let opened = Self {
@@ -195,7 +195,7 @@ impl Opened {
 
     /// Looks for foreign keys that are checked at the end of the transaction. The word is looked for in the text of the schema, so
     /// it may see more of them than there are, which costs a savepoint for each statement.
-    pub(crate) fn look_at_schema(&self, connection: &Connection) {
+    pub(crate) fn look_at_schema(&self, connection: &SqliteConnection) {
         const SQL: &str = "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%DEFERR%'";
         let count = connection
             .sqlite()
@@ -205,7 +205,7 @@ impl Opened {
     }
 
     /// Takes the connection back after a failure: at once if it is fit to be used, else when it has been repaired.
-    pub(crate) fn take_back(&self, writer: Box<Connection>, fault: &StatementError) {
+    pub(crate) fn take_back(&self, writer: Box<SqliteConnection>, fault: &StatementError) {
         if matches!(fault.code, ErrorCode::Io { .. } | ErrorCode::Corrupt) {
             self.break_off(writer, fault.error.message());
         } else {
@@ -228,7 +228,7 @@ impl Opened {
     }
 
     /// Undoes what the connection has open and passes it on.
-    pub(crate) fn roll_back(&self, writer: Box<Connection>) {
+    pub(crate) fn roll_back(&self, writer: Box<SqliteConnection>) {
         if writer.in_transaction()
             && let Err(fault) = writer.control("ROLLBACK")
             && writer.in_transaction()
@@ -240,7 +240,7 @@ impl Opened {
     }
 
     /// Nothing is written until a fresh connection has written and synced.
-    fn break_off(&self, writer: Box<Connection>, cause: &str) {
+    fn break_off(&self, writer: Box<SqliteConnection>, cause: &str) {
         self.writers.refuse(Refused::Broken(cause.to_owned()));
         // Closing undoes what is open.
         drop(writer);

@@ -13,6 +13,6 @@ mod sqlite;
 mod test_folder;
 
 pub use api::MODULE;
-pub use config::{Config, Durability};
-pub use database::{Database, Report, RouteUse};
+pub use config::{DatabaseConfig, Durability};
+pub use database::{Database, ReportLine, RouteUse};
 pub use group_commit::group::Db;

@@ -7,8 +7,8 @@
 mod files;
 mod split;
 
-use crate::config::Config;
-use crate::sqlite::connection::{Connection, Role};
+use crate::config::DatabaseConfig;
+use crate::sqlite::connection::{Role, SqliteConnection};
 use crate::sqlite::error::{ErrorCode, words};
 use crate::sqlite::open::explain;
 use files::{File, fault};
@@ -26,7 +26,7 @@ const CREATE: &str = "CREATE TABLE IF NOT EXISTS _sampan_migrations(
 
 /// What [`run`] tells while it goes on: the name of a migration, as in `0001_visits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress<'a> {
+pub enum MigrationProgress<'a> {
     /// It is about to be applied, which may take long.
     Begins(&'a str),
     /// It is applied for good, whatever becomes of those after it.
@@ -82,9 +82,9 @@ struct Applied {
 /// # Errors
 /// Files and database do not fit together, or a migration fails. Of the one that failed nothing is applied; those before it are.
 pub fn run(
-    config: &Config,
+    config: &DatabaseConfig,
     dir: &Path,
-    tell: &mut dyn FnMut(Progress<'_>),
+    tell: &mut dyn FnMut(MigrationProgress<'_>),
 ) -> Result<MigrationReport, Error> {
     let files = files::read(dir)?;
     let entries = compare(&files, applied(config)?);
@@ -101,10 +101,10 @@ pub fn run(
         ..MigrationReport::default()
     };
     for file in pending {
-        tell(Progress::Begins(&file.name));
+        tell(MigrationProgress::Begins(&file.name));
         // A connection of its own, so that no PRAGMA of one migration holds in the next.
         if apply(&open(config)?, config, file)? {
-            tell(Progress::Applied(&file.name));
+            tell(MigrationProgress::Applied(&file.name));
             report.applied.push(file.name.clone());
         } else {
             report.known += 1;
@@ -117,7 +117,7 @@ pub fn run(
 ///
 /// # Errors
 /// The folder or the database cannot be read.
-pub fn status(config: &Config, dir: &Path) -> Result<Vec<MigrationStatus>, Error> {
+pub fn status(config: &DatabaseConfig, dir: &Path) -> Result<Vec<MigrationStatus>, Error> {
     Ok(compare(&files::read(dir)?, applied(config)?))
 }
 
@@ -140,7 +140,7 @@ impl MigrationStatus {
 }
 
 /// What the database says was applied; nothing if there is no database.
-fn applied(config: &Config) -> Result<Vec<Applied>, Error> {
+fn applied(config: &DatabaseConfig) -> Result<Vec<Applied>, Error> {
     let path = &config.path;
     if !path.exists() {
         return Ok(Vec::new());
@@ -224,10 +224,10 @@ fn refusal(entry: &MigrationStatus, entries: &[MigrationStatus], dir: &Path) -> 
 }
 
 /// Opens the database, creating it where there is none.
-fn open(config: &Config) -> Result<Connection, Error> {
+fn open(config: &DatabaseConfig) -> Result<SqliteConnection, Error> {
     let deadline = Instant::now() + Duration::from_millis(config.busy_millis_max);
     loop {
-        match Connection::open(config, Role::Maintenance) {
+        match SqliteConnection::open(config, Role::Maintenance) {
             Err(fault) if fault.code == ErrorCode::Busy && Instant::now() < deadline => {
                 std::thread::sleep(PAUSE);
             }
@@ -237,7 +237,11 @@ fn open(config: &Config) -> Result<Connection, Error> {
 }
 
 /// Applies one file. `false` if another process has done so meanwhile.
-fn apply(connection: &Connection, config: &Config, file: &File) -> Result<bool, Error> {
+fn apply(
+    connection: &SqliteConnection,
+    config: &DatabaseConfig,
+    file: &File,
+) -> Result<bool, Error> {
     let sqlite = connection.sqlite();
     let begun = sqlite
         .busy_timeout(Duration::from_millis(config.busy_millis_max))

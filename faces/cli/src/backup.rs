@@ -1,7 +1,7 @@
 //! `sampan backup`: a checked copy of a database that may be in use.
 
 use crate::StorageArgs;
-use sampan_app::db::backup::{self, Progress};
+use sampan_app::db::backup::{self, BackupProgress};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(args: BackupArgs) -> Result<(), String> {
     let storage = args.storage.resolve()?;
     let is_watched = io::stderr().is_terminal();
     let mut shown = None;
-    let mut show = |progress: Progress| {
+    let mut show = |progress: BackupProgress| {
         let percent = u64::from(progress.done_pages) * 100 / u64::from(progress.total_pages.max(1));
         if is_watched && shown != Some(percent) {
             shown = Some(percent);

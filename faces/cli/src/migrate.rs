@@ -3,7 +3,7 @@
 use crate::{StorageArgs, say};
 use clap::Subcommand;
 use sampan_app::Storage;
-use sampan_app::db::migrate::{self, MigrationState, Progress};
+use sampan_app::db::migrate::{self, MigrationProgress, MigrationState};
 use std::path::PathBuf;
 
 /// What comes after `sampan migrate`.
@@ -49,10 +49,10 @@ pub(crate) fn run(args: MigrateArgs) -> Result<(), String> {
 fn apply(storage: &Storage) -> Result<(), String> {
     check_folder(storage)?;
     let mut said = Ok(());
-    let mut tell = |progress: Progress<'_>| {
+    let mut tell = |progress: MigrationProgress<'_>| {
         let next = match progress {
-            Progress::Begins(name) => say(format_args!("applying {name}")),
-            Progress::Applied(name) => say(format_args!("applied {name}")),
+            MigrationProgress::Begins(name) => say(format_args!("applying {name}")),
+            MigrationProgress::Applied(name) => say(format_args!("applied {name}")),
         };
         if said.is_ok() {
             said = next;

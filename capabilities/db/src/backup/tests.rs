@@ -2,14 +2,17 @@
 
 use super::*;
 use crate::sqlite::connection::Role;
-use crate::test_folder::Folder;
+use crate::test_folder::TestFolder;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A database of about `mib` MiB, opened as a server opens it.
-fn database(folder: &Folder, mib: usize) -> (Config, crate::sqlite::connection::Connection) {
-    let config = Config::new(folder.path("a.db"));
+fn database(
+    folder: &TestFolder,
+    mib: usize,
+) -> (DatabaseConfig, crate::sqlite::connection::SqliteConnection) {
+    let config = DatabaseConfig::new(folder.path("a.db"));
     let writer =
-        crate::sqlite::connection::Connection::open(&config, Role::Writer).expect("opened");
+        crate::sqlite::connection::SqliteConnection::open(&config, Role::Writer).expect("opened");
     let sql = "CREATE TABLE a(id INTEGER PRIMARY KEY, x BLOB);
         CREATE TABLE \"b \"\"quoted\"\"\"(k TEXT PRIMARY KEY) WITHOUT ROWID;
         INSERT INTO \"b \"\"quoted\"\"\" VALUES ('one'), ('two');
@@ -22,7 +25,7 @@ fn database(folder: &Folder, mib: usize) -> (Config, crate::sqlite::connection::
     (config, writer)
 }
 
-fn copy_to(config: &Config, to: &Path) -> Result<BackupReport, Error> {
+fn copy_to(config: &DatabaseConfig, to: &Path) -> Result<BackupReport, Error> {
     backup(config, to, false, &mut |_| {})
 }
 
@@ -33,7 +36,7 @@ fn fails(result: Result<BackupReport, Error>, part: &str) {
 }
 
 /// The names of all files in the folder.
-fn files(folder: &Folder) -> Vec<String> {
+fn files(folder: &TestFolder) -> Vec<String> {
     let entries = fs::read_dir(folder.path("")).expect("a folder");
     let mut names: Vec<String> = entries
         .map(|entry| {
@@ -50,7 +53,7 @@ fn files(folder: &Folder) -> Vec<String> {
 
 #[test]
 fn the_copy_is_one_file_with_everything_in_it() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let (config, writer) = database(&folder, 2);
     // With a name that would be something else in a URI.
     let to = folder.path("copy %41?x#y.db");
@@ -80,22 +83,27 @@ fn the_copy_is_one_file_with_everything_in_it() {
 
 #[test]
 fn a_stopped_database_is_copied_too_and_its_log_with_it() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let (config, writer) = database(&folder, 1);
     // As after kill -9: the log is there, and nobody has the database open.
     let stopped = folder.path("stopped.db");
     fs::copy(&config.path, &stopped).expect("copied");
     fs::copy(folder.path("a.db-wal"), folder.path("stopped.db-wal")).expect("copied");
     drop(writer);
-    let report = copy_to(&Config::new(&stopped), &folder.path("copy.db")).expect("copied");
+    let report = copy_to(&DatabaseConfig::new(&stopped), &folder.path("copy.db")).expect("copied");
     assert!(report.rows > 1024, "{report:?}");
 }
 
 /// How many rows are written while `work` runs, the longest time that one of them took, and what came of `work`.
 fn while_writing<T>(
-    writer: crate::sqlite::connection::Connection,
+    writer: crate::sqlite::connection::SqliteConnection,
     work: impl FnOnce() -> T,
-) -> (u64, Duration, T, crate::sqlite::connection::Connection) {
+) -> (
+    u64,
+    Duration,
+    T,
+    crate::sqlite::connection::SqliteConnection,
+) {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let is_over = &is_over;
@@ -125,7 +133,7 @@ fn it_ends_under_load_and_no_write_waits_long() {
     const TIMES_MAX: u32 = 3;
     /// Large enough that a copy which is synced only at its end makes some write wait longer.
     const MIB: usize = 128;
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let (config, mut writer) = database(&folder, MIB);
     let mut stalls: Vec<(Duration, Duration)> = Vec::new();
     let is_long =
@@ -152,11 +160,11 @@ fn it_ends_under_load_and_no_write_waits_long() {
 
 #[test]
 fn what_is_in_the_way_is_named() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let (config, _writer) = database(&folder, 1);
     let to = folder.path("copy.db");
     fails(
-        copy_to(&Config::new(folder.path("none.db")), &to),
+        copy_to(&DatabaseConfig::new(folder.path("none.db")), &to),
         "there is no database",
     );
     fails(
@@ -202,7 +210,10 @@ fn what_is_in_the_way_is_named() {
     assert!(fs::metadata(&to).expect("a file").len() > 1 << 20);
     fs::write(folder.path("text.db"), "no database at all, but long enough to be taken for one: 100 bytes and some more, and more").expect("written");
     fails(
-        copy_to(&Config::new(folder.path("text.db")), &folder.path("b.db")),
+        copy_to(
+            &DatabaseConfig::new(folder.path("text.db")),
+            &folder.path("b.db"),
+        ),
         "text.db: file is not a database",
     );
     assert!(!folder.path("b.db.part").exists() && !folder.path("copy.db.part").exists());
@@ -210,10 +221,10 @@ fn what_is_in_the_way_is_named() {
 
 #[test]
 fn a_copy_that_cannot_be_written_is_told() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let (config, _writer) = database(&folder, 1);
     let source = open_source(&config.path).expect("opened");
-    let part = Part::create(&folder.path("copy.db")).expect("created");
+    let part = PartialCopy::create(&folder.path("copy.db")).expect("created");
     fs::remove_file(&part.path).expect("removed");
     fs::create_dir(&part.path).expect("a folder in its place");
     let error = copy(&source, &config.path, &part, &mut |_| {}).expect_err("no file");
@@ -222,7 +233,7 @@ fn a_copy_that_cannot_be_written_is_told() {
 
 #[test]
 fn a_damaged_copy_is_not_taken() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let (config, writer) = database(&folder, 1);
     let to = folder.path("copy.db");
     copy_to(&config, &to).expect("copied");

@@ -3,9 +3,9 @@
 //! A foreign process that holds the lock is asked again and again, with pauses in which the worker serves others.
 
 use crate::database::{Opened, RouteUse};
-use crate::group_commit::group::{Db, Inner};
+use crate::group_commit::group::{Db, WorkerDb};
 use crate::group_commit::writer::{Refused, Take};
-use crate::sqlite::connection::Connection;
+use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::ErrorCode;
 use sampan_host::{Error, ErrorKind};
 use std::future::{Future, poll_fn};
@@ -36,7 +36,7 @@ pub(crate) enum Fetch {
     #[default]
     Idle,
     Queued(Take),
-    Owned(Box<Connection>),
+    Owned(Box<SqliteConnection>),
 }
 
 impl Db {
@@ -76,7 +76,7 @@ impl Db {
     }
 }
 
-impl Inner {
+impl WorkerDb {
     /// Begins for a handler that is about to write, if that takes no waiting.
     fn begins_at_once(&self) -> bool {
         let Some(opened) = self.database.opened() else {
@@ -129,7 +129,7 @@ impl Inner {
         }
     }
 
-    /// As [`Inner::fetch`], until a first write has begun in place: that took over what had been fetched so far, and its group is to be
+    /// As [`WorkerDb::fetch`], until a first write has begun in place: that took over what had been fetched so far, and its group is to be
     /// committed.
     pub(crate) async fn fetch_unless_begun(&self) -> Result<(), Error> {
         let mut fetch = pin!(self.fetch());

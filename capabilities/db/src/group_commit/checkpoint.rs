@@ -5,8 +5,8 @@
 //! long as it should be, writers are asked to wait, and a RESTART checkpoint copies the last few pages. Readers that still need an old
 //! state of the database (a backup, a long query) make it give up soon, and it comes back less and less often.
 
-use crate::config::Config;
-use crate::sqlite::connection::{Connection, Role};
+use crate::config::DatabaseConfig;
+use crate::sqlite::connection::{Role, SqliteConnection};
 use crate::sqlite::error::{ErrorCode, classify, words};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -40,7 +40,7 @@ pub(crate) struct Checkpointer {
 }
 
 struct CheckpointShared {
-    config: Config,
+    config: DatabaseConfig,
     /// Pages in the log after the last commit.
     pages: AtomicU32,
     /// How many of them have been copied.
@@ -64,7 +64,7 @@ struct Ask {
 
 impl Checkpointer {
     /// Starts the thread. It opens a connection when there is something to do.
-    pub(crate) fn start(config: &Config, on_fault: OnFault) -> Self {
+    pub(crate) fn start(config: &DatabaseConfig, on_fault: OnFault) -> Self {
         let shared = Arc::new(CheckpointShared {
             config: config.clone(),
             pages: AtomicU32::new(0),
@@ -76,7 +76,7 @@ impl Checkpointer {
             changed: Condvar::new(),
         });
         let (reports, report) = std::sync::mpsc::channel();
-        let worker = Worker {
+        let worker = CheckpointWorker {
             shared: Arc::clone(&shared),
             connection: None,
             pause: PAUSE_MIN,
@@ -88,7 +88,7 @@ impl Checkpointer {
             .spawn(move || {
                 // The callback comes by a channel, because it is still needed here if there is no thread.
                 let on_fault = report.recv().ok();
-                Worker { on_fault, ..worker }.run();
+                CheckpointWorker { on_fault, ..worker }.run();
             });
         let thread = match spawned {
             Ok(thread) => {
@@ -201,15 +201,15 @@ struct CheckpointOutcome {
 }
 
 /// The thread's own side.
-struct Worker {
+struct CheckpointWorker {
     shared: Arc<CheckpointShared>,
-    connection: Option<Connection>,
+    connection: Option<SqliteConnection>,
     pause: Duration,
     on_fault: Option<OnFault>,
     reported: Option<Instant>,
 }
 
-impl Worker {
+impl CheckpointWorker {
     fn run(mut self) {
         let mut is_again = false;
         while self.wait(is_again) {
@@ -306,9 +306,9 @@ impl Worker {
         run(sqlite, mode, wait).map_err(|error| format!("a checkpoint failed: {}", words(&error)))
     }
 
-    fn connection(&mut self) -> Result<&Connection, String> {
+    fn connection(&mut self) -> Result<&SqliteConnection, String> {
         if self.connection.is_none() {
-            let opened = Connection::open(&self.shared.config, Role::Maintenance)
+            let opened = SqliteConnection::open(&self.shared.config, Role::Maintenance)
                 .map_err(|fault| fault.error.to_string())?;
             let bytes = opened
                 .sqlite()

@@ -1,6 +1,6 @@
 //! The thread on which slow commits run, so that no worker stands still while the disk works.
 
-use crate::sqlite::connection::Connection;
+use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::StatementError;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
@@ -8,12 +8,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// The connection after its commit, what came of it, and how long it took.
-pub(crate) type Committed = (Box<Connection>, Result<(), StatementError>, Duration);
+pub(crate) type Committed = (Box<SqliteConnection>, Result<(), StatementError>, Duration);
 
 /// Starts when it is first needed, ends with the database.
 #[derive(Default)]
 pub(crate) struct CommitThread {
-    jobs: OnceLock<Sender<(Box<Connection>, Arc<CommitSlot>)>>,
+    jobs: OnceLock<Sender<(Box<SqliteConnection>, Arc<CommitSlot>)>>,
 }
 
 #[derive(Default)]
@@ -44,10 +44,10 @@ impl CommitSlot {
 
 impl CommitThread {
     /// Commits the transaction of `writer` elsewhere; here, where there is no thread to be had.
-    pub(crate) fn commit(&self, writer: Box<Connection>) -> PendingCommit {
+    pub(crate) fn commit(&self, writer: Box<SqliteConnection>) -> PendingCommit {
         let slot = Arc::new(CommitSlot::default());
         let jobs = self.jobs.get_or_init(|| {
-            let (sender, receiver) = channel::<(Box<Connection>, Arc<CommitSlot>)>();
+            let (sender, receiver) = channel::<(Box<SqliteConnection>, Arc<CommitSlot>)>();
             let work = move || {
                 for (writer, slot) in receiver {
                     slot.fill(commit(writer));
@@ -69,7 +69,7 @@ impl CommitThread {
     }
 }
 
-fn commit(writer: Box<Connection>) -> Committed {
+fn commit(writer: Box<SqliteConnection>) -> Committed {
     let began = Instant::now();
     let result = writer.commit();
     (writer, result, began.elapsed())

@@ -14,7 +14,7 @@ use crate::group_commit::acquire::{Fetch, Wanted};
 use crate::group_commit::commit_latency::CommitLatency;
 use crate::group_commit::commit_thread::PendingCommit;
 use crate::read_pool::snapshot::Reads;
-use crate::sqlite::connection::Connection;
+use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::StatementError;
 use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, Verdict, Watch};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -31,13 +31,13 @@ const GROUP_AGE_SHARED_MAX: Duration = Duration::from_micros(250);
 
 /// The database as one worker sees it.
 #[derive(Clone)]
-pub struct Db(pub(crate) Rc<Inner>);
+pub struct Db(pub(crate) Rc<WorkerDb>);
 
-pub(crate) struct Inner {
+pub(crate) struct WorkerDb {
     pub(crate) database: Arc<Database>,
     pub(crate) outbox: Outbox,
     pub(crate) watch: Arc<Watch>,
-    pub(crate) reader: OnceCell<Connection>,
+    pub(crate) reader: OnceCell<SqliteConnection>,
     pub(crate) reads: Reads,
     pub(crate) group: RefCell<GroupState>,
     /// Savepoints that `batch` has open.
@@ -62,13 +62,13 @@ pub(crate) struct Inner {
 
 pub(crate) enum GroupState {
     Closed,
-    Open(Group),
+    Open(WriteGroup),
     /// The commit is on its way on a thread of its own.
     Committing(PendingCommit),
 }
 
-pub(crate) struct Group {
-    pub(crate) writer: Box<Connection>,
+pub(crate) struct WriteGroup {
+    pub(crate) writer: Box<SqliteConnection>,
     since: Instant,
     /// Statements that wrote, or tried to.
     pub(crate) writes: Cell<u32>,
@@ -80,7 +80,7 @@ impl Db {
     /// The worker's view of `database`. What depends on writes that are not committed is held by `outbox`; `watch` tells when
     /// a script must stop.
     pub fn new(database: Arc<Database>, outbox: Outbox, watch: Arc<Watch>) -> Self {
-        Self(Rc::new(Inner {
+        Self(Rc::new(WorkerDb {
             database,
             outbox,
             watch,
@@ -107,7 +107,7 @@ impl Db {
     }
 
     /// Runs something whose time is the database's.
-    pub(crate) fn timed<T>(&self, run: impl FnOnce(&Inner) -> T) -> T {
+    pub(crate) fn timed<T>(&self, run: impl FnOnce(&WorkerDb) -> T) -> T {
         let meter = self.0.meter.get();
         let begun = meter.and_then(CurrentRun::begin);
         let done = run(&self.0);
@@ -187,7 +187,7 @@ impl Db {
     }
 }
 
-impl Inner {
+impl WorkerDb {
     /// Lets those join the group who can: whatever is runnable runs first, and the system is asked for more, again and again
     /// while more come. The group's age is looked at whenever one has run, so this ends.
     async fn gather(&self) {
@@ -226,8 +226,8 @@ impl Inner {
         group.since.elapsed() >= age_max
     }
 
-    pub(crate) fn enter_group(&self, writer: Box<Connection>) {
-        *self.group.borrow_mut() = GroupState::Open(Group {
+    pub(crate) fn enter_group(&self, writer: Box<SqliteConnection>) {
+        *self.group.borrow_mut() = GroupState::Open(WriteGroup {
             writer,
             since: Instant::now(),
             writes: Cell::new(0),
@@ -304,7 +304,7 @@ impl Inner {
     /// Acts on the result of a commit.
     fn conclude(
         &self,
-        writer: Box<Connection>,
+        writer: Box<SqliteConnection>,
         result: Result<(), StatementError>,
     ) -> Result<(), Error> {
         let Some(opened) = self.database.opened() else {
@@ -336,7 +336,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for WorkerDb {
     /// A worker that ends in the middle of a group takes it back; the connection goes to the next.
     fn drop(&mut self) {
         match self.group.replace(GroupState::Closed) {
@@ -358,3 +358,6 @@ impl Drop for Inner {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,6 @@ pub(crate) mod checkpoint;
 pub(crate) mod commit_latency;
 pub(crate) mod commit_thread;
 pub(crate) mod group;
-#[cfg(test)]
-pub(crate) mod group_test;
 pub(crate) mod repair;
 pub(crate) mod write;
 pub(crate) mod writer;

@@ -4,10 +4,10 @@
 //! the old connection believes can be trusted. A fresh one reads the log as it is on disk, and its first commit writes over what
 //! the failed one left.
 
-use crate::config::Config;
-use crate::database::Report;
-use crate::group_commit::writer::{Refused, Writers};
-use crate::sqlite::connection::{Connection, Role};
+use crate::config::DatabaseConfig;
+use crate::database::ReportLine;
+use crate::group_commit::writer::{Refused, WriterHandover};
+use crate::sqlite::connection::{Role, SqliteConnection};
 use crate::sqlite::error::StatementError;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Tries until it succeeds or the database is closed, on a thread of its own.
-pub(crate) fn start(config: Config, writers: Arc<Writers>, report: Report) {
+pub(crate) fn start(config: DatabaseConfig, writers: Arc<WriterHandover>, report: ReportLine) {
     let failed = Arc::clone(&report);
     let work = move || {
         while matches!(writers.refused(), Some(Refused::Broken(_))) {
@@ -41,8 +41,8 @@ pub(crate) fn start(config: Config, writers: Arc<Writers>, report: Report) {
 const READ_VERSION: &str = "PRAGMA user_version";
 
 /// Writes the first page anew, with nothing changed in it, and syncs it.
-fn attempt(config: &Config) -> Result<Connection, StatementError> {
-    let writer = Connection::open(config, Role::Writer)?;
+fn attempt(config: &DatabaseConfig) -> Result<SqliteConnection, StatementError> {
+    let writer = SqliteConnection::open(config, Role::Writer)?;
     writer.control("BEGIN IMMEDIATE")?;
     let version: i64 = writer
         .sqlite()

@@ -1,16 +1,16 @@
 //! Statements and savepoints within a group, and what follows when one of them undoes the whole transaction.
 
 use crate::group_commit::acquire::refusal;
-use crate::group_commit::group::{GroupState, Inner};
+use crate::group_commit::group::{GroupState, WorkerDb};
 use crate::group_commit::writer::Refused;
 use crate::sql_policy::authorizer::first_word;
-use crate::sqlite::connection::{Connection, Role, Run};
+use crate::sqlite::connection::{Role, RunLimits, SqliteConnection};
 use crate::sqlite::error::{ErrorCode, StatementError};
 use sampan_host::{Error, ErrorKind, Rows, Value, Verdict};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-impl Inner {
+impl WorkerDb {
     fn check_entry(&self) -> Result<(), Error> {
         if matches!(*self.group.borrow(), GroupState::Committing(_)) {
             // Only work that belongs to no request comes here while a commit is on its way.
@@ -25,7 +25,7 @@ impl Inner {
         Ok(())
     }
 
-    fn reader(&self) -> Result<&Connection, Error> {
+    fn reader(&self) -> Result<&SqliteConnection, Error> {
         if let Some(reader) = self.reader.get() {
             return Ok(reader);
         }
@@ -34,7 +34,8 @@ impl Inner {
             // Opening would make an empty database in its place.
             return Err(refusal(&Refused::Gone));
         }
-        let reader = Connection::open(&opened.config, Role::Reader).map_err(|fault| fault.error)?;
+        let reader =
+            SqliteConnection::open(&opened.config, Role::Reader).map_err(|fault| fault.error)?;
         Ok(self.reader.get_or_init(|| reader))
     }
 
@@ -45,11 +46,11 @@ impl Inner {
         sql: &str,
         first_only: bool,
         may_wait: bool,
-        work: impl Fn(&Connection, &Run<'_>) -> Result<T, StatementError>,
+        work: impl Fn(&SqliteConnection, &RunLimits<'_>) -> Result<T, StatementError>,
     ) -> Result<T, Error> {
         self.check_entry()?;
         let config = &self.database.config;
-        let run = |millis: u64, limit_name: &'static str| Run {
+        let run = |millis: u64, limit_name: &'static str| RunLimits {
             limit: Some(Duration::from_millis(millis)),
             must_stop: Some(&self.watch),
             first_only,
@@ -82,7 +83,7 @@ impl Inner {
     /// A read on the read connection. One that took too long before does not try again where the caller can wait (`may_wait`).
     fn read<T>(
         &self,
-        reader: &Connection,
+        reader: &SqliteConnection,
         sql: &str,
         may_wait: bool,
         work: impl FnOnce() -> Result<T, StatementError>,
@@ -125,7 +126,7 @@ impl Inner {
     fn write<T>(
         &self,
         sql: &str,
-        work: impl Fn(&Connection) -> Result<T, StatementError>,
+        work: impl Fn(&SqliteConnection) -> Result<T, StatementError>,
     ) -> Result<T, Error> {
         let is_lonely = self.depth.get() == 0
             && self
@@ -155,7 +156,7 @@ impl Inner {
     fn write_one<T>(
         &self,
         sql: &str,
-        work: impl Fn(&Connection) -> Result<T, StatementError>,
+        work: impl Fn(&SqliteConnection) -> Result<T, StatementError>,
     ) -> Result<T, Error> {
         let defers = self.depth.get() == 0
             && self

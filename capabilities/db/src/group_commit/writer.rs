@@ -7,7 +7,7 @@
 //! After a failed write to the disk the connection is closed and nothing is written until a fresh one has written and
 //! synced again, see [`crate::group_commit::repair`].
 
-use crate::sqlite::connection::Connection;
+use crate::sqlite::connection::SqliteConnection;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -31,7 +31,7 @@ pub(crate) enum Refused {
 
 /// Where the connection waits and who waits for it.
 #[derive(Default)]
-pub(crate) struct Writers {
+pub(crate) struct WriterHandover {
     state: Mutex<WriterQueue>,
     /// Tells those who wait in place that a connection was handed over, or that there will be none.
     changed: Condvar,
@@ -43,10 +43,10 @@ pub(crate) struct Writers {
 
 #[derive(Default)]
 struct WriterQueue {
-    free: Option<Box<Connection>>,
+    free: Option<Box<SqliteConnection>>,
     queue: VecDeque<Turn>,
     /// The connection on its way to the one whose turn it is.
-    handed: Option<(u64, Box<Connection>)>,
+    handed: Option<(u64, Box<SqliteConnection>)>,
     next_ticket: u64,
     refused: Option<Refused>,
 }
@@ -58,7 +58,7 @@ struct Turn {
     waker: Option<Waker>,
 }
 
-impl Writers {
+impl WriterHandover {
     fn lock(&self) -> MutexGuard<'_, WriterQueue> {
         // The state is whole between any two statements, so a panic elsewhere does not take it away.
         self.state
@@ -92,7 +92,7 @@ impl Writers {
     }
 
     /// Gives the connection back, or a new one: to the first who waits, if somebody does.
-    pub(crate) fn give(&self, connection: Box<Connection>) {
+    pub(crate) fn give(&self, connection: Box<SqliteConnection>) {
         let mut state = self.lock();
         if matches!(state.refused, Some(Refused::Closed | Refused::Gone)) {
             return;
@@ -101,7 +101,7 @@ impl Writers {
         self.pass_on(&mut state, connection);
     }
 
-    fn pass_on(&self, state: &mut WriterQueue, connection: Box<Connection>) {
+    fn pass_on(&self, state: &mut WriterQueue, connection: Box<SqliteConnection>) {
         match state.queue.pop_front() {
             None => {
                 state.free = Some(connection);
@@ -120,7 +120,7 @@ impl Writers {
     }
 
     /// Takes the connection if nobody has it and nobody waits for it.
-    pub(crate) fn try_take(&self) -> Option<Box<Connection>> {
+    pub(crate) fn try_take(&self) -> Option<Box<SqliteConnection>> {
         let taken = self.lock().free.take()?;
         self.lent();
         Some(taken)
@@ -139,7 +139,7 @@ impl Writers {
         &self,
         millis_max: u64,
         give_up: impl Fn() -> bool,
-    ) -> Result<Box<Connection>, Refused> {
+    ) -> Result<Box<SqliteConnection>, Refused> {
         /// How often `give_up` is asked.
         const LOOK: Duration = Duration::from_millis(5);
         let until = Instant::now() + Duration::from_millis(millis_max);
@@ -177,7 +177,7 @@ impl Writers {
         &self,
         state: &mut WriterQueue,
         ticket: u64,
-    ) -> Option<Result<Box<Connection>, Refused>> {
+    ) -> Option<Result<Box<SqliteConnection>, Refused>> {
         match state.handed.take() {
             Some((to, connection)) if to == ticket => return Some(Ok(connection)),
             other => state.handed = other,
@@ -216,12 +216,12 @@ impl Writers {
 
 /// A place in the queue for the connection. Dropping it gives the place up.
 pub(crate) struct Take {
-    writers: Arc<Writers>,
+    writers: Arc<WriterHandover>,
     ticket: Option<u64>,
 }
 
 impl Future for Take {
-    type Output = Result<Box<Connection>, Refused>;
+    type Output = Result<Box<SqliteConnection>, Refused>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let writers = Arc::clone(&self.writers);

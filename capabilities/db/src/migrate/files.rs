@@ -190,10 +190,10 @@ pub(super) fn fault(message: impl Into<String>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_folder::Folder;
+    use crate::test_folder::TestFolder;
 
     fn read_with(files: &[(&str, &[u8])]) -> Result<Vec<File>, Error> {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         for (name, bytes) in files {
             std::fs::write(folder.path(name), bytes).expect("written");
         }
@@ -262,7 +262,7 @@ mod tests {
             &[("0001_a.sql", b"SELECT 1;\n\n\0")],
             "0001_a.sql:3: a NUL byte",
         );
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         assert!(read(&folder.path("none")).expect("no files").is_empty());
     }
 
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_new_one_gets_the_next_number() {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let dir = folder.path("migrations");
         for (name, expected) in [
             ("users", "0001_users.sql"),

@@ -5,8 +5,8 @@
 //! ends with the turn. No read is answered from an older state than the last commit of this process: whoever was told of a
 //! write sees it, whichever worker it asks.
 
-use crate::group_commit::group::Inner;
-use crate::sqlite::connection::Connection;
+use crate::group_commit::group::WorkerDb;
+use crate::sqlite::connection::SqliteConnection;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Acquire;
 
@@ -31,10 +31,10 @@ impl Reads {
     }
 }
 
-impl Inner {
+impl WorkerDb {
     /// To be called before each read on the read connection.
     #[inline]
-    pub(crate) fn share_snapshot(&self, reader: &Connection) {
+    pub(crate) fn share_snapshot(&self, reader: &SqliteConnection) {
         let reads = &self.reads;
         let count = reads.count.get();
         reads.count.set(count + 1);
@@ -55,7 +55,7 @@ impl Inner {
         }
     }
 
-    fn end_snapshot(&self, reader: &Connection) {
+    fn end_snapshot(&self, reader: &SqliteConnection) {
         // There is nothing to commit, and where SQLite has ended the transaction itself there is nothing to end.
         if self.reads.since.take().is_some() && reader.in_transaction() {
             let _ = reader.control("COMMIT");

@@ -33,11 +33,11 @@ pub(crate) fn install(sqlite: &Connection) -> Result<()> {
         | FunctionFlags::SQLITE_DETERMINISTIC
         | FunctionFlags::SQLITE_INNOCUOUS;
     let aside = Arc::new(Aside::default());
-    let add = |name: &str, count: i32, run: fn(&Call<'_>) -> Result<Answer>| {
+    let add = |name: &str, count: i32, run: fn(&FunctionCall<'_>) -> Result<FunctionResult>| {
         let aside = Arc::clone(&aside);
         sqlite.create_scalar_function(name, count, flags, move |context| {
             let aside = &aside;
-            run(&Call { context, aside })
+            run(&FunctionCall { context, aside })
         })
     };
     add("instr", 2, instr)?;
@@ -54,19 +54,19 @@ pub(crate) fn install(sqlite: &Connection) -> Result<()> {
     let flags = flags | FunctionFlags::SQLITE_RESULT_SUBTYPE;
     sqlite.create_scalar_function("json_patch", 2, flags, move |context| {
         let aside = &aside;
-        let patched = patch(&Call { context, aside }, "SELECT json_patch(?, ?)")?;
-        let subtype = matches!(patched, Answer::Text(_)).then_some(IS_JSON);
+        let patched = patch(&FunctionCall { context, aside }, "SELECT json_patch(?, ?)")?;
+        let subtype = matches!(patched, FunctionResult::Text(_)).then_some(IS_JSON);
         Ok((patched, subtype))
     })
 }
 
 /// One call of a function.
-struct Call<'a> {
+struct FunctionCall<'a> {
     context: &'a Context<'a>,
     aside: &'a Aside,
 }
 
-impl Call<'_> {
+impl FunctionCall<'_> {
     /// An argument as SQLite would turn it into text; `None` is NULL.
     fn text(&self, index: usize) -> Result<Option<Cow<'_, [u8]>>> {
         Ok(match self.context.get_raw(index) {
@@ -75,8 +75,8 @@ impl Call<'_> {
             ValueRef::Integer(value) => Some(Cow::Owned(value.to_string().into_bytes())),
             number @ ValueRef::Real(_) => {
                 match self.aside.ask("SELECT CAST(? AS TEXT)", &[number])? {
-                    Answer::Text(text) => Some(Cow::Owned(text)),
-                    Answer::Value(_) => None,
+                    FunctionResult::Text(text) => Some(Cow::Owned(text)),
+                    FunctionResult::Value(_) => None,
                 }
             }
         })
@@ -88,13 +88,13 @@ impl Call<'_> {
 }
 
 /// What a function returns.
-enum Answer {
+enum FunctionResult {
     Value(Value),
     /// Text that need not be UTF-8.
     Text(Vec<u8>),
 }
 
-impl ToSql for Answer {
+impl ToSql for FunctionResult {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Value(value) => value.into(),
@@ -103,7 +103,7 @@ impl ToSql for Answer {
     }
 }
 
-const NULL: Result<Answer> = Ok(Answer::Value(Value::Null));
+const NULL: Result<FunctionResult> = Ok(FunctionResult::Value(Value::Null));
 
 /// A database in memory whose functions are SQLite's own; opened when first needed.
 #[derive(Default)]
@@ -111,7 +111,7 @@ struct Aside(Mutex<Option<Connection>>);
 
 impl Aside {
     /// The one value that `sql` selects.
-    fn ask(&self, sql: &str, params: &[ValueRef<'_>]) -> Result<Answer> {
+    fn ask(&self, sql: &str, params: &[ValueRef<'_>]) -> Result<FunctionResult> {
         let mut aside = self
             .0
             .lock()
@@ -136,8 +136,8 @@ impl Aside {
             return NULL;
         };
         Ok(match row.get_ref(0)? {
-            ValueRef::Text(text) => Answer::Text(text.to_vec()),
-            other => Answer::Value(other.try_into()?),
+            ValueRef::Text(text) => FunctionResult::Text(text.to_vec()),
+            other => FunctionResult::Value(other.try_into()?),
         })
     }
 }
@@ -151,7 +151,7 @@ fn is_continuation(byte: u8) -> bool {
 }
 
 /// `instr(X, Y)`: where Y begins in X, from 1, in characters or, of two blobs, in bytes; 0 if X does not contain it.
-fn instr(call: &Call<'_>) -> Result<Answer> {
+fn instr(call: &FunctionCall<'_>) -> Result<FunctionResult> {
     let (Some(text), Some(sought)) = (call.text(0)?, call.text(1)?) else {
         return NULL;
     };
@@ -173,19 +173,19 @@ fn instr(call: &Call<'_>) -> Result<Answer> {
         }
         Some(at) => 1 + at,
     };
-    Ok(Answer::Value(Value::Integer(
+    Ok(FunctionResult::Value(Value::Integer(
         i64::try_from(place).unwrap_or(i64::MAX),
     )))
 }
 
 /// `replace(X, Y, Z)`: X with each Y replaced by Z.
-fn replace(call: &Call<'_>) -> Result<Answer> {
+fn replace(call: &FunctionCall<'_>) -> Result<FunctionResult> {
     let (Some(text), Some(sought)) = (call.text(0)?, call.text(1)?) else {
         return NULL;
     };
     // A NUL ends what is sought as far as SQLite looks at its beginning.
     if matches!(sought.first(), None | Some(0)) {
-        return Ok(Answer::Text(text.into_owned()));
+        return Ok(FunctionResult::Text(text.into_owned()));
     }
     let Some(substitute) = call.text(2)? else {
         return NULL;
@@ -206,11 +206,11 @@ fn replace(call: &Call<'_>) -> Result<Answer> {
         }
     }
     result.extend_from_slice(&text[rest..]);
-    Ok(Answer::Text(result))
+    Ok(FunctionResult::Text(result))
 }
 
 /// `trim(X, Y)`, `ltrim(X, Y)` and `rtrim(X, Y)`: X without the characters of Y at its ends.
-fn trim(call: &Call<'_>, left: bool, right: bool) -> Result<Answer> {
+fn trim(call: &FunctionCall<'_>, left: bool, right: bool) -> Result<FunctionResult> {
     let (Some(text), Some(set)) = (call.text(0)?, call.text(1)?) else {
         return NULL;
     };
@@ -232,7 +232,7 @@ fn trim(call: &Call<'_>, left: bool, right: bool) -> Result<Answer> {
         }
         Err(_) => rest = trim_odd(rest, set, left, right)?,
     }
-    Ok(Answer::Text(rest.to_vec()))
+    Ok(FunctionResult::Text(rest.to_vec()))
 }
 
 /// The character that well-formed text begins with, and its length.
@@ -280,7 +280,7 @@ fn trim_odd<'a>(mut text: &'a [u8], set: &[u8], left: bool, right: bool) -> Resu
 }
 
 /// `unhex(X, Y)`: the bytes that X shows as hexadecimal digits, between which characters of Y may stand.
-fn unhex(call: &Call<'_>) -> Result<Answer> {
+fn unhex(call: &FunctionCall<'_>) -> Result<FunctionResult> {
     let (Some(text), Some(set)) = (call.text(0)?, call.text(1)?) else {
         return NULL;
     };
@@ -307,11 +307,11 @@ fn unhex(call: &Call<'_>) -> Result<Answer> {
         bytes.push(high << 4 | low);
         rest = Read(&rest.0[2..]);
     }
-    Ok(Answer::Value(Value::Blob(bytes)))
+    Ok(FunctionResult::Value(Value::Blob(bytes)))
 }
 
 /// `json_patch(T, P)` and `jsonb_patch(T, P)`.
-fn patch(call: &Call<'_>, sql: &str) -> Result<Answer> {
+fn patch(call: &FunctionCall<'_>, sql: &str) -> Result<FunctionResult> {
     let params = [call.context.get_raw(0), call.context.get_raw(1)];
     let length = |param: &ValueRef<'_>| match param {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len(),
@@ -327,7 +327,7 @@ fn patch(call: &Call<'_>, sql: &str) -> Result<Answer> {
 }
 
 /// `json_pretty(X)` and `json_pretty(X, INDENT)`.
-fn pretty(call: &Call<'_>) -> Result<Answer> {
+fn pretty(call: &FunctionCall<'_>) -> Result<FunctionResult> {
     let json = call.context.get_raw(0);
     let (sql, params, indent) = match call.context.len() {
         1 => ("SELECT json_pretty(?)", &[json][..], 4),
@@ -338,7 +338,7 @@ fn pretty(call: &Call<'_>) -> Result<Answer> {
         }
     };
     // One form of JSON is easier to look through than all that SQLite accepts.
-    if let Answer::Text(plain) = call.aside.ask("SELECT json(?)", &[json])? {
+    if let FunctionResult::Text(plain) = call.aside.ask("SELECT json(?)", &[json])? {
         let bytes = pretty_bytes(&plain, indent);
         if bytes > PRETTY_BYTES_MAX {
             return Err(too_costly(format!(

@@ -3,14 +3,14 @@
 //! A statement is looked up by its text in [`crate::sqlite::prepared`], stepped to its end and reset before anything else
 //! happens, so no statement is ever open between two calls.
 
-use crate::config::Config;
+use crate::config::DatabaseConfig;
 use crate::sql_policy::authorizer::{self, Authorizer};
 use crate::sqlite::error::{ErrorCode, StatementError, words};
 use crate::sqlite::open;
 use crate::sqlite::params;
 use crate::sqlite::prepared::Prepared;
 use crate::sqlite::rows;
-pub(crate) use crate::sqlite::run::{Done, Run};
+pub(crate) use crate::sqlite::run::{Done, RunLimits};
 use crate::sqlite::run::{RunGuard, Trouble};
 use crate::sqlite::statement::{Execution, Statement};
 use crate::sqlite::status;
@@ -30,12 +30,12 @@ pub(crate) enum Role {
     Reader,
     /// Reads and writes for scripts.
     Writer,
-    /// Migrations, checkpoints and backups: no authorizer and no limits but those of [`Run`].
+    /// Migrations, checkpoints and backups: no authorizer and no limits but those of [`RunLimits`].
     Maintenance,
 }
 
 /// A connection. It may move between threads; one uses it at a time.
-pub(crate) struct Connection {
+pub(crate) struct SqliteConnection {
     prepared: Prepared,
     authorizer: Arc<Authorizer>,
     guard: Arc<RunGuard>,
@@ -43,12 +43,12 @@ pub(crate) struct Connection {
     wal_pages: Arc<AtomicU32>,
 }
 
-impl Connection {
+impl SqliteConnection {
     /// Opens the file of `config`, creating it where there is none.
     ///
     /// # Errors
     /// A file that is no database, that cannot be created, read or written, or that another process keeps locked.
-    pub(crate) fn open(config: &Config, role: Role) -> Result<Self, StatementError> {
+    pub(crate) fn open(config: &DatabaseConfig, role: Role) -> Result<Self, StatementError> {
         let mut sqlite = open::open(config, role)?;
         let (authorizer, guard) = (
             Arc::new(Authorizer::default()),
@@ -81,12 +81,12 @@ impl Connection {
     /// Runs the statement and returns its rows.
     ///
     /// # Errors
-    /// Whatever [`Connection::is_readonly`] refuses, parameters that do not fit, and what fails while it runs.
+    /// Whatever [`SqliteConnection::is_readonly`] refuses, parameters that do not fit, and what fails while it runs.
     pub(crate) fn query(
         &self,
         sql: &str,
         params: &Value,
-        run: &Run<'_>,
+        run: &RunLimits<'_>,
     ) -> Result<Rows, StatementError> {
         let fetch = || {
             self.with(sql, run, |execution| {
@@ -104,12 +104,12 @@ impl Connection {
     /// Runs the statement to its end and tells what it changed.
     ///
     /// # Errors
-    /// As [`Connection::query`].
+    /// As [`SqliteConnection::query`].
     pub(crate) fn exec(
         &self,
         sql: &str,
         params: &Value,
-        run: &Run<'_>,
+        run: &RunLimits<'_>,
     ) -> Result<Done, StatementError> {
         self.with(sql, run, |execution| {
             params::bind(execution, params)?;
@@ -191,7 +191,7 @@ impl Connection {
     fn with<T>(
         &self,
         sql: &str,
-        run: &Run<'_>,
+        run: &RunLimits<'_>,
         work: impl FnOnce(&mut Execution<'_>) -> Result<T, Trouble>,
     ) -> Result<T, StatementError> {
         let result = self
@@ -207,7 +207,7 @@ impl Connection {
     }
 
     /// The error that the script sees.
-    fn fault(&self, trouble: Trouble, sql: &str, run: Option<&Run<'_>>) -> StatementError {
+    fn fault(&self, trouble: Trouble, sql: &str, run: Option<&RunLimits<'_>>) -> StatementError {
         let is_preparing = matches!(trouble, Trouble::Preparing(_));
         let error = match trouble {
             Trouble::Refused(code, message, hint) => {
@@ -291,20 +291,20 @@ pub(crate) mod testing {
     //! What the tests of this crate's statements begin with.
 
     use super::*;
-    use crate::test_folder::Folder;
+    use crate::test_folder::TestFolder;
     use std::time::Duration;
 
     /// A database of its own, with a connection that writes.
-    pub(crate) fn scratch() -> (Folder, Config, Connection) {
-        let folder = Folder::new();
-        let config = Config::new(folder.path("data.db"));
-        let writer = Connection::open(&config, Role::Writer).expect("a fresh database");
+    pub(crate) fn scratch() -> (TestFolder, DatabaseConfig, SqliteConnection) {
+        let folder = TestFolder::new();
+        let config = DatabaseConfig::new(folder.path("data.db"));
+        let writer = SqliteConnection::open(&config, Role::Writer).expect("a fresh database");
         (folder, config, writer)
     }
 
     /// All rows, within limits that no test of something else meets.
-    pub(crate) fn all() -> Run<'static> {
-        Run {
+    pub(crate) fn all() -> RunLimits<'static> {
+        RunLimits {
             limit: Some(Duration::from_secs(30)),
             must_stop: None,
             first_only: false,
@@ -313,7 +313,7 @@ pub(crate) mod testing {
         }
     }
 
-    impl Connection {
+    impl SqliteConnection {
         /// Runs it and returns its rows.
         pub(crate) fn rows(&self, sql: &str) -> Rows {
             self.query(sql, &Value::Null, &all()).expect(sql)

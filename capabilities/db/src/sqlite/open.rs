@@ -1,6 +1,6 @@
 //! How a connection is opened: flags, PRAGMAs, limits, and what is said where that fails.
 
-use crate::config::{Config, Durability};
+use crate::config::{DatabaseConfig, Durability};
 use crate::sql_policy::functions;
 use crate::sqlite::connection::{Role, SQL_BYTES_MAX};
 use crate::sqlite::error::{ErrorCode, StatementError, classify, words};
@@ -36,7 +36,7 @@ const LIMITS: [(Limit, i32); 7] = [
 ];
 
 /// Opens the file with everything set that does not depend on what is run.
-pub(crate) fn open(config: &Config, role: Role) -> Result<Connection, StatementError> {
+pub(crate) fn open(config: &DatabaseConfig, role: Role) -> Result<Connection, StatementError> {
     let path = &config.path;
     if path.as_os_str().is_empty() || path.as_os_str() == ":memory:" {
         return Err(StatementError::new(
@@ -71,7 +71,7 @@ pub(crate) fn open(config: &Config, role: Role) -> Result<Connection, StatementE
     Ok(sqlite)
 }
 
-fn set_up(sqlite: &Connection, config: &Config, role: Role) -> rusqlite::Result<()> {
+fn set_up(sqlite: &Connection, config: &DatabaseConfig, role: Role) -> rusqlite::Result<()> {
     sqlite.busy_timeout(BUSY_WAIT)?;
     functions::install(sqlite)?;
     sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -154,14 +154,14 @@ pub(crate) fn explain(error: &rusqlite::Error, path: &Path) -> StatementError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_folder::Folder;
+    use crate::test_folder::TestFolder;
     use std::fs;
 
     const ROLES: [Role; 3] = [Role::Writer, Role::Reader, Role::Maintenance];
 
     /// What is said about a file, on one line.
     fn refusal(path: &Path, role: Role) -> StatementError {
-        let fault = open(&Config::new(path), role).expect_err("it cannot be opened");
+        let fault = open(&DatabaseConfig::new(path), role).expect_err("it cannot be opened");
         assert!(!fault.error.message().contains('\n'), "{:?}", fault.error);
         fault
     }
@@ -182,8 +182,8 @@ mod tests {
 
     #[test]
     fn everything_is_set() {
-        let folder = Folder::new();
-        let mut config = Config::new(folder.path("data.db"));
+        let folder = TestFolder::new();
+        let mut config = DatabaseConfig::new(folder.path("data.db"));
         config.mmap_bytes = 1024 * 1024;
         for (durability, synchronous) in [(Durability::Full, "2"), (Durability::Normal, "1")] {
             config.durability = durability;
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_database_is_refused_and_left_alone() {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let path = folder.path("notes.txt");
         let text = "these are notes, and no database at all ".repeat(100);
         fs::write(&path, &text).unwrap();
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_opened_says_what_to_do() {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let missing = folder.path("none/data.db");
         let message = refusal(&missing, Role::Writer).error.message().to_owned();
         assert!(message.contains("there is no folder"), "{message}");
@@ -281,9 +281,9 @@ mod tests {
     #[test]
     fn a_file_without_permission_says_so() {
         use std::os::unix::fs::PermissionsExt;
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let path = folder.path("data.db");
-        drop(open(&Config::new(&path), Role::Writer).unwrap());
+        drop(open(&DatabaseConfig::new(&path), Role::Writer).unwrap());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
         // The administrator may write it nevertheless.
         if fs::OpenOptions::new().write(true).open(&path).is_err() {
@@ -295,9 +295,9 @@ mod tests {
 
     #[test]
     fn a_name_is_never_taken_for_a_uri() {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let path = folder.path("file:data.db?mode=memory");
-        drop(open(&Config::new(&path), Role::Writer).unwrap());
+        drop(open(&DatabaseConfig::new(&path), Role::Writer).unwrap());
         assert!(path.is_file());
     }
 }

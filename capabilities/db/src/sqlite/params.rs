@@ -172,7 +172,7 @@ fn unbindable(statement: &Statement, index: usize, why: &str) -> Trouble {
 
 #[cfg(test)]
 mod tests {
-    use crate::sqlite::connection::Connection;
+    use crate::sqlite::connection::SqliteConnection;
     use crate::sqlite::connection::testing::{all, scratch};
     use sampan_host::{Cell, Rows, Value};
 
@@ -185,11 +185,11 @@ mod tests {
         Value::Map(members.iter().map(member).collect())
     }
 
-    fn rows(db: &Connection, sql: &str, params: &Value) -> Rows {
+    fn rows(db: &SqliteConnection, sql: &str, params: &Value) -> Rows {
         db.query(sql, params, &all()).expect(sql)
     }
 
-    fn refusal(db: &Connection, sql: &str, params: &Value) -> String {
+    fn refusal(db: &SqliteConnection, sql: &str, params: &Value) -> String {
         let fault = db.query(sql, params, &all()).expect_err(sql);
         assert_eq!(fault.error.kind(), sampan_host::ErrorKind::Script);
         fault.error.message().to_owned()

@@ -1,7 +1,7 @@
 //! The rows of a result, copied cell by cell from SQLite's memory.
 
 use crate::sqlite::error::ErrorCode;
-use crate::sqlite::run::{Run, Trouble};
+use crate::sqlite::run::{RunLimits, Trouble};
 use crate::sqlite::statement::Execution;
 use rusqlite::types::ValueRef;
 use sampan_host::{Cell, Rows};
@@ -12,7 +12,7 @@ const ROOM_CELLS_MAX: usize = 1_024;
 const ROOM_BYTES_MAX: usize = 16 * 1024;
 
 /// The rows of a statement whose parameters are bound.
-pub(crate) fn rows(execution: &mut Execution<'_>, run: &Run<'_>) -> Result<Rows, Trouble> {
+pub(crate) fn rows(execution: &mut Execution<'_>, run: &RunLimits<'_>) -> Result<Rows, Trouble> {
     if !execution.step()? {
         return Ok(Rows::new(Arc::clone(execution.columns())));
     }
@@ -32,7 +32,7 @@ pub(crate) fn rows(execution: &mut Execution<'_>, run: &Run<'_>) -> Result<Rows,
 }
 
 /// Adds the current row.
-fn push(rows: &mut Rows, execution: &Execution<'_>, run: &Run<'_>) -> Result<(), Trouble> {
+fn push(rows: &mut Rows, execution: &Execution<'_>, run: &RunLimits<'_>) -> Result<(), Trouble> {
     for column in 0..rows.columns().len() {
         match execution.cell(column) {
             ValueRef::Null => rows.push(Cell::Null),
@@ -52,7 +52,7 @@ fn push(rows: &mut Rows, execution: &Execution<'_>, run: &Run<'_>) -> Result<(),
     check_room(rows, 0, run)
 }
 
-fn check_room(rows: &Rows, more: usize, run: &Run<'_>) -> Result<(), Trouble> {
+fn check_room(rows: &Rows, more: usize, run: &RunLimits<'_>) -> Result<(), Trouble> {
     if rows.memory_bytes().saturating_add(more) > run.result_bytes_max {
         return Err(too_large(run));
     }
@@ -60,7 +60,7 @@ fn check_room(rows: &Rows, more: usize, run: &Run<'_>) -> Result<(), Trouble> {
 }
 
 #[cold]
-fn too_large(run: &Run<'_>) -> Trouble {
+fn too_large(run: &RunLimits<'_>) -> Trouble {
     Trouble::Refused(
         ErrorCode::TooLarge,
         format!(
@@ -73,10 +73,10 @@ fn too_large(run: &Run<'_>) -> Trouble {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::Config;
+    use crate::config::DatabaseConfig;
     use crate::sqlite::connection::testing::{all, scratch};
-    use crate::sqlite::connection::{Connection, Role};
-    use crate::test_folder::Folder;
+    use crate::sqlite::connection::{Role, SqliteConnection};
+    use crate::test_folder::TestFolder;
     use sampan_host::{Cell, Value};
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn text_of_a_database_in_utf_16_is_converted() {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let path = folder.path("wide.db");
         rusqlite::Connection::open(&path)
             .and_then(|wide| {
@@ -109,7 +109,7 @@ mod tests {
                 )
             })
             .unwrap();
-        let db = Connection::open(&Config::new(path), Role::Reader).unwrap();
+        let db = SqliteConnection::open(&DatabaseConfig::new(path), Role::Reader).unwrap();
         let rows = db.rows("SELECT a, a || a FROM t");
         assert_eq!(rows.cell(0, 0), Cell::Text("naïve 🛶"));
         assert_eq!(rows.cell(0, 1), Cell::Text("naïve 🛶naïve 🛶"));
@@ -146,7 +146,7 @@ mod tests {
             "INSERT INTO notes VALUES ('one') RETURNING 'two sampans', 1",
             "SELECT body, count(*) FROM notes WHERE rowid = 1",
         ] {
-            let fresh = Connection::open(&config, Role::Writer).unwrap();
+            let fresh = SqliteConnection::open(&config, Role::Writer).unwrap();
             let rows = fresh.rows(sql);
             assert_eq!(
                 (rows.cell(0, 0), rows.cell(0, 1)),
@@ -165,7 +165,7 @@ mod tests {
         let sql =
             "SELECT nodeno FROM 'main'.'r_rowid' WHERE rowid = ?1 OR EXISTS (SELECT 1 FROM r)";
         for _ in 0..2 {
-            let fresh = Connection::open(&config, Role::Writer).unwrap();
+            let fresh = SqliteConnection::open(&config, Role::Writer).unwrap();
             let one = Value::List(vec![Value::Int(1)]);
             let rows = fresh.query(sql, &one, &all()).unwrap();
             assert_eq!(rows.cell(0, 0), Cell::Int(1));

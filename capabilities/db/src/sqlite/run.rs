@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const PROGRESS_OPS: i32 = 250;
 
 /// How a statement is run.
-pub(crate) struct Run<'a> {
+pub(crate) struct RunLimits<'a> {
     /// How long it may run; without, as long as it takes.
     pub(crate) limit: Option<Duration>,
     /// The script that waits for it, and may be told to stop.
@@ -106,7 +106,7 @@ impl RunGuard {
     }
 
     /// Does `work`, the execution of one statement, within its limits.
-    pub(crate) fn during<T>(&self, run: &Run<'_>, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn during<T>(&self, run: &RunLimits<'_>, work: impl FnOnce() -> T) -> T {
         /// Takes the limit away, after a panic too: a COMMIT that comes next must not be interrupted.
         struct Over<'a>(&'a RunGuard);
         impl Drop for Over<'_> {
@@ -128,7 +128,7 @@ impl RunGuard {
     }
 
     /// Why the statement was interrupted, if it was by this guard.
-    pub(crate) fn reason(&self, run: &Run<'_>, sql: &str) -> Option<StatementError> {
+    pub(crate) fn reason(&self, run: &RunLimits<'_>, sql: &str) -> Option<StatementError> {
         match self.ended_by.load(Relaxed) {
             BY_LIMIT => run
                 .limit
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_statement_ends_at_its_limit() {
         let (_folder, _, db) = scratch();
-        let run = Run {
+        let run = RunLimits {
             limit: Some(Duration::from_millis(20)),
             ..all()
         };
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn our_own_statements_have_no_limit_left_over() {
         let (_folder, _, db) = scratch();
-        let run = Run {
+        let run = RunLimits {
             limit: Some(Duration::from_nanos(1)),
             ..all()
         };
@@ -200,7 +200,7 @@ mod tests {
                 watch.stop(watch.epoch());
             })
         };
-        let run = Run {
+        let run = RunLimits {
             must_stop: Some(&watch),
             ..all()
         };
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_large_result_is_refused() {
         let (_folder, _, db) = scratch();
-        let run = Run {
+        let run = RunLimits {
             result_bytes_max: 10_000,
             ..all()
         };

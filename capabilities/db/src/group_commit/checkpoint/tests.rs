@@ -1,26 +1,26 @@
 //! Checkpoints: that they are made, that the log does not grow without end, and how faults are told.
 
 use super::*;
-use crate::test_folder::Folder;
+use crate::test_folder::TestFolder;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 
 /// A database with a writer, and the faults that its checkpointer reports.
-struct Scene {
-    folder: Folder,
-    config: Config,
-    writer: Connection,
+struct CheckpointScene {
+    folder: TestFolder,
+    config: DatabaseConfig,
+    writer: SqliteConnection,
     checkpointer: Checkpointer,
     faults: Receiver<String>,
 }
 
-impl Scene {
-    fn new(change: impl Fn(&mut Config)) -> Self {
-        let folder = Folder::new();
-        let mut config = Config::new(folder.path("a.db"));
+impl CheckpointScene {
+    fn new(change: impl Fn(&mut DatabaseConfig)) -> Self {
+        let folder = TestFolder::new();
+        let mut config = DatabaseConfig::new(folder.path("a.db"));
         config.checkpoint_pages = 50;
         change(&mut config);
-        let writer = Connection::open(&config, Role::Writer).expect("opened");
+        let writer = SqliteConnection::open(&config, Role::Writer).expect("opened");
         writer
             .sqlite()
             .execute_batch("CREATE TABLE t(x)")
@@ -83,7 +83,7 @@ fn within(seconds: u64, mut is_so: impl FnMut() -> bool) -> bool {
 
 #[test]
 fn the_log_is_copied_when_it_is_long_enough() {
-    let scene = Scene::new(|_| {});
+    let scene = CheckpointScene::new(|_| {});
     let bytes = || std::fs::metadata(&scene.config.path).expect("a file").len();
     scene.write(20);
     std::thread::sleep(Duration::from_millis(50));
@@ -100,7 +100,7 @@ fn the_log_is_copied_when_it_is_long_enough() {
 
 #[test]
 fn writers_without_a_pause_do_not_make_the_log_grow_forever() {
-    let scene = Scene::new(|_| {});
+    let scene = CheckpointScene::new(|_| {});
     let began = Instant::now();
     let mut longest = 0;
     while began.elapsed() < Duration::from_secs(1) {
@@ -114,7 +114,7 @@ fn writers_without_a_pause_do_not_make_the_log_grow_forever() {
 
 #[test]
 fn a_log_that_became_long_starts_over_and_writers_wait_meanwhile() {
-    let scene = Scene::new(|_| {});
+    let scene = CheckpointScene::new(|_| {});
     let other = rusqlite::Connection::open(&scene.config.path).expect("opened");
     scene.write(50 * RESTART_TIMES + 100);
     assert!(
@@ -134,7 +134,7 @@ fn a_log_that_became_long_starts_over_and_writers_wait_meanwhile() {
 
 #[test]
 fn a_full_log_is_emptied_when_the_reader_that_needs_it_is_gone() {
-    let scene = Scene::new(|config| config.wal_bytes_max = 1024 * 1024);
+    let scene = CheckpointScene::new(|config| config.wal_bytes_max = 1024 * 1024);
     let reader = scene.reader();
     scene.write(300);
     assert!(scene.checkpointer.wal_bytes() > 300 * 4096);
@@ -155,14 +155,14 @@ fn a_full_log_is_emptied_when_the_reader_that_needs_it_is_gone() {
 
 #[test]
 fn the_end_leaves_one_file() {
-    let scene = Scene::new(|_| {});
+    let scene = CheckpointScene::new(|_| {});
     scene.write(1);
     scene.checkpointer.shutdown();
     assert_eq!(std::fs::metadata(scene.log()).expect("a log").len(), 0);
     // A second end and commits after it do no harm.
     scene.checkpointer.committed(1_000_000);
     scene.checkpointer.shutdown();
-    let Scene { writer, config, .. } = &scene;
+    let CheckpointScene { writer, config, .. } = &scene;
     let count: i64 = writer
         .sqlite()
         .query_row("SELECT count(*) FROM t", (), |row| row.get(0))
@@ -172,7 +172,7 @@ fn the_end_leaves_one_file() {
 
 #[test]
 fn faults_are_reported_but_not_again_and_again() {
-    let scene = Scene::new(|_| {});
+    let scene = CheckpointScene::new(|_| {});
     // Something else stands where the database was.
     for file in ["a.db-wal", "a.db-shm"] {
         std::fs::remove_file(scene.folder.path(file)).expect("removed");
@@ -193,7 +193,7 @@ fn faults_are_reported_but_not_again_and_again() {
 #[test]
 fn the_estimate_follows_the_log() {
     let shared = CheckpointShared {
-        config: Config::new("x"),
+        config: DatabaseConfig::new("x"),
         pages: AtomicU32::new(0),
         copied: AtomicU32::new(0),
         page_bytes: AtomicU64::new(4096),

@@ -9,7 +9,7 @@ fn given_up() -> Result<(), Trouble> {
     Err(Trouble::Sqlite(rusqlite::Error::InvalidQuery))
 }
 
-fn one(db: &Connection, sql: &str, param: Value) -> i64 {
+fn one(db: &SqliteConnection, sql: &str, param: Value) -> i64 {
     let rows = db.query(sql, &Value::List(vec![param]), &all()).expect(sql);
     match rows.cell(0, 0) {
         Cell::Int(value) => value,
@@ -21,7 +21,7 @@ fn one(db: &Connection, sql: &str, param: Value) -> i64 {
 fn statements_take_turns_and_move_with_their_connection() {
     let (folder, mut config, _db) = scratch();
     config.statements_max = 6;
-    let mut db = Connection::open(&config, Role::Reader).unwrap();
+    let mut db = SqliteConnection::open(&config, Role::Reader).unwrap();
     for round in 0..20 {
         // Eight texts for six places, of which four are compared first: some are found, others were given up.
         for number in [0, 1, 0, 0, 2, 3, 4, 5, 1, 6, 7, 3, round % 8] {
@@ -46,7 +46,7 @@ fn statements_take_turns_and_move_with_their_connection() {
 fn what_was_not_used_longest_is_given_up() {
     let (_folder, mut config, _db) = scratch();
     config.statements_max = 6;
-    let db = Connection::open(&config, Role::Reader).unwrap();
+    let db = SqliteConnection::open(&config, Role::Reader).unwrap();
     let text = |number: i64| format!("SELECT ? + {number}");
     for number in [0, 1, 2, 3, 4, 5, 0, 2, 6, 7] {
         assert_eq!(one(&db, &text(number), Value::Int(1)), 1 + number);
@@ -61,7 +61,7 @@ fn one_place_is_enough() {
     let (_folder, mut config, _db) = scratch();
     for places in [0, 1] {
         config.statements_max = places;
-        let db = Connection::open(&config, Role::Reader).unwrap();
+        let db = SqliteConnection::open(&config, Role::Reader).unwrap();
         for _ in 0..3 {
             assert_eq!(one(&db, "SELECT ?", Value::Int(1)), 1);
             assert_eq!(one(&db, "SELECT ? + 1", Value::Int(1)), 2);

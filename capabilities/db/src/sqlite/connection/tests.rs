@@ -8,7 +8,7 @@ fn is_send<T: Send>() {}
 
 #[test]
 fn a_connection_may_move_between_threads() {
-    is_send::<Connection>();
+    is_send::<SqliteConnection>();
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn results_of_one_statement_share_their_columns() {
 #[test]
 fn a_changed_schema_changes_the_columns_at_once() {
     let (_folder, config, db) = scratch();
-    let reader = Connection::open(&config, Role::Reader).unwrap();
+    let reader = SqliteConnection::open(&config, Role::Reader).unwrap();
     db.done("CREATE TABLE t(a)");
     db.done("INSERT INTO t VALUES (1)");
     let sql = "SELECT * FROM t";
@@ -53,7 +53,7 @@ fn a_changed_schema_changes_the_columns_at_once() {
 fn columns_are_right_after_the_statement_left_the_cache() {
     let (_folder, mut config, db) = scratch();
     config.statements_max = 1;
-    let reader = Connection::open(&config, Role::Reader).unwrap();
+    let reader = SqliteConnection::open(&config, Role::Reader).unwrap();
     db.done("CREATE TABLE t(a)");
     let sql = "SELECT * FROM t";
     assert_eq!(**reader.rows(sql).columns(), ["a"]);
@@ -71,7 +71,7 @@ fn columns_are_right_after_the_statement_left_the_cache() {
 fn the_cache_keeps_no_more_than_it_should() {
     let (_folder, mut config, _db) = scratch();
     config.statements_max = 3;
-    let reader = Connection::open(&config, Role::Reader).unwrap();
+    let reader = SqliteConnection::open(&config, Role::Reader).unwrap();
     for number in 0..100 {
         reader.rows(&format!("SELECT {number}"));
     }
@@ -143,7 +143,7 @@ fn returning_works_through_both() {
     db.done("CREATE TABLE t(id INTEGER PRIMARY KEY, a)");
     let sql = "INSERT INTO t(a) VALUES (1), (2), (3) RETURNING id, a";
     assert_eq!(db.rows(sql).len(), 3);
-    let first = Run {
+    let first = RunLimits {
         first_only: true,
         ..all()
     };
@@ -183,7 +183,7 @@ fn a_returned_result_that_is_too_large_is_undone() {
     db.done("CREATE TABLE t(a)");
     db.control("BEGIN").unwrap();
     db.done("INSERT INTO t VALUES (1)");
-    let small = Run {
+    let small = RunLimits {
         result_bytes_max: 100,
         ..all()
     };
@@ -302,7 +302,7 @@ fn control_goes_past_the_authorizer_and_leaves_no_hole() {
 fn a_reader_cannot_write() {
     let (_folder, config, db) = scratch();
     db.done("CREATE TABLE t(a)");
-    let reader = Connection::open(&config, Role::Reader).unwrap();
+    let reader = SqliteConnection::open(&config, Role::Reader).unwrap();
     let fault = reader
         .exec("INSERT INTO t VALUES (1)", &Value::Null, &all())
         .unwrap_err();
@@ -313,7 +313,7 @@ fn a_reader_cannot_write() {
 #[test]
 fn a_lock_held_elsewhere_is_busy_at_once() {
     let (_folder, config, db) = scratch();
-    let other = Connection::open(&config, Role::Maintenance).unwrap();
+    let other = SqliteConnection::open(&config, Role::Maintenance).unwrap();
     other.control("BEGIN IMMEDIATE").unwrap();
     // The quickest of many: other work on the machine delays some.
     let quickest = (0..20).map(|_| {
