@@ -1,6 +1,6 @@
 //! kill -9 at random moments under write load: every write whose 200 reached its client is there afterwards.
 //!
-//! `SAMPAN_KILL_CYCLES` sets the number of cycles with each durability (200).
+//! `SAMPAN_KILL_CYCLES` sets the number of cycles with each durability (150).
 
 mod faults;
 
@@ -8,11 +8,11 @@ use faults::load::{Writers, Writes};
 use faults::{APPS, Project, Random, ask, setting};
 use std::time::{Duration, Instant};
 
-const CYCLES: u64 = 200;
+const CYCLES: u64 = 150;
 const CLIENTS: u64 = 12;
 
 /// Between these many milliseconds after the first write the server dies.
-const LOAD_MILLIS: (u64, u64) = (10, 120);
+const LOAD_MILLIS: (u64, u64) = (5, 60);
 
 fn survives(durability: &str) {
     let project = Project::new(&format!("kill-{durability}"), durability, "");
