@@ -21,8 +21,8 @@ pub use request::proxies::Cidr;
 pub use sampan_db as db;
 pub use sampan_host as host;
 pub use sampan_log::{Level, Logger, Settings as LogSettings};
-pub use server::{Event, Running, Server};
-pub use signals::{Outcome, run};
+pub use server::{Running, Server, ServerEvent};
+pub use signals::{ServerEnd, run};
 
 use sampan_host::Module;
 

@@ -67,7 +67,7 @@ impl Project {
                 "{shown} is neither Lua nor JavaScript: its name must end in .lua, .js or .mjs"
             ));
         }
-        let sources = Arc::new(Folder { root: root.clone() });
+        let sources = Arc::new(FolderSources { root: root.clone() });
         Ok(Self {
             root,
             entry,
@@ -113,7 +113,7 @@ impl Project {
         Self {
             root: PathBuf::new(),
             entry: entry.to_owned(),
-            sources: Arc::new(Memory(files)),
+            sources: Arc::new(MemorySources(files)),
         }
     }
 
@@ -167,12 +167,12 @@ impl Language {
 }
 
 /// A folder on disk.
-struct Folder {
+struct FolderSources {
     /// Canonical: a file's canonical path must start with it.
     root: PathBuf,
 }
 
-impl Sources for Folder {
+impl Sources for FolderSources {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
         let relative = Path::new(path);
         let inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -195,9 +195,9 @@ impl Sources for Folder {
 }
 
 /// Files in memory, for tests and programs that carry their project with them.
-struct Memory(HashMap<String, Vec<u8>>);
+struct MemorySources(HashMap<String, Vec<u8>>);
 
-impl Sources for Memory {
+impl Sources for MemorySources {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
         self.0.get(path.strip_prefix("./").unwrap_or(path)).cloned()
     }

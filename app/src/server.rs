@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::database;
 use crate::watchdog::{ABANDONED_MAX, Watchdog};
-use crate::worker::{self, Plan, Starting};
+use crate::worker::{self, Starting, WorkerPlan};
 use sampan_db::Database;
 use sampan_host::Error;
 use sampan_http::{Accepting, Acceptor, Limits, WorkerHandle, Workers};
@@ -26,7 +26,7 @@ const LEASE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What ends a running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum ServerEvent {
     /// Someone asked for it.
     Shutdown,
     /// Too many workers had to be abandoned: the process should end, for its supervisor to start a fresh one.
@@ -42,7 +42,7 @@ pub struct Running {
     address: SocketAddr,
     shared: Arc<ServerShared>,
     accepting: Accepting,
-    events: Receiver<Event>,
+    events: Receiver<ServerEvent>,
 }
 
 /// What the parts of a server have in common.
@@ -52,9 +52,9 @@ struct ServerShared {
     database: Arc<Database>,
     watchdog: Watchdog,
     /// The workers that serve, and their threads.
-    crew: Mutex<Vec<Member>>,
+    crew: Mutex<Vec<CrewMember>>,
     workers: Mutex<Option<Workers>>,
-    events: Sender<Event>,
+    events: Sender<ServerEvent>,
     next_id: AtomicU64,
     abandoned: AtomicUsize,
     /// Set when the end begins, so that no worker starts behind its back.
@@ -64,7 +64,7 @@ struct ServerShared {
 }
 
 /// A worker that serves.
-struct Member {
+struct CrewMember {
     id: u64,
     handle: WorkerHandle,
     thread: JoinHandle<()>,
@@ -160,13 +160,13 @@ impl Running {
     }
 
     /// Something to send events with, from any thread.
-    pub fn events(&self) -> Sender<Event> {
+    pub fn events(&self) -> Sender<ServerEvent> {
         self.shared.events.clone()
     }
 
     /// Waits for what ends the server.
-    pub fn wait(&self) -> Event {
-        self.events.recv().unwrap_or(Event::Shutdown)
+    pub fn wait(&self) -> ServerEvent {
+        self.events.recv().unwrap_or(ServerEvent::Shutdown)
     }
 
     /// Stops accepting, lets what is in flight end within `shutdown_millis_max`, and ends all threads. False if some had to
@@ -222,7 +222,7 @@ impl ServerShared {
     fn start_worker(self: &Arc<Self>, place: usize) -> Result<(u64, Starting), String> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let shared = Arc::clone(self);
-        let plan = Plan {
+        let plan = WorkerPlan {
             id,
             place,
             config: Arc::clone(&self.config),
@@ -252,7 +252,7 @@ impl ServerShared {
         self.crew().retain(|member| member.id != id);
         if count >= ABANDONED_MAX {
             // Nobody receives it if the server is being shut down anyway.
-            let _ = self.events.send(Event::GiveUp);
+            let _ = self.events.send(ServerEvent::GiveUp);
             return;
         }
         let shared = Arc::clone(self);
@@ -262,7 +262,7 @@ impl ServerShared {
                     Level::Error,
                     format!("worker {number} could not be replaced: {fault}"),
                 );
-                let _ = shared.events.send(Event::GiveUp);
+                let _ = shared.events.send(ServerEvent::GiveUp);
                 return;
             }
             shared.look_after_lease();
@@ -272,7 +272,7 @@ impl ServerShared {
             .spawn(body)
             .is_err()
         {
-            let _ = self.events.send(Event::GiveUp);
+            let _ = self.events.send(ServerEvent::GiveUp);
         }
     }
 
@@ -287,7 +287,7 @@ impl ServerShared {
         if self.database.lease() == before && !self.is_ending.load(Ordering::SeqCst) {
             let message = "the abandoned worker keeps the write connection: the server gives up";
             self.config.logger.text(Level::Error, message);
-            let _ = self.events.send(Event::GiveUp);
+            let _ = self.events.send(ServerEvent::GiveUp);
         }
     }
 
@@ -309,13 +309,13 @@ impl ServerShared {
         Ok(())
     }
 
-    fn crew(&self) -> MutexGuard<'_, Vec<Member>> {
+    fn crew(&self) -> MutexGuard<'_, Vec<CrewMember>> {
         lock(&self.crew)
     }
 }
 
 /// Waits for a worker that starts.
-fn ready(id: u64, starting: Starting) -> Result<Member, Error> {
+fn ready(id: u64, starting: Starting) -> Result<CrewMember, Error> {
     let gone = |_| {
         Error::new(
             sampan_host::ErrorKind::Internal,
@@ -323,7 +323,7 @@ fn ready(id: u64, starting: Starting) -> Result<Member, Error> {
         )
     };
     let handle = starting.ready.recv().map_err(gone)??;
-    Ok(Member {
+    Ok(CrewMember {
         id,
         handle,
         thread: starting.thread,

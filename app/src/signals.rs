@@ -1,7 +1,7 @@
 //! The life of `sampan run`: start, wait for a signal, end in good order.
 
 use crate::config::Config;
-use crate::server::{Event, Server};
+use crate::server::{Server, ServerEvent};
 use sampan_log::Level;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -13,14 +13,14 @@ const FLUSH_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ServerEnd {
     /// In good order.
     Ended,
     /// The server gave up: too many of its workers could not be stopped.
     GaveUp,
 }
 
-impl Outcome {
+impl ServerEnd {
     /// The exit status of a process whose run ended like this: 0, or 70 (`EX_SOFTWARE` of sysexits.h) if the server gave up.
     pub fn exit_status(self) -> u8 {
         match self {
@@ -35,14 +35,14 @@ impl Outcome {
 ///
 /// # Errors
 /// The server does not start: one line that says what to do.
-pub fn run(config: Config) -> Result<Outcome, String> {
+pub fn run(config: Config) -> Result<ServerEnd, String> {
     let logger = config.logger.clone();
     let outcome = serve(config);
     logger.flush(FLUSH_TIME_MAX);
     outcome
 }
 
-fn serve(config: Config) -> Result<Outcome, String> {
+fn serve(config: Config) -> Result<ServerEnd, String> {
     let logger = config.logger.clone();
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| format!("cannot wait for signals: {error}"))?;
@@ -66,7 +66,7 @@ fn serve(config: Config) -> Result<Outcome, String> {
                 std::process::exit(128 + signal);
             }
             is_ending = true;
-            let _ = events.send(Event::Shutdown);
+            let _ = events.send(ServerEvent::Shutdown);
         }
     };
     let thread = std::thread::Builder::new()
@@ -75,14 +75,14 @@ fn serve(config: Config) -> Result<Outcome, String> {
         .spawn(body);
     thread.map_err(|error| format!("cannot start a thread: {error}"))?;
     match running.wait() {
-        Event::GiveUp => {
+        ServerEvent::GiveUp => {
             logger.text(
                 Level::Error,
                 "giving up: the process ends so that its supervisor can start a fresh one",
             );
-            Ok(Outcome::GaveUp)
+            Ok(ServerEnd::GaveUp)
         }
-        Event::Shutdown => {
+        ServerEvent::Shutdown => {
             logger.text(Level::Info, "shutting down");
             if !running.shutdown() {
                 logger.text(
@@ -90,7 +90,7 @@ fn serve(config: Config) -> Result<Outcome, String> {
                     "not all requests ended in time (shutdown_millis_max)",
                 );
             }
-            Ok(Outcome::Ended)
+            Ok(ServerEnd::Ended)
         }
     }
 }

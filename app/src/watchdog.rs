@@ -24,18 +24,18 @@ pub(crate) type Abandon = Box<dyn FnOnce(&str) + Send>;
 /// The workers that are watched. Clones watch the same ones.
 #[derive(Clone, Default)]
 pub(crate) struct Watchdog {
-    inner: Arc<Inner>,
+    inner: Arc<WatchdogState>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct WatchdogState {
     /// Held while the watchdog looks, and when workers come and go.
-    watched: Mutex<Vec<Watched>>,
+    watched: Mutex<Vec<WatchedWorker>>,
     over: Mutex<bool>,
 }
 
 /// One worker, as the watchdog knows it.
-struct Watched {
+struct WatchedWorker {
     id: u64,
     watch: Arc<Watch>,
     /// What the worker's handlers are called in the log; empty until the project is loaded.
@@ -51,7 +51,7 @@ impl Watchdog {
     pub(crate) fn add(&self, id: u64, watch: Arc<Watch>, abandon: Abandon) {
         let epoch = watch.epoch();
         let since = Instant::now();
-        self.lock().push(Watched {
+        self.lock().push(WatchedWorker {
             id,
             watch,
             names: Vec::new(),
@@ -122,7 +122,7 @@ impl Watchdog {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Watched>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<WatchedWorker>> {
         self.inner
             .watched
             .lock()
@@ -157,7 +157,7 @@ impl Watchdog {
     }
 }
 
-impl Watched {
+impl WatchedWorker {
     /// How long the script that runs now has been seen running; `None` if none runs.
     fn age(&mut self, now: Instant) -> Option<Duration> {
         let epoch = self.watch.epoch();

@@ -29,7 +29,7 @@ const REPLACE_MILLIS_MIN: u64 = 1_000;
 pub(crate) type OnDeaf = Box<dyn FnOnce(WorkerHandle, &str) + Send>;
 
 /// What a worker is made from.
-pub(crate) struct Plan {
+pub(crate) struct WorkerPlan {
     /// Tells this worker from all others of the process, also from those whose place it takes.
     pub(crate) id: u64,
     /// The place that it has among the workers.
@@ -55,7 +55,7 @@ pub(crate) struct Starting {
 ///
 /// # Errors
 /// The system has no thread left.
-pub(crate) fn start(plan: Plan) -> std::io::Result<Starting> {
+pub(crate) fn start(plan: WorkerPlan) -> std::io::Result<Starting> {
     let (sender, ready) = sync_channel(2);
     let name = format!("sampan-w{}", plan.place);
     let thread = std::thread::Builder::new()
@@ -65,7 +65,7 @@ pub(crate) fn start(plan: Plan) -> std::io::Result<Starting> {
     Ok(Starting { ready, thread })
 }
 
-fn run(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
+fn run(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -85,7 +85,7 @@ fn run(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
     watchdog.remove(id);
 }
 
-async fn serve(plan: Plan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
+async fn serve(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
     let watch = Arc::new(Watch::default());
     let (deaf, script_millis) = (ready.clone(), plan.config.script.script_millis_max);
     let deaf_while_loading = move |name: &str| {
@@ -143,7 +143,7 @@ struct Loader {
 }
 
 impl Loader {
-    fn new(plan: &Plan, watch: Arc<Watch>, gate: Rc<Gate>, current: CurrentRun) -> Self {
+    fn new(plan: &WorkerPlan, watch: Arc<Watch>, gate: Rc<Gate>, current: CurrentRun) -> Self {
         Self {
             config: Arc::clone(&plan.config),
             watch,

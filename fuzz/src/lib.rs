@@ -16,7 +16,7 @@ pub use mutate::Mutator;
 
 /// Something that must hold for any bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub struct FuzzTarget {
     /// Its name, which is also that of its corpus folder.
     pub name: &'static str,
     /// Panics if it does not hold for these bytes.
@@ -26,7 +26,7 @@ pub struct Target {
 }
 
 /// All targets. The bytes of `lua_pattern` are choices, which need no words.
-pub const TARGETS: &[Target] = &[
+pub const TARGETS: &[FuzzTarget] = &[
     target("http_codec", targets::http_codec::run, mutate::HTTP_WORDS),
     target(
         "http_chunked",
@@ -42,8 +42,8 @@ pub const TARGETS: &[Target] = &[
     target("lua_pattern", targets::lua_pattern::run, &[b"\0"]),
 ];
 
-const fn target(name: &'static str, run: fn(&[u8]), words: &'static [&'static [u8]]) -> Target {
-    Target { name, run, words }
+const fn target(name: &'static str, run: fn(&[u8]), words: &'static [&'static [u8]]) -> FuzzTarget {
+    FuzzTarget { name, run, words }
 }
 
 /// Inputs longer than this find nothing that shorter ones do not.
@@ -51,7 +51,7 @@ const INPUT_BYTES_MAX: usize = 4096;
 
 /// The result of running a target for a while.
 #[derive(Debug)]
-pub struct Report {
+pub struct FuzzReport {
     /// Files of the corpus that were replayed.
     pub replayed: usize,
     /// Mutations that were run.
@@ -84,12 +84,16 @@ pub fn corpus(name: &str) -> io::Result<Vec<(String, Vec<u8>)>> {
 ///
 /// # Errors
 /// When the corpus cannot be read or an input that failed cannot be written.
-pub fn replay_and_mutate(target: &Target, seed: u64, budget: Duration) -> io::Result<Report> {
+pub fn replay_and_mutate(
+    target: &FuzzTarget,
+    seed: u64,
+    budget: Duration,
+) -> io::Result<FuzzReport> {
     let seeds: Vec<Vec<u8>> = corpus(target.name)?
         .into_iter()
         .map(|(_, bytes)| bytes)
         .collect();
-    let mut report = Report {
+    let mut report = FuzzReport {
         replayed: 0,
         mutated: 0,
         failure: None,
@@ -115,7 +119,7 @@ pub fn replay_and_mutate(target: &Target, seed: u64, budget: Duration) -> io::Re
     Ok(report)
 }
 
-fn holds(target: &Target, bytes: &[u8]) -> Result<(), String> {
+fn holds(target: &FuzzTarget, bytes: &[u8]) -> Result<(), String> {
     panic::catch_unwind(|| (target.run)(bytes)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         text.or_else(|| panic.downcast_ref::<String>().cloned())
@@ -163,7 +167,7 @@ mod tests {
                 "planted"
             );
         }
-        let target = Target {
+        let target = FuzzTarget {
             name: "http_codec",
             run: faulty,
             words: mutate::HTTP_WORDS,

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use sampan_fuzz::differential::{self, Comparison};
-use sampan_fuzz::{TARGETS, Target, replay_and_mutate};
+use sampan_fuzz::differential::{self, Agreement};
+use sampan_fuzz::{FuzzTarget, TARGETS, replay_and_mutate};
 
 /// Runs the fuzz targets, or the comparison with other HTTP implementations
 #[derive(Parser)]
-struct Options {
+struct FuzzOptions {
     /// Compare with other implementations
     #[arg(value_parser = ["differential"])]
     differential: Option<String>,
@@ -35,7 +35,7 @@ fn names() -> PossibleValuesParser {
 }
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = FuzzOptions::parse();
     let outcome = if options.differential.is_some() {
         run_differential(&options)
     } else {
@@ -58,9 +58,9 @@ fn main() -> ExitCode {
 }
 
 /// How many targets passed and failed.
-fn run_targets(options: &Options) -> std::io::Result<(usize, usize)> {
+fn run_targets(options: &FuzzOptions) -> std::io::Result<(usize, usize)> {
     let (mut passed, mut failed) = (0, 0);
-    let is_chosen = |target: &&Target| {
+    let is_chosen = |target: &&FuzzTarget| {
         options
             .target
             .as_deref()
@@ -85,15 +85,15 @@ fn run_targets(options: &Options) -> std::io::Result<(usize, usize)> {
 }
 
 /// How many peers agreed and did not.
-fn run_differential(options: &Options) -> std::io::Result<(usize, usize)> {
+fn run_differential(options: &FuzzOptions) -> std::io::Result<(usize, usize)> {
     let (mut passed, mut failed) = (0, 0);
     let budget = Duration::from_secs(options.seconds);
     for (peer, comparison) in differential::run(options.seed, budget, options.target.as_deref())? {
         println!("differential {peer}: {comparison}");
         match comparison {
-            Comparison::Skipped(_) => {}
-            Comparison::Agreed(_) => passed += 1,
-            Comparison::Disagreed(..) => failed += 1,
+            Agreement::Skipped(_) => {}
+            Agreement::Agreed(_) => passed += 1,
+            Agreement::Disagreed(..) => failed += 1,
         }
     }
     Ok((passed, failed))

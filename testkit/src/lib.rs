@@ -21,6 +21,6 @@ pub mod codegen;
 mod runner;
 mod scenario;
 
-pub use runner::{Case, Engine};
+pub use runner::{Case, CaseEngine};
 pub use sampan_client::{Answer, Client, Stopwatch};
 pub use scenario::{Expectation, Request, Scenario};

@@ -17,14 +17,14 @@ const LOG_MILLIS_MAX: u64 = 1_000;
 
 /// A language that cases run in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub enum CaseEngine {
     /// `app.lua`.
     Lua,
     /// `app.js`.
     Js,
 }
 
-impl Engine {
+impl CaseEngine {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Lua, Self::Js];
 
@@ -37,7 +37,7 @@ impl Engine {
     }
 }
 
-impl fmt::Display for Engine {
+impl fmt::Display for CaseEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Lua => "lua",
@@ -80,7 +80,7 @@ impl Case {
     ///
     /// # Errors
     /// What differs from what is expected, one difference per line.
-    pub fn run(&self, engine: Engine) -> Result<(), String> {
+    pub fn run(&self, engine: CaseEngine) -> Result<(), String> {
         let text = std::fs::read_to_string(self.folder.join("expect.toml"))
             .map_err(|error| format!("expect.toml: {error}"))?;
         let scenario = Scenario::parse(&text).map_err(|fault| format!("expect.toml: {fault}"))?;
@@ -178,7 +178,7 @@ fn start(
 /// One run of a case's requests.
 struct CaseRun {
     address: SocketAddr,
-    engine: Engine,
+    engine: CaseEngine,
     logger: Logger,
     /// The connection, while the server keeps it.
     client: Option<Client>,
@@ -186,7 +186,7 @@ struct CaseRun {
 }
 
 impl CaseRun {
-    fn new(address: SocketAddr, engine: Engine, logger: Logger) -> Self {
+    fn new(address: SocketAddr, engine: CaseEngine, logger: Logger) -> Self {
         Self {
             address,
             engine,
@@ -263,8 +263,8 @@ impl CaseRun {
 
     fn expectation(&self, request: &Request) -> Expectation {
         let own = match self.engine {
-            Engine::Lua => request.expect.lua.as_deref(),
-            Engine::Js => request.expect.js.as_deref(),
+            CaseEngine::Lua => request.expect.lua.as_deref(),
+            CaseEngine::Js => request.expect.js.as_deref(),
         };
         request.expect.resolved(own)
     }

@@ -4,7 +4,7 @@
 use libtest_mimic::{Arguments, Failed, Trial};
 use sampan_app::host::names::camel_case;
 use sampan_app::host::{Function, Kind, Module};
-use sampan_testkit::{Case, Engine};
+use sampan_testkit::{Case, CaseEngine};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     );
     let mut trials = Vec::new();
     for case in &cases {
-        for engine in Engine::ALL {
+        for engine in CaseEngine::ALL {
             let case = case.clone();
             let name = format!("{}::{engine}", case.name);
             trials.push(Trial::test(name, move || {
@@ -28,7 +28,8 @@ fn main() -> ExitCode {
             }));
         }
     }
-    let scripts: Arc<Vec<(Engine, String)>> = Arc::new(cases.iter().flat_map(scripts_of).collect());
+    let scripts: Arc<Vec<(CaseEngine, String)>> =
+        Arc::new(cases.iter().flat_map(scripts_of).collect());
     for module in sampan_app::MODULES {
         for function in module.functions {
             let name = format!("table::{}.{}", module.name, function.name);
@@ -42,18 +43,18 @@ fn main() -> ExitCode {
 }
 
 /// The texts of a case's two programs.
-fn scripts_of(case: &Case) -> Vec<(Engine, String)> {
-    let read = |engine: Engine| {
+fn scripts_of(case: &Case) -> Vec<(CaseEngine, String)> {
+    let read = |engine: CaseEngine| {
         let path: PathBuf = case.folder.join(engine.file());
         (engine, std::fs::read_to_string(path).unwrap_or_default())
     };
-    Engine::ALL.map(read).into()
+    CaseEngine::ALL.map(read).into()
 }
 
 fn check_row(
     module: &Module,
     function: &Function,
-    scripts: &[(Engine, String)],
+    scripts: &[(CaseEngine, String)],
 ) -> Result<(), String> {
     let mut faults = Vec::new();
     let mut documented = |what: &str, doc: &str| {
@@ -66,14 +67,14 @@ fn check_row(
     for param in function.params {
         documented(param.name, param.doc);
     }
-    for engine in Engine::ALL {
+    for engine in CaseEngine::ALL {
         let spelled = match engine {
-            Engine::Lua => function.name.to_owned(),
-            Engine::Js => camel_case(function.name),
+            CaseEngine::Lua => function.name.to_owned(),
+            CaseEngine::Js => camel_case(function.name),
         };
         let opening = match (function.kind, engine) {
-            (Kind::Tag(_), Engine::Lua) => continue,
-            (Kind::Tag(_), Engine::Js) => '`',
+            (Kind::Tag(_), CaseEngine::Lua) => continue,
+            (Kind::Tag(_), CaseEngine::Js) => '`',
             _ => '(',
         };
         let call = format!("{}.{spelled}{opening}", module.name);

@@ -22,7 +22,7 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
     about = "The developer's commands of Sampan"
 )]
 #[command(subcommand_required = true, arg_required_else_help = true)]
-struct Cli {
+struct Xtask {
     #[command(subcommand)]
     command: Command,
 }
@@ -30,7 +30,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run everything that must hold: fmt, tidy, clippy, rustdoc, all tests, all fuzz targets
-    Test(test::Options),
+    Test(test::TestOptions),
     /// Run the house rules alone: crate arrows, twin specs, module docs, unsafe code, pins, ...
     Tidy,
     /// Ask the advisory database about our dependencies; needs the network, so it is no part of `test`
@@ -46,7 +46,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Xtask::parse();
     let outcome = match &cli.command {
         Command::Test(options) => test::run(options),
         Command::Tidy => tidy::run(),
@@ -109,12 +109,12 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         use clap::CommandFactory;
-        Cli::command().debug_assert();
+        Xtask::command().debug_assert();
     }
 
     #[test]
     fn an_unknown_command_is_named_in_the_error() {
-        let error = Cli::try_parse_from(["xtask", "tets"])
+        let error = Xtask::try_parse_from(["xtask", "tets"])
             .err()
             .map(|error| error.to_string());
         assert!(error.is_some_and(|text| text.contains("'tets'")));

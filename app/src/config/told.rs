@@ -5,13 +5,13 @@ pub(super) fn fault(text: &str, name: &str, error: &toml::de::Error) -> String {
     let span = error.span().unwrap_or(0..0);
     let before = text.get(..span.start).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
-    let place = Place::of(text, before, text.get(span).unwrap_or_default());
+    let place = FaultPlace::of(text, before, text.get(span).unwrap_or_default());
     let message = error.message().replace('\n', " ");
     format!("{name}:{line}: {}", place.told(&message))
 }
 
 /// Where in the file the fault is.
-struct Place<'a> {
+struct FaultPlace<'a> {
     /// The section with its brackets; empty above the first one.
     section: &'a str,
     key: &'a str,
@@ -19,7 +19,7 @@ struct Place<'a> {
     written: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> FaultPlace<'a> {
     fn of(text: &'a str, before: &'a str, written: &'a str) -> Self {
         let begins = before.rfind('\n').map_or(0, |at| at + 1);
         let line = text[begins..].lines().next().unwrap_or_default();

@@ -4,7 +4,7 @@ use crate::request::commit_gate::{RouteUses, Visit};
 use crate::request::errors;
 use crate::request::record::Record;
 use crate::request::request_view::{RouteInfo, View};
-use crate::request::response_sink::{self, Sink};
+use crate::request::response_sink::{self, HttpSink};
 use crate::routing::loaded::Loaded;
 use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, RouteMatch, Spans};
@@ -84,7 +84,7 @@ fn is_blank(response: &Response) -> bool {
 }
 
 /// One request on its way through a project.
-struct Exchange {
+struct DispatchedRequest {
     loaded: Rc<Loaded>,
     view: Rc<View>,
     fallback: Fallback,
@@ -107,7 +107,7 @@ impl Handler for Dispatch {
                     return Answer::Precomputed(Arc::clone(precomputed));
                 }
                 let view = view(request, normal, spans, &entry.info, record);
-                let exchange = Exchange {
+                let exchange = DispatchedRequest {
                     loaded: Rc::clone(&loaded),
                     view,
                     fallback: Fallback::NONE,
@@ -211,7 +211,7 @@ fn no_route(
         return Answer::Now(response);
     }
     let uses = Rc::clone(&loaded.no_route_uses);
-    Exchange {
+    DispatchedRequest {
         loaded,
         view,
         fallback,
@@ -220,7 +220,7 @@ fn no_route(
     .answer(handler, &chain)
 }
 
-impl Exchange {
+impl DispatchedRequest {
     /// Answers by a handler within its middleware, as soon as it may run.
     fn answer(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
         if self.loaded.control.gate.try_acquire(self.route()) {
@@ -255,7 +255,7 @@ impl Exchange {
 
     fn run(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
         let mut visit = self.loaded.control.gate.visit();
-        let mut sink = Sink::new(self.fallback.status, &self.loaded.control, Some(&self.view));
+        let mut sink = HttpSink::new(self.fallback.status, &self.loaded.control, Some(&self.view));
         let request: Rc<dyn RequestView> = self.view.clone();
         let call = Call {
             request,
@@ -282,7 +282,7 @@ impl Exchange {
 
     /// Enters the isolate.
     #[inline]
-    fn start(&self, call: Call<'_>, sink: &mut Sink, visit: &mut Visit) -> Step {
+    fn start(&self, call: Call<'_>, sink: &mut HttpSink, visit: &mut Visit) -> Step {
         self.loaded.control.during(Some(&self.view), || {
             let step = self.loaded.engine.start(call, sink);
             visit.left(Some(self.route()));
@@ -299,7 +299,7 @@ impl Exchange {
     async fn wait(
         &self,
         mut rest: Box<dyn Suspended>,
-        sink: &mut Sink,
+        sink: &mut HttpSink,
         visit: &mut Visit,
     ) -> Result<(), Error> {
         let mut log = WaitLog {
@@ -340,7 +340,7 @@ impl Exchange {
             return self.release(&visit, errors::answer_to(error));
         };
         let status = error.kind().status();
-        let mut sink = Sink::new(status, &loaded.control, Some(&self.view));
+        let mut sink = HttpSink::new(status, &loaded.control, Some(&self.view));
         let request: Rc<dyn RequestView> = self.view.clone();
         let call = Call {
             request,
@@ -368,7 +368,7 @@ impl Exchange {
         }
     }
 
-    fn finish(&self, sink: Sink) -> Response {
+    fn finish(&self, sink: HttpSink) -> Response {
         let mut response = sink.into_response();
         self.fallback.complete(&mut response);
         response
@@ -387,7 +387,7 @@ impl Exchange {
 
 /// Writes to the log when a handler is given up because it never answered.
 struct WaitLog<'a> {
-    exchange: &'a Exchange,
+    exchange: &'a DispatchedRequest,
     since: Instant,
     is_over: bool,
 }

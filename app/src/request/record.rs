@@ -1,7 +1,7 @@
 //! What the access log tells of one request: collected while it is answered, written when the answer has been sent.
 
 use crate::request::request_view::{self, RouteInfo};
-use sampan_http::{Observer, Outcome, Request};
+use sampan_http::{Observer, Request, RequestOutcome};
 use sampan_log::{Access, Logger, RequestLine};
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -14,14 +14,14 @@ pub(crate) struct Record {
     since_1970: Duration,
     client: String,
     /// `None` where the request could not be read.
-    head: Option<Head>,
+    head: Option<RecordedHead>,
     route: RefCell<Option<Rc<RouteInfo>>>,
     script: Cell<Duration>,
     db: Cell<Duration>,
 }
 
 /// What the request says, copied because its buffer is used again before its answer has been sent.
-struct Head {
+struct RecordedHead {
     method: String,
     target: String,
     path: String,
@@ -44,7 +44,7 @@ impl Record {
             Some(request) => request_view::client(request, &info.trusted),
             None => peer.ip(),
         };
-        let head = request.map(|request| Head {
+        let head = request.map(|request| RecordedHead {
             method: request.method_str().to_owned(),
             target: request.target().to_owned(),
             path: request.path().to_owned(),
@@ -91,7 +91,7 @@ impl Record {
         self.db.set(self.db.get() + time);
     }
 
-    fn write(&self, outcome: &Outcome) {
+    fn write(&self, outcome: &RequestOutcome) {
         let route = self.route.borrow();
         let pattern = route.as_ref().map(|info| &*info.pattern);
         let head = self.head.as_ref();
@@ -123,7 +123,7 @@ impl Record {
 struct Ended(Rc<Record>);
 
 impl Observer for Ended {
-    fn done(self: Box<Self>, outcome: &Outcome) {
+    fn done(self: Box<Self>, outcome: &RequestOutcome) {
         self.0.write(outcome);
     }
 }

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 /// The answer of one call of a handler, while it is being written.
-pub(crate) struct Sink {
+pub(crate) struct HttpSink {
     response: Response,
     /// The status unless the script sets one.
     status: u16,
@@ -21,7 +21,7 @@ pub(crate) struct Sink {
     view: Option<Rc<View>>,
 }
 
-impl Sink {
+impl HttpSink {
     /// An empty answer to a request, with the status that holds unless the script sets one.
     pub(crate) fn new(status: u16, control: &Rc<Control>, view: Option<&Rc<View>>) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Sink {
     }
 }
 
-impl ResponseSink for Sink {
+impl ResponseSink for HttpSink {
     fn status(&mut self, status: u16) -> Result<(), Error> {
         self.response
             .set_status(answer::check_status(f64::from(status))?);
@@ -63,7 +63,7 @@ impl ResponseSink for Sink {
     }
 
     fn stream(&mut self, body: Box<dyn sampan_host::BodyStream>) {
-        self.response.set_body(Body::Stream(Box::new(Stream {
+        self.response.set_body(Body::Stream(Box::new(ScriptStream {
             body,
             visit: self.control.gate.visit(),
             held: None,
@@ -78,7 +78,7 @@ impl ResponseSink for Sink {
 }
 
 /// A script's stream as the HTTP engine reads it.
-struct Stream {
+struct ScriptStream {
     body: Box<dyn sampan_host::BodyStream>,
     visit: Visit,
     /// A chunk that depends on writes that are not committed.
@@ -89,7 +89,7 @@ struct Stream {
     view: Option<Rc<View>>,
 }
 
-impl Stream {
+impl ScriptStream {
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
         let held = match self.held.take() {
             Some(held) => held,
@@ -116,7 +116,7 @@ impl Stream {
     }
 }
 
-impl sampan_http::BodyStream for Stream {
+impl sampan_http::BodyStream for ScriptStream {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>> {
         self.next(cx).map(|made| {
             made.map_err(|error| {

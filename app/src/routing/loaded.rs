@@ -7,7 +7,7 @@ use crate::request::commit_gate::{Gate, RouteUses};
 use crate::request::id::Ids;
 use crate::request::proxies::Cidr;
 use crate::request::request_view::RouteInfo;
-use crate::request::response_sink::Sink;
+use crate::request::response_sink::HttpSink;
 use crate::routing::pattern::{Covers, Pattern};
 use crate::routing::routes::{self, Routes};
 use sampan_host::{
@@ -291,7 +291,7 @@ fn precompute(
         middleware: &[],
         error: None,
     };
-    let mut sink = Sink::new(200, control, None);
+    let mut sink = HttpSink::new(200, control, None);
     let fault = |message: String| Error::new(ErrorKind::Load, message).at(def.place.clone());
     match engine.start(call, &mut sink) {
         Step::Done => Precomputed::new(sink.into_response())

@@ -76,14 +76,14 @@ pub(crate) enum RouteMatch {
 /// The tree.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
-    root: Node,
+    root: RouteNode,
 }
 
 #[derive(Debug, Default)]
-struct Node {
+struct RouteNode {
     /// By their literals, sorted.
-    literals: Vec<(Box<str>, Node)>,
-    param: Option<Box<Node>>,
+    literals: Vec<(Box<str>, RouteNode)>,
+    param: Option<Box<RouteNode>>,
     rest: Option<Box<Leaf>>,
     leaf: Leaf,
 }
@@ -114,7 +114,7 @@ impl Routes {
                         Ok(at) => at,
                         Err(at) => {
                             node.literals
-                                .insert(at, (literal.as_str().into(), Node::default()));
+                                .insert(at, (literal.as_str().into(), RouteNode::default()));
                             at
                         }
                     };
@@ -187,7 +187,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Goes on at the segment that begins at `start`. Visits each node at most once, and as deep as the longest pattern.
-    fn walk(&mut self, node: &Node, start: usize) -> Option<u32> {
+    fn walk(&mut self, node: &RouteNode, start: usize) -> Option<u32> {
         let left = self.path.as_bytes().get(start..).unwrap_or_default();
         let end = start + left.iter().position(|&b| b == b'/').unwrap_or(left.len());
         let part = &self.path[start..end];
@@ -210,7 +210,7 @@ impl Search<'_> {
     }
 
     /// A segment that ends at `end` led to `node`: either the path ends here too, or there is another segment.
-    fn enter(&mut self, node: &Node, end: usize) -> Option<u32> {
+    fn enter(&mut self, node: &RouteNode, end: usize) -> Option<u32> {
         if end == self.path.len() {
             self.accept(&node.leaf)
         } else {
@@ -231,7 +231,7 @@ impl Search<'_> {
 }
 
 /// The child for a literal part. Few children are compared one by one: most differ in their length.
-fn literal_child<'a>(node: &'a Node, part: &str) -> Option<&'a Node> {
+fn literal_child<'a>(node: &'a RouteNode, part: &str) -> Option<&'a RouteNode> {
     /// Above this many, halving beats walking.
     const WALKED_MAX: usize = 8;
     if node.literals.len() <= WALKED_MAX {

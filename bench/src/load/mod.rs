@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::peers::children::Child;
 use crate::peers::placement::Placement;
-use crate::suites::case::Case;
+use crate::suites::case::LoadCase;
 
 /// How long a request may take before wrk counts it as timed out, in seconds.
 const TIMEOUT_SECONDS: u32 = 2;
@@ -28,13 +28,13 @@ pub(crate) struct Load<'a> {
     pub(crate) root: &'a Path,
     pub(crate) placement: &'a Placement,
     pub(crate) address: SocketAddr,
-    pub(crate) case: Case,
+    pub(crate) case: LoadCase,
     pub(crate) seconds: u32,
 }
 
 /// What wrk saw.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct LoadResult {
     pub(crate) requests: u64,
     pub(crate) per_second: f64,
     pub(crate) p50_micros: f64,
@@ -50,7 +50,7 @@ impl Load<'_> {
     /// # Errors
     ///
     /// When it cannot be run, or reports nothing.
-    pub(crate) fn run(&self) -> Result<Seen, String> {
+    pub(crate) fn run(&self) -> Result<LoadResult, String> {
         let mut command = self.command();
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Child::start(&mut command).map_err(|error| format!("wrk: {error}"))?;
@@ -69,7 +69,7 @@ impl Load<'_> {
         let (output, errors) = receiver
             .recv_timeout(patience)
             .map_err(|_| "wrk did not end".to_owned())?;
-        Seen::parse(&output)
+        LoadResult::parse(&output)
             .ok_or_else(|| format!("wrk reported nothing: {} {}", output.trim(), errors.trim()))
     }
 
@@ -100,7 +100,7 @@ impl Load<'_> {
     }
 }
 
-impl Seen {
+impl LoadResult {
     /// The requests that were answered 2xx.
     pub(crate) fn fulfilled(&self) -> u64 {
         let refused = self.errors.iter().find(|(kind, _)| kind == "status");
@@ -138,7 +138,7 @@ mod tests {
     fn the_report_is_found_among_wrks_own_words() {
         let output = "Running 1s test\n  1 threads\nSAMPAN {\"requests\":500,\"duration_us\":2000000,\"p50_us\":10,\
              \"p90_us\":20,\"p99_us\":30,\"connect\":0,\"read\":2,\"write\":0,\"timeout\":0,\"status\":1}\n";
-        let seen = Seen::parse(output).expect("a report");
+        let seen = LoadResult::parse(output).expect("a report");
         assert_eq!(
             (seen.requests, seen.per_second, seen.p99_micros),
             (500, 250.0, 30.0)
@@ -148,6 +148,6 @@ mod tests {
             [("read".to_owned(), 2), ("status".to_owned(), 1)]
         );
         assert_eq!(seen.fulfilled(), 499);
-        assert_eq!(Seen::parse("unable to connect"), None);
+        assert_eq!(LoadResult::parse("unable to connect"), None);
     }
 }

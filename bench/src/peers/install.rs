@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::peers::children::Child;
-use crate::peers::{Installed, Kind, Peer};
+use crate::peers::{Installed, Peer, PeerKind};
 
 /// Where Debian puts the modules of nginx.
 pub(crate) const NGINX_MODULES: &str = "/usr/lib/nginx/modules";
@@ -39,10 +39,10 @@ impl Installer {
     /// Why it cannot be, in words for the report.
     pub(crate) fn install(&self, peer: &Peer) -> Result<Installed, String> {
         match peer.kind {
-            Kind::Sampan(_) => self.sampan(peer),
-            Kind::Nginx { lua } => self.nginx(peer, lua),
-            Kind::Go => self.go(peer),
-            Kind::Node => {
+            PeerKind::Sampan(_) => self.sampan(peer),
+            PeerKind::Nginx { lua } => self.nginx(peer, lua),
+            PeerKind::Go => self.go(peer),
+            PeerKind::Node => {
                 let node = find("node").ok_or("Node.js is not installed")?;
                 let version = format!(
                     "Node {}",
@@ -50,7 +50,7 @@ impl Installer {
                 );
                 self.script(peer, node, &version)
             }
-            Kind::Bun => {
+            PeerKind::Bun => {
                 let bun = self.npm("bun")?.join("node_modules/.bin/bun");
                 let version = format!("Bun {}", said(&bun, &["--version"])?);
                 self.script(peer, bun, &version)

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::peers::placement::Placement;
-use crate::peers::storage::Storage;
+use crate::peers::storage::BenchStorage;
 use crate::suites::routes::{DB, EVENTS, HELLO, Route, VISITS};
 
 /// A server to measure.
@@ -21,13 +21,13 @@ pub(crate) struct Peer {
     pub(crate) id: &'static str,
     /// Its name in reports.
     pub(crate) title: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: PeerKind,
     pub(crate) routes: &'static [Route],
 }
 
 /// How a peer is installed and started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PeerKind {
     /// Debian's nginx, with its Lua module or without, and a configuration of ours.
     Nginx { lua: bool },
     /// A `server.js` for Bun.
@@ -49,32 +49,37 @@ const HANDLERS: &[Route] = &[Route::Health, Route::Greet, Route::Echo, Route::Gr
 /// Everyone in `bench hello`, ours first.
 #[rustfmt::skip]
 pub(crate) const PEERS: &[Peer] = &[
-    peer(SAMPAN_LUA, "Sampan, Lua", Kind::Sampan("hello/app.lua"), HELLO),
-    peer(SAMPAN_JS, "Sampan, JavaScript", Kind::Sampan("hello/app.js"), HELLO),
-    peer("nginx", "nginx", Kind::Nginx { lua: false }, FIXED),
-    peer("nginx-lua", "nginx + Lua", Kind::Nginx { lua: true }, HANDLERS),
-    peer("bun", "Bun.serve", Kind::Bun, HELLO),
-    peer("elysia", "Elysia on Bun", Kind::Bun, HELLO),
-    peer("hono", "Hono on Bun", Kind::Bun, HELLO),
-    peer("go", "Go net/http", Kind::Go, HELLO),
-    peer("node", "Node http", Kind::Node, HELLO),
-    peer("fastify", "Fastify on Node", Kind::Node, HELLO),
-    peer("express", "Express on Node", Kind::Node, HELLO),
+    peer(SAMPAN_LUA, "Sampan, Lua", PeerKind::Sampan("hello/app.lua"), HELLO),
+    peer(SAMPAN_JS, "Sampan, JavaScript", PeerKind::Sampan("hello/app.js"), HELLO),
+    peer("nginx", "nginx", PeerKind::Nginx { lua: false }, FIXED),
+    peer("nginx-lua", "nginx + Lua", PeerKind::Nginx { lua: true }, HANDLERS),
+    peer("bun", "Bun.serve", PeerKind::Bun, HELLO),
+    peer("elysia", "Elysia on Bun", PeerKind::Bun, HELLO),
+    peer("hono", "Hono on Bun", PeerKind::Bun, HELLO),
+    peer("go", "Go net/http", PeerKind::Go, HELLO),
+    peer("node", "Node http", PeerKind::Node, HELLO),
+    peer("fastify", "Fastify on Node", PeerKind::Node, HELLO),
+    peer("express", "Express on Node", PeerKind::Node, HELLO),
 ];
 
 /// Everyone in `bench db`, ours first. Ours have the routes in two examples, the others all in one server.
 #[rustfmt::skip]
 pub(crate) const DB_PEERS: &[Peer] = &[
-    peer(SAMPAN_LUA, "Sampan, Lua", Kind::Sampan("bench_db/app.lua"), EVENTS),
-    peer(SAMPAN_JS, "Sampan, JavaScript", Kind::Sampan("bench_db/app.js"), EVENTS),
-    peer("sampan-lua-hello", "Sampan, Lua", Kind::Sampan("hello/app.lua"), VISITS),
-    peer("sampan-js-hello", "Sampan, JavaScript", Kind::Sampan("hello/app.js"), VISITS),
-    peer(BUN_DB, "Bun + bun:sqlite", Kind::Bun, DB),
-    peer("fastify-db", "Fastify + better-sqlite3", Kind::Node, DB),
-    peer("go-db", "Go + mattn/go-sqlite3", Kind::Go, DB),
+    peer(SAMPAN_LUA, "Sampan, Lua", PeerKind::Sampan("bench_db/app.lua"), EVENTS),
+    peer(SAMPAN_JS, "Sampan, JavaScript", PeerKind::Sampan("bench_db/app.js"), EVENTS),
+    peer("sampan-lua-hello", "Sampan, Lua", PeerKind::Sampan("hello/app.lua"), VISITS),
+    peer("sampan-js-hello", "Sampan, JavaScript", PeerKind::Sampan("hello/app.js"), VISITS),
+    peer(BUN_DB, "Bun + bun:sqlite", PeerKind::Bun, DB),
+    peer("fastify-db", "Fastify + better-sqlite3", PeerKind::Node, DB),
+    peer("go-db", "Go + mattn/go-sqlite3", PeerKind::Go, DB),
 ];
 
-const fn peer(id: &'static str, title: &'static str, kind: Kind, routes: &'static [Route]) -> Peer {
+const fn peer(
+    id: &'static str,
+    title: &'static str,
+    kind: PeerKind,
+    routes: &'static [Route],
+) -> Peer {
     Peer {
         id,
         title,
@@ -98,12 +103,12 @@ impl Peer {
 
     /// Whether it is ours.
     pub(crate) fn is_ours(&self) -> bool {
-        matches!(self.kind, Kind::Sampan(_))
+        matches!(self.kind, PeerKind::Sampan(_))
     }
 
     /// The file of `examples` that ours runs.
     pub(crate) fn example(&self, root: &Path) -> PathBuf {
-        let file = if let Kind::Sampan(file) = self.kind {
+        let file = if let PeerKind::Sampan(file) = self.kind {
             file
         } else {
             ""
@@ -118,14 +123,14 @@ impl Peer {
         placement: &Placement,
         port: u16,
         threads: usize,
-        storage: Option<&Storage>,
+        storage: Option<&BenchStorage>,
     ) -> Command {
         let mut command = placement.server(&installed.program);
         command
             .args(&installed.arguments)
             .current_dir(&installed.folder);
         match self.kind {
-            Kind::Sampan(_) => {
+            PeerKind::Sampan(_) => {
                 command.args([
                     "--listen",
                     &format!("127.0.0.1:{port}"),
@@ -137,7 +142,7 @@ impl Peer {
                     command.arg("--config").arg(storage.settings());
                 }
             }
-            Kind::Nginx { .. } | Kind::Bun | Kind::Node | Kind::Go => {
+            PeerKind::Nginx { .. } | PeerKind::Bun | PeerKind::Node | PeerKind::Go => {
                 command
                     .env("PORT", port.to_string())
                     .env("THREADS", threads.to_string());
@@ -196,8 +201,8 @@ mod tests {
         let root = crate::root();
         for peer in PEERS.iter().chain(DB_PEERS).filter(|peer| !peer.is_ours()) {
             let file = match peer.kind {
-                Kind::Nginx { .. } => "nginx.conf",
-                Kind::Go => "main.go",
+                PeerKind::Nginx { .. } => "nginx.conf",
+                PeerKind::Go => "main.go",
                 _ => "server.js",
             };
             assert!(

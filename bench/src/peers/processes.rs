@@ -11,13 +11,13 @@ const TICK_MICROS: f64 = 10_000.0;
 #[derive(Debug, Default)]
 pub(crate) struct CpuTimes {
     /// Nanoseconds on a processor, by thread.
-    threads: BTreeMap<i32, Thread>,
+    threads: BTreeMap<i32, ThreadTime>,
     /// User and system time in ticks, by process; coarse, but with the threads that have ended.
     processes: BTreeMap<i32, u64>,
 }
 
 #[derive(Debug)]
-struct Thread {
+struct ThreadTime {
     name: String,
     nanos: u64,
 }
@@ -33,7 +33,7 @@ impl CpuTimes {
             for task in process.tasks().into_iter().flatten().flatten() {
                 if let (Ok(spent), Ok(stat)) = (task.schedstat(), task.stat()) {
                     let (name, nanos) = (stat.comm, spent.sum_exec_runtime);
-                    times.threads.insert(task.tid, Thread { name, nanos });
+                    times.threads.insert(task.tid, ThreadTime { name, nanos });
                 }
             }
         }
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn time_of_a_thread_that_ended_is_not_lost() {
-        let thread = |name: &str, nanos| Thread {
+        let thread = |name: &str, nanos| ThreadTime {
             name: name.to_owned(),
             nanos,
         };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::peers::children::Child;
 use crate::peers::placement::Placement;
 use crate::peers::processes::{CpuTimes, resident_bytes};
-use crate::peers::storage::Storage;
+use crate::peers::storage::BenchStorage;
 use crate::peers::{Installed, Peer};
 use sampan_client::Client;
 
@@ -19,12 +19,12 @@ const START_MILLIS_MAX: u64 = 15_000;
 const LAST_LINES: usize = 4;
 
 /// A server that has answered once; ended when dropped.
-pub(crate) struct Server {
+pub(crate) struct PeerServer {
     child: Child,
     address: SocketAddr,
 }
 
-impl Server {
+impl PeerServer {
     /// Starts a peer, with a database where it needs one, and waits for its first answer. Its output goes to a log file in `logs`.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl Server {
         installed: &Installed,
         placement: &Placement,
         threads: usize,
-        storage: Option<&Storage>,
+        storage: Option<&BenchStorage>,
         logs: &Path,
     ) -> Result<Self, String> {
         let port = free_port().map_err(|error| error.to_string())?;

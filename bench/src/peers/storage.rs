@@ -32,13 +32,13 @@ impl Durability {
 
 /// A folder for a database that does not exist yet; removed when dropped.
 #[derive(Debug)]
-pub(crate) struct Storage {
+pub(crate) struct BenchStorage {
     folder: PathBuf,
     root: PathBuf,
     pub(crate) durability: Durability,
 }
 
-impl Storage {
+impl BenchStorage {
     /// Makes the folder below `above`, which must be on a disk for `full` to mean anything.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Storage {
     }
 }
 
-impl Drop for Storage {
+impl Drop for BenchStorage {
     fn drop(&mut self) {
         // Below a folder that git ignores; the next run of this process removes what is left.
         let _ = fs::remove_dir_all(&self.folder);
@@ -101,7 +101,8 @@ mod tests {
     fn the_schema_is_there() {
         let root = crate::root();
         let folder = tempfile::tempdir().expect("a folder");
-        let storage = Storage::new(&root, folder.path(), Durability::Full).expect("it is made");
+        let storage =
+            BenchStorage::new(&root, folder.path(), Durability::Full).expect("it is made");
         for file in storage.schema().split(':') {
             assert!(Path::new(file).exists(), "{file}");
         }

@@ -1,6 +1,6 @@
 //! The results as a bar chart in SVG: CPU microseconds per request, a group of bars for each route.
 
-use crate::report::Report;
+use crate::report::BenchReport;
 use crate::report::stats::Spread;
 use crate::suites::measure::Series;
 use crate::suites::routes::Headers;
@@ -32,7 +32,7 @@ fn axis(groups: &[Vec<&Series>]) -> f64 {
 }
 
 /// Draws the cases without a browser's headers, with the least threads.
-pub(crate) fn svg(report: &Report) -> String {
+pub(crate) fn svg(report: &BenchReport) -> String {
     let threads = report.series.iter().map(|one| one.case.threads).min();
     let mut groups = report.groups();
     groups.retain(|group| {

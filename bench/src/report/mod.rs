@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use crate::peers::storage::Durability;
 use crate::report::stats::Spread;
 use crate::suites::figures::Figure;
-use crate::suites::measure::{Database, Sample, Series, Skipped};
+use crate::suites::measure::{DatabaseFigures, Sample, Series, Skipped};
 use crate::suites::routes::Headers;
 
 /// Everything that a run has found.
-pub(crate) struct Report {
+pub(crate) struct BenchReport {
     /// Of what kind it was.
     pub(crate) suite: &'static Suite,
     /// How and where it was measured, as name and value.
@@ -83,7 +83,7 @@ const DATABASE_COLUMNS: &[Column] = &[
 ];
 
 /// Not a number where there is no database.
-fn of_database(sample: &Sample, figure: fn(&Database) -> f64) -> f64 {
+fn of_database(sample: &Sample, figure: fn(&DatabaseFigures) -> f64) -> f64 {
     sample.database.as_ref().map_or(f64::NAN, figure)
 }
 
@@ -101,7 +101,7 @@ const COLUMNS: &[Column] = &[
     ("RSS MiB", |sample| mib(sample.resident_bytes), 1),
 ];
 
-impl Report {
+impl BenchReport {
     /// The results for people.
     pub(crate) fn markdown(&self) -> String {
         let Suite { name, about, .. } = self.suite;
@@ -269,19 +269,19 @@ fn shown(spread: Option<Spread>, decimals: usize) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::suites::case::Case;
+    use crate::suites::case::LoadCase;
     use crate::suites::measure::tests::series;
     use crate::suites::routes::Route;
 
     /// A report of two peers on one route.
-    pub(crate) fn report() -> Report {
-        let greet = Case::plain(Route::Greet, Headers::Plain, 1);
+    pub(crate) fn report() -> BenchReport {
+        let greet = LoadCase::plain(Route::Greet, Headers::Plain, 1);
         let series = vec![
             series("express", greet, &[130.0, 120.0, 140.0]),
             series("sampan-lua", greet, &[6.0, 7.0, 8.0]),
             series("bun", greet, &[8.0, 10.0, 12.0]),
         ];
-        Report {
+        BenchReport {
             suite: &HELLO,
             conditions: vec![("rounds", "3".to_owned())],
             versions: vec![("Bun.serve", "Bun 1.0".to_owned())],

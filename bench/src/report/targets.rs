@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::peers::storage::Durability::{self, Full, Normal};
 use crate::peers::{BUN_DB, Peer, SAMPAN_JS, SAMPAN_LUA};
-use crate::suites::case::{CONNECTIONS, Case};
+use crate::suites::case::{CONNECTIONS, LoadCase};
 use crate::suites::figures::Figure;
 use crate::suites::measure::Series;
 use crate::suites::routes::{Headers, Route};
@@ -14,7 +14,7 @@ const BROWSER_RATIO_MAX: f64 = 1.10;
 
 /// A row of a table.
 #[derive(Clone, Copy)]
-pub(crate) struct Target {
+pub(crate) struct RatioTarget {
     /// The ids of two peers.
     ours: &'static str,
     theirs: &'static str,
@@ -40,19 +40,19 @@ use Limit::{CostAtMost, RateAtLeast};
 
 /// `bench hello`.
 #[rustfmt::skip]
-pub(crate) const HELLO: &[Target] = &[
+pub(crate) const HELLO: &[RatioTarget] = &[
     cost(SAMPAN_LUA, "nginx", Route::Version, 0.90),
     cost(SAMPAN_LUA, "bun", Route::Version, 0.92),
     cost(SAMPAN_LUA, "nginx-lua", Route::Greet, 0.92),
-    Target { aim: Some(0.84), ..cost(SAMPAN_LUA, "bun", Route::Greet, 0.90) },
-    Target { aim: Some(0.90), ..cost(SAMPAN_JS, "bun", Route::Greet, 0.96) },
+    RatioTarget { aim: Some(0.84), ..cost(SAMPAN_LUA, "bun", Route::Greet, 0.90) },
+    RatioTarget { aim: Some(0.90), ..cost(SAMPAN_JS, "bun", Route::Greet, 0.96) },
     cost(SAMPAN_LUA, "bun", Route::Echo, 0.95),
     cost(SAMPAN_JS, "bun", Route::Echo, 0.95),
 ];
 
 /// `bench db`: costs where neither side waits for the disk, and rates of ours where each INSERT is answered after its fsync.
 #[rustfmt::skip]
-pub(crate) const DB: &[Target] = &[
+pub(crate) const DB: &[RatioTarget] = &[
     on_disk(SAMPAN_LUA, Route::Write, Normal, Normal, CostAtMost(0.34)),
     on_disk(SAMPAN_JS, Route::Write, Normal, Normal, CostAtMost(0.37)),
     on_disk(SAMPAN_LUA, Route::Write, Full, Full, RateAtLeast(12.0)),
@@ -61,16 +61,21 @@ pub(crate) const DB: &[Target] = &[
     on_disk(SAMPAN_JS, Route::Write, Full, Normal, RateAtLeast(2.5)),
     on_disk(SAMPAN_LUA, Route::WriteBatch, Normal, Normal, CostAtMost(0.60)),
     on_disk(SAMPAN_JS, Route::WriteBatch, Normal, Normal, CostAtMost(0.60)),
-    Target { aim: Some(0.92), ..on_disk(SAMPAN_LUA, Route::Read, Normal, Normal, CostAtMost(1.05)) },
-    Target { aim: Some(1.00), ..on_disk(SAMPAN_JS, Route::Read, Normal, Normal, CostAtMost(1.20)) },
+    RatioTarget { aim: Some(0.92), ..on_disk(SAMPAN_LUA, Route::Read, Normal, Normal, CostAtMost(1.05)) },
+    RatioTarget { aim: Some(1.00), ..on_disk(SAMPAN_JS, Route::Read, Normal, Normal, CostAtMost(1.20)) },
     on_disk(SAMPAN_LUA, Route::Mixed, Normal, Normal, CostAtMost(0.52)),
     on_disk(SAMPAN_JS, Route::Mixed, Normal, Normal, CostAtMost(0.60)),
-    Target { connections: 1, ..on_disk(SAMPAN_LUA, Route::Write, Normal, Normal, CostAtMost(1.00)) },
-    Target { connections: 1, ..on_disk(SAMPAN_JS, Route::Write, Normal, Normal, CostAtMost(1.00)) },
+    RatioTarget { connections: 1, ..on_disk(SAMPAN_LUA, Route::Write, Normal, Normal, CostAtMost(1.00)) },
+    RatioTarget { connections: 1, ..on_disk(SAMPAN_JS, Route::Write, Normal, Normal, CostAtMost(1.00)) },
 ];
 
-const fn cost(ours: &'static str, theirs: &'static str, route: Route, ratio_max: f64) -> Target {
-    Target {
+const fn cost(
+    ours: &'static str,
+    theirs: &'static str,
+    route: Route,
+    ratio_max: f64,
+) -> RatioTarget {
+    RatioTarget {
         ours,
         theirs,
         route,
@@ -87,8 +92,8 @@ const fn on_disk(
     own: Durability,
     their: Durability,
     limit: Limit,
-) -> Target {
-    Target {
+) -> RatioTarget {
+    RatioTarget {
         durability: Some((own, their)),
         limit,
         ..cost(ours, BUN_DB, route, 0.0)
@@ -104,13 +109,13 @@ impl fmt::Display for Limit {
     }
 }
 
-impl Target {
+impl RatioTarget {
     /// The row with what was measured, on so many threads.
     fn judge(&self, series: &[Series], threads: u32) -> Figure {
-        let case = |durability| Case {
+        let case = |durability| LoadCase {
             durability,
             connections: self.connections,
-            ..Case::plain(self.route, Headers::Plain, threads)
+            ..LoadCase::plain(self.route, Headers::Plain, threads)
         };
         let durability = self.durability.unzip();
         let (ours, theirs) = (
@@ -132,8 +137,8 @@ impl Target {
 fn compare(
     series: &[Series],
     what: String,
-    ours: (&str, Case),
-    theirs: (&str, Case),
+    ours: (&str, LoadCase),
+    theirs: (&str, LoadCase),
     limit: Limit,
     aim: Option<f64>,
 ) -> Figure {
@@ -161,12 +166,12 @@ fn compare(
 }
 
 /// Every row, and one for each of ours that was measured with a browser's headers too.
-pub(crate) fn judge(targets: &[Target], series: &[Series], threads: u32) -> Vec<Figure> {
+pub(crate) fn judge(targets: &[RatioTarget], series: &[Series], threads: u32) -> Vec<Figure> {
     let against_peers = targets.iter().map(|target| target.judge(series, threads));
     let is_with_headers =
         |one: &&Series| one.peer.is_ours() && one.case.headers == Headers::Browser;
     let with_headers = series.iter().filter(is_with_headers).map(|one| {
-        let plain = Case {
+        let plain = LoadCase {
             headers: Headers::Plain,
             ..one.case
         };
@@ -197,7 +202,7 @@ mod tests {
 
     #[test]
     fn rows_without_figures_are_not_reached() {
-        let version = |headers| Case::plain(Route::Version, headers, 1);
+        let version = |headers| LoadCase::plain(Route::Version, headers, 1);
         let measured = [
             series(SAMPAN_LUA, version(Headers::Plain), &[6.0, 6.0, 90.0]),
             series("nginx", version(Headers::Plain), &[1.0, 8.0, 120.0]),
@@ -220,10 +225,10 @@ mod tests {
 
     #[test]
     fn costs_must_be_low_and_rates_high() {
-        let write = |durability, connections| Case {
+        let write = |durability, connections| LoadCase {
             durability: Some(durability),
             connections,
-            ..Case::plain(Route::Write, Headers::Plain, 1)
+            ..LoadCase::plain(Route::Write, Headers::Plain, 1)
         };
         let measured = [
             series(SAMPAN_LUA, write(Normal, 64), &[10.0]),

@@ -75,14 +75,14 @@ fn line(now: &Series, all: &[Series]) -> Option<(String, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
+    use super::super::case::LoadCase;
     use super::super::measure::tests::series;
     use super::super::routes::{Headers, Route};
     use super::*;
 
     #[test]
     fn a_route_is_compared_with_its_older_twin_round_by_round() {
-        let case = Case::plain(Route::Echo, Headers::Plain, 1);
+        let case = LoadCase::plain(Route::Echo, Headers::Plain, 1);
         let now = series("sampan-lua", case, &[10.0, 21.0, 44.0]);
         let mut before = series("sampan-lua", case, &[10.0, 20.0, 40.0]);
         let installed = Installed {

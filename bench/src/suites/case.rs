@@ -8,7 +8,7 @@ pub(crate) const CONNECTIONS: u32 = 64;
 
 /// What a server is asked, how it runs meanwhile, and how it is asked. Reports are in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Case {
+pub(crate) struct LoadCase {
     /// How many threads the server has.
     pub(crate) threads: u32,
     pub(crate) route: Route,
@@ -18,7 +18,7 @@ pub(crate) struct Case {
     pub(crate) headers: Headers,
 }
 
-impl Case {
+impl LoadCase {
     /// A route without a database, on an ordinary number of connections.
     pub(crate) fn plain(route: Route, headers: Headers, threads: u32) -> Self {
         Self {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-use crate::suites::routes::{Exchange, Expected, Headers, Route};
+use crate::suites::routes::{ExpectedAnswer, Headers, Route, RouteExchange};
 use sampan_client::{Answer, Client};
 
 /// Makes the route's requests, each twice on one connection, with a browser's headers and without.
@@ -27,7 +27,7 @@ pub(crate) fn check(address: SocketAddr, route: Route) -> Result<(), String> {
 }
 
 /// Makes a request so many times on one connection.
-fn repeat(address: SocketAddr, exchange: &Exchange, times: usize) -> Result<(), String> {
+fn repeat(address: SocketAddr, exchange: &RouteExchange, times: usize) -> Result<(), String> {
     let mut client = Client::connect(address).map_err(|error| error.to_string())?;
     for _ in 0..times {
         let answer = client
@@ -39,8 +39,8 @@ fn repeat(address: SocketAddr, exchange: &Exchange, times: usize) -> Result<(), 
 }
 
 /// Sends a request twice: where the first answer is longer or shorter than it says, the second cannot be read.
-fn attempt(address: SocketAddr, exchange: &Exchange, headers: Headers) -> Result<(), String> {
-    let Exchange {
+fn attempt(address: SocketAddr, exchange: &RouteExchange, headers: Headers) -> Result<(), String> {
+    let RouteExchange {
         method,
         path,
         body,
@@ -53,7 +53,7 @@ fn attempt(address: SocketAddr, exchange: &Exchange, headers: Headers) -> Result
             .map_err(|error| error.to_string())
     };
     judge(&ask()?, expected)?;
-    if matches!(expected, Expected::Refusal) {
+    if matches!(expected, ExpectedAnswer::Refusal) {
         // A server may close the connection after a request that it refuses.
         return Ok(());
     }
@@ -65,8 +65,8 @@ fn attempt(address: SocketAddr, exchange: &Exchange, headers: Headers) -> Result
     }
 }
 
-fn judge(answer: &Answer, expected: &Expected) -> Result<(), String> {
-    if let Expected::Refusal = expected {
+fn judge(answer: &Answer, expected: &ExpectedAnswer) -> Result<(), String> {
+    if let ExpectedAnswer::Refusal = expected {
         let refused = (400..600).contains(&answer.status);
         return if refused {
             Ok(())
@@ -89,10 +89,10 @@ fn judge(answer: &Answer, expected: &Expected) -> Result<(), String> {
     let found: Value =
         serde_json::from_slice(&answer.body).map_err(|error| format!("{error}: {}", text()))?;
     let right = match expected {
-        Expected::Json(wanted) => found == *wanted,
-        Expected::JsonWith(wanted) => has_fields(&found, wanted),
-        Expected::Fits(holds) => holds(&found),
-        Expected::Refusal => false,
+        ExpectedAnswer::Json(wanted) => found == *wanted,
+        ExpectedAnswer::JsonWith(wanted) => has_fields(&found, wanted),
+        ExpectedAnswer::Fits(holds) => holds(&found),
+        ExpectedAnswer::Refusal => false,
     };
     if right {
         Ok(())
@@ -171,7 +171,7 @@ mod tests {
             status,
             ..Answer::default()
         };
-        assert!(judge(&answer(200), &Expected::Refusal).is_err());
-        assert_eq!(judge(&answer(400), &Expected::Refusal), Ok(()));
+        assert!(judge(&answer(200), &ExpectedAnswer::Refusal).is_err());
+        assert_eq!(judge(&answer(400), &ExpectedAnswer::Refusal), Ok(()));
     }
 }

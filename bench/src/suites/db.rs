@@ -13,14 +13,14 @@ use crate::Error;
 use crate::load::Load;
 use crate::peers::install::Installer;
 use crate::peers::placement::Placement;
-use crate::peers::server::Server;
-use crate::peers::storage::{Durability, Storage};
+use crate::peers::server::PeerServer;
+use crate::peers::storage::{BenchStorage, Durability};
 use crate::peers::{DB_PEERS, Installed, Peer};
 use crate::report::targets;
-use crate::report::{self, Report};
-use crate::suites::case::{CONNECTIONS, Case};
+use crate::report::{self, BenchReport};
+use crate::suites::case::{CONNECTIONS, LoadCase};
 use crate::suites::check;
-use crate::suites::measure::{self, Database, Sample, Series, Skipped, sample};
+use crate::suites::measure::{self, DatabaseFigures, Sample, Series, Skipped, sample};
 use crate::suites::routes::{self, Headers, Route};
 use crate::suites::rows;
 use sampan_client::Client;
@@ -97,7 +97,7 @@ pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
     if before.is_some() {
         return Ok(before::print(&series));
     }
-    let report = Report {
+    let report = BenchReport {
         suite: &report::DB,
         conditions: conditions(options, busy),
         versions: super::versions(&installed),
@@ -111,19 +111,19 @@ pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
 }
 
 /// What was asked for, and single INSERTs on one connection, where nothing can be grouped.
-fn cases(options: &DbOptions) -> Vec<Case> {
+fn cases(options: &DbOptions) -> Vec<LoadCase> {
     let durabilities = super::chosen(&options.durability, &[Durability::Normal, Durability::Full]);
     let mut cases = Vec::new();
     for &threads in &options.workers {
         for route in super::chosen(&options.routes, routes::DB) {
             for &durability in &durabilities {
-                let case = Case {
+                let case = LoadCase {
                     durability: Some(durability),
-                    ..Case::plain(route, Headers::Plain, threads)
+                    ..LoadCase::plain(route, Headers::Plain, threads)
                 };
                 cases.push(case);
                 if route == Route::Write && threads == 1 {
-                    cases.push(Case {
+                    cases.push(LoadCase {
                         connections: 1,
                         ..case
                     });
@@ -161,7 +161,7 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     /// In each round one case after the other, in it one peer after the other.
-    fn run(&self, cases: &[Case], rounds: u32, skipped: &mut Vec<Skipped>) -> Vec<Series> {
+    fn run(&self, cases: &[LoadCase], rounds: u32, skipped: &mut Vec<Skipped>) -> Vec<Series> {
         let mut series = Vec::new();
         for &case in cases {
             let able = self
@@ -185,15 +185,15 @@ impl Bench<'_> {
         &self,
         peer: &Peer,
         installed: &Installed,
-        case: Case,
+        case: LoadCase,
         round: u32,
     ) -> Result<Sample, String> {
         let durability = case.durability.ok_or("it needs a durability")?;
-        let storage = Storage::new(self.root, self.folder, durability);
+        let storage = BenchStorage::new(self.root, self.folder, durability);
         let storage = storage.map_err(|error| format!("no folder for its database: {error}"))?;
         let threads = case.threads as usize;
         let placement = Placement::here(threads);
-        let server = Server::start(
+        let server = PeerServer::start(
             peer,
             installed,
             &placement,
@@ -216,7 +216,7 @@ impl Bench<'_> {
         let warmed = load(WARM_UP_SECONDS)?;
         let mut sample = sample(&server, round, || load(self.seconds))?;
         let (file_bytes, wal_bytes) = storage.bytes();
-        sample.database = Some(Database {
+        sample.database = Some(DatabaseFigures {
             rows_per_second: sample.seen.per_second * case.route.rows() as f64,
             file_bytes,
             wal_bytes,
@@ -230,7 +230,7 @@ impl Bench<'_> {
 
 /// Counts the rows: what was acknowledged must be there, and no more than that and what was in flight when each of the two
 /// loads ended.
-fn audit(server: &Server, case: Case, acknowledged: u64) -> Result<(), String> {
+fn audit(server: &PeerServer, case: LoadCase, acknowledged: u64) -> Result<(), String> {
     let mut client = Client::connect(server.address()).map_err(|error| error.to_string())?;
     let answer = client
         .ask("GET", "/count", &[], "")

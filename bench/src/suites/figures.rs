@@ -6,14 +6,14 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::load::idle::IdleConnections;
-use crate::load::{Load, Seen};
+use crate::load::{Load, LoadResult};
 use crate::peers::children::Child;
 use crate::peers::placement::Placement;
-use crate::peers::server::{Server, answers, free_port};
+use crate::peers::server::{PeerServer, answers, free_port};
 use crate::peers::{Installed, Peer};
 use crate::report::mib;
 use crate::report::stats::Spread;
-use crate::suites::case::{CONNECTIONS, Case};
+use crate::suites::case::{CONNECTIONS, LoadCase};
 use crate::suites::check;
 use crate::suites::measure::{Sample, sample};
 use crate::suites::routes::{Headers, Route};
@@ -108,8 +108,8 @@ impl Subject<'_> {
         )]
     }
 
-    fn start(&self, placement: &Placement, workers: usize) -> Result<Server, String> {
-        Server::start(
+    fn start(&self, placement: &Placement, workers: usize) -> Result<PeerServer, String> {
+        PeerServer::start(
             self.peer,
             self.installed,
             placement,
@@ -121,15 +121,15 @@ impl Subject<'_> {
 
     fn load(
         &self,
-        server: &Server,
+        server: &PeerServer,
         placement: &Placement,
         connections: u32,
         seconds: u32,
-    ) -> Result<Seen, String> {
+    ) -> Result<LoadResult, String> {
         let (root, address) = (self.root, server.address());
-        let case = Case {
+        let case = LoadCase {
             connections,
-            ..Case::plain(Route::Greet, Headers::Plain, 1)
+            ..LoadCase::plain(Route::Greet, Headers::Plain, 1)
         };
         Load {
             root,
@@ -242,7 +242,7 @@ impl Subject<'_> {
     fn two_workers(&self) -> Result<Vec<Figure>, String> {
         let placement = Placement::here(2);
         let (one, two) = (self.start(&placement, 1)?, self.start(&placement, 2)?);
-        let run = |server: &Server, round: u32| -> Result<Sample, String> {
+        let run = |server: &PeerServer, round: u32| -> Result<Sample, String> {
             sample(server, round, || {
                 self.load(server, &placement, CONNECTIONS, self.seconds)
             })

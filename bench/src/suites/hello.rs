@@ -10,12 +10,12 @@ use crate::Error;
 use crate::peers::PEERS;
 use crate::peers::install::Installer;
 use crate::peers::placement::Placement;
-use crate::peers::server::Server;
+use crate::peers::server::PeerServer;
 use crate::report::targets;
-use crate::report::{self, Report};
+use crate::report::{self, BenchReport};
 use crate::suites::case::CONNECTIONS;
 use crate::suites::figures::Subject;
-use crate::suites::measure::{Plan, Runner, Skipped};
+use crate::suites::measure::{MeasurementPlan, Runner, Skipped};
 use crate::suites::routes::{self, Route};
 
 /// What `cargo xtask bench hello` takes.
@@ -77,7 +77,7 @@ pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
     let mut runners = Vec::new();
     for (peer, installed) in &installed {
         let threads = options.threads as usize;
-        match Server::start(peer, installed, &placement, threads, None, &logs) {
+        match PeerServer::start(peer, installed, &placement, threads, None, &logs) {
             Ok(server) => runners.push(Runner { peer, server }),
             Err(fault) => Skipped::note(
                 &mut skipped,
@@ -86,7 +86,7 @@ pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
             ),
         }
     }
-    let plan = Plan {
+    let plan = MeasurementPlan {
         root: &root,
         placement: &placement,
         routes: super::chosen(&options.routes, routes::HELLO),
@@ -120,7 +120,7 @@ pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
             .into_iter()
             .for_each(|(what, why)| Skipped::note(&mut skipped, what, why));
     }
-    let report = Report {
+    let report = BenchReport {
         suite: &report::HELLO,
         conditions: conditions(options, &placement, busy),
         versions: super::versions(&installed),

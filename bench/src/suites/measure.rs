@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use crate::load::{Load, Seen};
+use crate::load::{Load, LoadResult};
 use crate::peers::Peer;
 use crate::peers::placement::Placement;
-use crate::peers::server::Server;
+use crate::peers::server::PeerServer;
 use crate::report::stats::Spread;
-use crate::suites::case::Case;
+use crate::suites::case::LoadCase;
 use crate::suites::check;
 use crate::suites::routes::{Headers, Route};
 
 /// A server with its peer.
 pub(crate) struct Runner {
     pub(crate) peer: &'static Peer,
-    pub(crate) server: Server,
+    pub(crate) server: PeerServer,
 }
 
 /// One measurement.
@@ -22,17 +22,17 @@ pub(crate) struct Runner {
 pub(crate) struct Sample {
     /// In which round it was taken, from 1.
     pub(crate) round: u32,
-    pub(crate) seen: Seen,
+    pub(crate) seen: LoadResult,
     /// User and system time of the server for each request that wrk completed.
     pub(crate) cpu_micros: f64,
     pub(crate) resident_bytes: u64,
     /// Where the server has a database.
-    pub(crate) database: Option<Database>,
+    pub(crate) database: Option<DatabaseFigures>,
 }
 
 /// What a run did to a database.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Database {
+pub(crate) struct DatabaseFigures {
     /// Rows written or read.
     pub(crate) rows_per_second: f64,
     /// The file and its write-ahead log at the end of the run.
@@ -44,13 +44,13 @@ pub(crate) struct Database {
 #[derive(Debug)]
 pub(crate) struct Series {
     pub(crate) peer: &'static Peer,
-    pub(crate) case: Case,
+    pub(crate) case: LoadCase,
     pub(crate) samples: Vec<Sample>,
 }
 
 impl Series {
     /// Nothing measured yet.
-    pub(crate) fn new(peer: &'static Peer, case: Case) -> Self {
+    pub(crate) fn new(peer: &'static Peer, case: LoadCase) -> Self {
         Self {
             peer,
             case,
@@ -96,7 +96,7 @@ impl Series {
 }
 
 /// What to measure, and for how long.
-pub(crate) struct Plan<'a> {
+pub(crate) struct MeasurementPlan<'a> {
     pub(crate) root: &'a Path,
     pub(crate) placement: &'a Placement,
     pub(crate) routes: Vec<Route>,
@@ -120,7 +120,7 @@ impl Skipped {
     }
 }
 
-impl Plan<'_> {
+impl MeasurementPlan<'_> {
     /// Checks the answers, warms up, and measures in rounds: in each, one route after the other, on it one peer after
     /// the other, without and with a browser's headers, so that those that are compared are close in time.
     pub(crate) fn run(&self, runners: &mut [Runner], skipped: &mut Vec<Skipped>) -> Vec<Series> {
@@ -165,7 +165,10 @@ impl Plan<'_> {
                 let is_telling = peer.is_ours() || matches!(route, Route::Version | Route::Greet);
                 for headers in [Headers::Plain, Headers::Browser] {
                     if headers == Headers::Plain || is_telling {
-                        series.push(Series::new(peer, Case::plain(route, headers, self.threads)));
+                        series.push(Series::new(
+                            peer,
+                            LoadCase::plain(route, headers, self.threads),
+                        ));
                     }
                 }
             }
@@ -173,7 +176,12 @@ impl Plan<'_> {
         series
     }
 
-    fn load(&self, server: &Server, case: Case, seconds: u32) -> Result<Seen, String> {
+    fn load(
+        &self,
+        server: &PeerServer,
+        case: LoadCase,
+        seconds: u32,
+    ) -> Result<LoadResult, String> {
         let (root, placement, address) = (self.root, self.placement, server.address());
         Load {
             root,
@@ -221,9 +229,9 @@ pub(crate) fn rounds(
 ///
 /// When the load fails, or no request was completed.
 pub(crate) fn sample(
-    server: &Server,
+    server: &PeerServer,
     round: u32,
-    load: impl FnOnce() -> Result<Seen, String>,
+    load: impl FnOnce() -> Result<LoadResult, String>,
 ) -> Result<Sample, String> {
     let before = server.cpu();
     let seen = load()?;
@@ -258,8 +266,8 @@ pub(crate) mod tests {
     use crate::peers::{DB_PEERS, PEERS};
 
     /// A series of one peer with these CPU times, and one error in each round.
-    pub(crate) fn series(id: &str, case: Case, cpu_micros: &[f64]) -> Series {
-        let seen = Seen {
+    pub(crate) fn series(id: &str, case: LoadCase, cpu_micros: &[f64]) -> Series {
+        let seen = LoadResult {
             requests: 1000,
             per_second: 100_000.0,
             p50_micros: 500.0,
@@ -288,7 +296,7 @@ pub(crate) mod tests {
 
     #[test]
     fn ratios_are_of_the_same_round() {
-        let echo = Case::plain(Route::Echo, Headers::Plain, 1);
+        let echo = LoadCase::plain(Route::Echo, Headers::Plain, 1);
         let ours = series("bun", echo, &[1.0, 20.0, 3.0]);
         let mut theirs = series("node", echo, &[2.0, 40.0, 30.0]);
         let ratio = |theirs: &Series| ours.ratio_to(theirs, |sample| sample.cpu_micros);
@@ -302,7 +310,7 @@ pub(crate) mod tests {
 
     #[test]
     fn errors_are_added_up() {
-        let echo = Case::plain(Route::Echo, Headers::Plain, 1);
+        let echo = LoadCase::plain(Route::Echo, Headers::Plain, 1);
         assert_eq!(series("bun", echo, &[7.0, 8.0]).errors(), "2 timeout");
         assert_eq!(series("bun", echo, &[]).errors(), "");
     }

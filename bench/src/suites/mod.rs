@@ -16,7 +16,7 @@ use std::path::Path;
 use crate::Error;
 use crate::peers::install::{self, Installer};
 use crate::peers::{Installed, Peer};
-use crate::report::{Report, chart};
+use crate::report::{BenchReport, chart};
 
 pub(crate) use db::{DbOptions, db};
 pub(crate) use hello::{HelloOptions, hello};
@@ -141,7 +141,7 @@ fn conditions(busy: f64) -> Vec<(&'static str, String)> {
 }
 
 /// Writes the report as Markdown, JSON and a chart, named after the benchmark.
-fn write(report: &Report, folder: &Path) -> Result<(), Error> {
+fn write(report: &BenchReport, folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder)?;
     let name = report.suite.name;
     let markdown = report.markdown();

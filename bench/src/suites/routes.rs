@@ -78,16 +78,16 @@ pub(crate) fn parser(routes: &[Route]) -> impl TypedValueParser<Value = Route> +
 }
 
 /// One request and the answer it must get.
-pub(crate) struct Exchange {
+pub(crate) struct RouteExchange {
     pub(crate) method: &'static str,
     pub(crate) path: String,
     /// JSON, or empty for a request without a body.
     pub(crate) body: &'static str,
-    pub(crate) expected: Expected,
+    pub(crate) expected: ExpectedAnswer,
 }
 
 /// What an answer must be.
-pub(crate) enum Expected {
+pub(crate) enum ExpectedAnswer {
     /// 200 with this JSON value.
     Json(Value),
     /// 200 with a JSON object that has at least these fields.
@@ -135,43 +135,55 @@ impl Route {
     }
 
     /// What must have been asked before, and how often, so that there is something to read.
-    pub(crate) fn prepared(self) -> Option<(Exchange, usize)> {
+    pub(crate) fn prepared(self) -> Option<(RouteExchange, usize)> {
         (self == Self::Visits).then(|| (Self::Visit.measured(), 2 * rows::PAGE))
     }
 
     /// The request that is measured, with its answer.
-    pub(crate) fn measured(self) -> Exchange {
-        let get = |path: &str, expected| Exchange {
+    pub(crate) fn measured(self) -> RouteExchange {
+        let get = |path: &str, expected| RouteExchange {
             method: "GET",
             path: path.to_owned(),
             body: "",
             expected,
         };
         match self {
-            Self::Version => get("/version", Expected::Json(json!({ "version": "1.0" }))),
-            Self::Health => get("/health", Expected::JsonWith(json!({ "status": "ok" }))),
+            Self::Version => get(
+                "/version",
+                ExpectedAnswer::Json(json!({ "version": "1.0" })),
+            ),
+            Self::Health => get(
+                "/health",
+                ExpectedAnswer::JsonWith(json!({ "status": "ok" })),
+            ),
             Self::Greet => greet(NAME, NAME),
             Self::Echo => post(
                 "/echo",
                 ECHO,
-                Expected::Json(serde_json::from_str(ECHO).unwrap_or_default()),
+                ExpectedAnswer::Json(serde_json::from_str(ECHO).unwrap_or_default()),
             ),
             Self::GreetPost => greet_post(NAME, NAME),
-            Self::Write => post("/write", "", Expected::Fits(rows::is_new_event_id)),
+            Self::Write => post("/write", "", ExpectedAnswer::Fits(rows::is_new_event_id)),
             Self::WriteBatch => post(
                 "/write-batch",
                 "",
-                Expected::Json(json!({ "inserted": 10 })),
+                ExpectedAnswer::Json(json!({ "inserted": 10 })),
             ),
-            Self::Read => get("/read", Expected::Fits(rows::are_newest_seeded_events)),
-            Self::Mixed => get("/mixed", Expected::Fits(rows::are_newest_events)),
-            Self::Visit => get("/", Expected::Json(json!({ "message": "visit recorded" }))),
-            Self::Visits => get("/visits", Expected::Fits(rows::are_newest_visits)),
+            Self::Read => get(
+                "/read",
+                ExpectedAnswer::Fits(rows::are_newest_seeded_events),
+            ),
+            Self::Mixed => get("/mixed", ExpectedAnswer::Fits(rows::are_newest_events)),
+            Self::Visit => get(
+                "/",
+                ExpectedAnswer::Json(json!({ "message": "visit recorded" })),
+            ),
+            Self::Visits => get("/visits", ExpectedAnswer::Fits(rows::are_newest_visits)),
         }
     }
 
     /// All requests that must be answered rightly before the route is measured.
-    pub(crate) fn checked(self) -> Vec<Exchange> {
+    pub(crate) fn checked(self) -> Vec<RouteExchange> {
         let mut exchanges = vec![self.measured()];
         let (path, name) = HARD_NAME;
         match self {
@@ -188,21 +200,21 @@ impl Route {
                 exchanges.push(post(
                     "/echo",
                     "[1, \"\\u00e9\\n\"]",
-                    Expected::Json(json!([1, "é\n"])),
+                    ExpectedAnswer::Json(json!([1, "é\n"])),
                 ));
-                exchanges.push(post("/echo", "{\"user\":", Expected::Refusal));
+                exchanges.push(post("/echo", "{\"user\":", ExpectedAnswer::Refusal));
             }
             Self::GreetPost => {
                 exchanges.push(greet_post(path, name));
-                exchanges.push(post("/greet/x", "{\"greeting\"", Expected::Refusal));
+                exchanges.push(post("/greet/x", "{\"greeting\"", ExpectedAnswer::Refusal));
             }
         }
         exchanges
     }
 }
 
-fn post(path: &str, body: &'static str, expected: Expected) -> Exchange {
-    Exchange {
+fn post(path: &str, body: &'static str, expected: ExpectedAnswer) -> RouteExchange {
+    RouteExchange {
         method: "POST",
         path: path.to_owned(),
         body,
@@ -210,9 +222,9 @@ fn post(path: &str, body: &'static str, expected: Expected) -> Exchange {
     }
 }
 
-fn greet(path: &str, name: &str) -> Exchange {
-    let expected = Expected::Json(json!({ "greeting": format!("Hello, {name}") }));
-    Exchange {
+fn greet(path: &str, name: &str) -> RouteExchange {
+    let expected = ExpectedAnswer::Json(json!({ "greeting": format!("Hello, {name}") }));
+    RouteExchange {
         method: "GET",
         path: format!("/greet/{path}"),
         body: "",
@@ -220,8 +232,8 @@ fn greet(path: &str, name: &str) -> Exchange {
     }
 }
 
-fn greet_post(path: &str, name: &str) -> Exchange {
-    let expected = Expected::Json(json!({ "greeting": format!("Hi, {name}") }));
+fn greet_post(path: &str, name: &str) -> RouteExchange {
+    let expected = ExpectedAnswer::Json(json!({ "greeting": format!("Hi, {name}") }));
     post(&format!("/greet/{path}"), r#"{"greeting":"Hi"}"#, expected)
 }
 

@@ -11,7 +11,7 @@ const CUT: &str = "…";
 /// Appends a value, in at most `bytes_max` bytes and a few for the marks and brackets that end it.
 pub(crate) fn value(out: &mut String, value: &Value, bytes_max: usize) {
     let end = out.len() + bytes_max;
-    Writer { end }.write(out, value, DEPTH_MAX);
+    LimitedWriter { end }.write(out, value, DEPTH_MAX);
 }
 
 /// Appends a string with its quotes, in at most `bytes_max` bytes and a few. True if it was cut.
@@ -42,12 +42,12 @@ pub(crate) fn string(out: &mut String, text: &str, bytes_max: usize) -> bool {
     is_cut
 }
 
-struct Writer {
+struct LimitedWriter {
     /// The length of the output that should not be passed.
     end: usize,
 }
 
-impl Writer {
+impl LimitedWriter {
     fn is_full(&self, out: &str) -> bool {
         out.len() >= self.end
     }

@@ -2,8 +2,8 @@
 
 use crate::access::{self, Access, AccessFormat};
 use crate::entry::{Cause, Entry, ShownError};
-use crate::repeats::{Repeats, Verdict};
-use crate::writer::{self, Stream};
+use crate::repeats::{RepeatVerdict, Repeats};
+use crate::writer::{self, LogStream};
 use crate::{json, text, time};
 use sampan_host::Value;
 use std::borrow::Cow;
@@ -111,13 +111,13 @@ impl Default for Settings {
 #[derive(Clone, Debug)]
 pub struct Logger {
     settings: Settings,
-    place: Place,
+    place: LogDestination,
     repeats: Arc<Repeats>,
 }
 
 /// Where lines go.
 #[derive(Clone, Debug)]
-enum Place {
+enum LogDestination {
     /// Standard error, and standard output for the access log.
     Streams,
     /// A buffer that a test reads.
@@ -129,7 +129,7 @@ impl Logger {
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
-            place: Place::Streams,
+            place: LogDestination::Streams,
             repeats: Arc::default(),
         }
     }
@@ -141,7 +141,7 @@ impl Logger {
             ..Settings::default()
         };
         Self {
-            place: Place::Buffer(Arc::default()),
+            place: LogDestination::Buffer(Arc::default()),
             ..Self::new(settings)
         }
     }
@@ -162,7 +162,7 @@ impl Logger {
     /// than `patience`: for the end of a process.
     pub fn flush(&self, patience: Duration) {
         self.tell_repeats(None);
-        if matches!(self.place, Place::Streams) {
+        if matches!(self.place, LogDestination::Streams) {
             writer::flush(patience);
         }
     }
@@ -170,8 +170,8 @@ impl Logger {
     /// The lines in the buffer; empty for the process's own streams.
     pub fn lines(&self) -> String {
         match &self.place {
-            Place::Streams => String::new(),
-            Place::Buffer(buffer) => buffer
+            LogDestination::Streams => String::new(),
+            LogDestination::Buffer(buffer) => buffer
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
@@ -197,7 +197,7 @@ impl Logger {
     pub fn write(&self, level: Level, entry: &Entry<'_>) {
         if self.writes(level) {
             let line = self.format(level, entry);
-            self.put(Stream::Error, line);
+            self.put(LogStream::Error, line);
         }
     }
 
@@ -233,9 +233,9 @@ impl Logger {
             return;
         }
         match self.repeats.admit(level, cause, Instant::now()) {
-            Verdict::Write => self.write(level, entry),
-            Verdict::Count => {}
-            Verdict::CountAndTellBy(due) => {
+            RepeatVerdict::Write => self.write(level, entry),
+            RepeatVerdict::Count => {}
+            RepeatVerdict::CountAndTellBy(due) => {
                 let logger = self.clone();
                 // Where the queue is full the next repetition asks again.
                 let is_queued = writer::at(
@@ -257,7 +257,7 @@ impl Logger {
             AccessFormat::Common => access::common(&mut out, access),
             AccessFormat::Json => access::json(&mut out, access),
         }
-        self.put(Stream::Output, out);
+        self.put(LogStream::Output, out);
     }
 
     /// Writes how often what was left out has happened. `now`: only where a second is over; `None`: everything.
@@ -291,13 +291,13 @@ impl Logger {
     }
 
     /// One write per message, so that lines of several threads do not mix.
-    fn put(&self, stream: Stream, line: String) {
+    fn put(&self, stream: LogStream, line: String) {
         match &self.place {
-            Place::Streams => writer::put(stream, line, |lost| {
+            LogDestination::Streams => writer::put(stream, line, |lost| {
                 let text = format!("{lost} lines of the log were lost: it is not read fast enough");
                 self.format(Level::Warn, &Entry::text(text))
             }),
-            Place::Buffer(buffer) => {
+            LogDestination::Buffer(buffer) => {
                 let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
                 buffer.push_str(&line);
                 if buffer.len() > CAPTURED_BYTES_MAX {

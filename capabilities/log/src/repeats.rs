@@ -20,7 +20,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// What becomes of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RepeatVerdict {
     /// It is written.
     Write,
     /// It is only counted.
@@ -31,22 +31,22 @@ pub(crate) enum Verdict {
 
 /// What is known about each cause of the last second.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats(Mutex<Inner>);
+pub(crate) struct Repeats(Mutex<CauseCounts>);
 
 #[derive(Debug, Default)]
-struct Inner {
-    causes: HashMap<(Level, Cause), Counted>,
+struct CauseCounts {
+    causes: HashMap<(Level, Cause), CauseCount>,
     /// Whether somebody will ask for the counts.
     is_scheduled: bool,
 }
 
 #[derive(Debug)]
-struct Counted {
+struct CauseCount {
     since: Instant,
     lines: u64,
 }
 
-impl Counted {
+impl CauseCount {
     fn left_out(&self) -> u64 {
         self.lines.saturating_sub(PER_SECOND_MAX)
     }
@@ -58,7 +58,7 @@ impl Counted {
 
 impl Repeats {
     /// Decides about a line.
-    pub(crate) fn admit(&self, level: Level, cause: Cause, now: Instant) -> Verdict {
+    pub(crate) fn admit(&self, level: Level, cause: Cause, now: Instant) -> RepeatVerdict {
         let mut inner = self.lock();
         let mut key = (level, cause);
         if inner.causes.len() >= CAUSES_MAX && !inner.causes.contains_key(&key) {
@@ -69,25 +69,25 @@ impl Repeats {
                 key = (level, Cause::place(OTHERS));
             }
         }
-        let counted = inner.causes.entry(key).or_insert(Counted {
+        let counted = inner.causes.entry(key).or_insert(CauseCount {
             since: now,
             lines: 0,
         });
         if counted.is_over(now) && counted.left_out() == 0 {
-            *counted = Counted {
+            *counted = CauseCount {
                 since: now,
                 lines: 0,
             };
         }
         counted.lines += 1;
         if counted.left_out() == 0 {
-            return Verdict::Write;
+            return RepeatVerdict::Write;
         }
         let due = counted.since + WINDOW;
         if std::mem::replace(&mut inner.is_scheduled, true) {
-            return Verdict::Count;
+            return RepeatVerdict::Count;
         }
-        Verdict::CountAndTellBy(due.max(now))
+        RepeatVerdict::CountAndTellBy(due.max(now))
     }
 
     /// Nobody will ask for the counts after all.
@@ -123,7 +123,7 @@ impl Repeats {
         (told, next)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, CauseCounts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -141,7 +141,8 @@ mod tests {
         for second in 0..3 {
             let now = begin + Duration::from_millis(second * 1_100);
             for _ in 0..100 {
-                written += u64::from(repeats.admit(Level::Error, cause(), now) == Verdict::Write);
+                written +=
+                    u64::from(repeats.admit(Level::Error, cause(), now) == RepeatVerdict::Write);
             }
             let (told, next) = repeats.take(Some(now + Duration::from_millis(1_050)));
             assert_eq!(told, [(Level::Error, 90, "app.lua:1".to_owned())]);
@@ -156,7 +157,7 @@ mod tests {
         let begin = Instant::now();
         let mut asked = Vec::new();
         for _ in 0..20 {
-            if let Verdict::CountAndTellBy(due) =
+            if let RepeatVerdict::CountAndTellBy(due) =
                 repeats.admit(Level::Warn, Cause::place("a"), begin)
             {
                 asked.push(due);
@@ -174,7 +175,7 @@ mod tests {
         let mut written = 0;
         for number in 0..100_000 {
             let cause = Cause::place(format!("app.lua:{number}"));
-            written += usize::from(repeats.admit(Level::Error, cause, now) == Verdict::Write);
+            written += usize::from(repeats.admit(Level::Error, cause, now) == RepeatVerdict::Write);
         }
         assert!(repeats.lock().causes.len() <= CAUSES_MAX + 4);
         assert!(written <= CAUSES_MAX + 40, "{written}");
@@ -185,7 +186,7 @@ mod tests {
         let later = now + Duration::from_secs(2);
         assert_eq!(
             repeats.admit(Level::Error, Cause::place("b"), later),
-            Verdict::Write
+            RepeatVerdict::Write
         );
     }
 }

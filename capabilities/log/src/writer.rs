@@ -20,7 +20,7 @@ const WRITE_BYTES_MAX: usize = 64 * 1024;
 
 /// Where a line goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stream {
+pub(crate) enum LogStream {
     /// Standard error: the log.
     Error,
     /// Standard output: the access log.
@@ -31,7 +31,7 @@ pub(crate) enum Stream {
 type Later = Box<dyn FnOnce() + Send>;
 
 enum LogJob {
-    Line(Stream, String),
+    Line(LogStream, String),
     /// Called when its time has come. It may queue lines.
     At(Instant, Later),
     /// Answered when everything before it has been written.
@@ -56,7 +56,7 @@ fn queue() -> Option<&'static SyncSender<LogJob>> {
 
 fn run(jobs: &Receiver<LogJob>) {
     let mut later: Vec<(Instant, Later)> = Vec::new();
-    let mut batch = Batch::default();
+    let mut batch = LineBatch::default();
     loop {
         let job = match jobs.try_recv() {
             Ok(job) => job,
@@ -112,22 +112,22 @@ fn call_due(later: &mut Vec<(Instant, Later)>) {
 }
 
 /// Lines for one stream that are written at once.
-struct Batch {
-    stream: Stream,
+struct LineBatch {
+    stream: LogStream,
     bytes: Vec<u8>,
 }
 
-impl Default for Batch {
+impl Default for LineBatch {
     fn default() -> Self {
         Self {
-            stream: Stream::Error,
+            stream: LogStream::Error,
             bytes: Vec::new(),
         }
     }
 }
 
-impl Batch {
-    fn add(&mut self, stream: Stream, line: &str) {
+impl LineBatch {
+    fn add(&mut self, stream: LogStream, line: &str) {
         if self.stream != stream || self.bytes.len() + line.len() > WRITE_BYTES_MAX {
             self.write();
         }
@@ -145,10 +145,10 @@ impl Batch {
 }
 
 /// A closed stream is no reason to fail anything.
-fn write(stream: Stream, bytes: &[u8]) {
+fn write(stream: LogStream, bytes: &[u8]) {
     match stream {
-        Stream::Error => drop(std::io::stderr().lock().write_all(bytes)),
-        Stream::Output => {
+        LogStream::Error => drop(std::io::stderr().lock().write_all(bytes)),
+        LogStream::Output => {
             let mut output = std::io::stdout().lock();
             drop(output.write_all(bytes).and_then(|()| output.flush()));
         }
@@ -156,7 +156,7 @@ fn write(stream: Stream, bytes: &[u8]) {
 }
 
 /// Queues a line. Never waits. `lost_line` makes the line that tells of lines that were lost.
-pub(crate) fn put(stream: Stream, line: String, lost_line: impl FnOnce(u64) -> String) {
+pub(crate) fn put(stream: LogStream, line: String, lost_line: impl FnOnce(u64) -> String) {
     let Some(queue) = queue() else {
         return write(stream, line.as_bytes());
     };
@@ -183,7 +183,10 @@ fn tell_lost(queue: &SyncSender<LogJob>, lost_line: impl FnOnce(u64) -> String) 
     let line = lost_line(lost);
     let size = line.len();
     QUEUED_BYTES.fetch_add(size, Ordering::Relaxed);
-    if queue.try_send(LogJob::Line(Stream::Error, line)).is_err() {
+    if queue
+        .try_send(LogJob::Line(LogStream::Error, line))
+        .is_err()
+    {
         QUEUED_BYTES.fetch_sub(size, Ordering::Relaxed);
         LOST.fetch_add(lost, Ordering::Relaxed);
     }

@@ -90,12 +90,12 @@ pub trait Handler: 'static {
 /// Told what became of one request, once.
 pub trait Observer {
     /// The answer has been sent, or never will be.
-    fn done(self: Box<Self>, outcome: &Outcome);
+    fn done(self: Box<Self>, outcome: &RequestOutcome);
 }
 
 /// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RequestOutcome {
     /// The status of the answer; 499 if the client left before there was one.
     pub status: u16,
     /// The bytes behind the answer's head that the system took; of a stream with the framing of its chunks.

@@ -40,7 +40,9 @@ mod request;
 mod response;
 
 pub use acceptor::{Accepting, Acceptor, Workers};
-pub use answer::{Answer, Handler, HandlerSlot, LocalFuture, Observer, Outcome, Seal, Ticket};
+pub use answer::{
+    Answer, Handler, HandlerSlot, LocalFuture, Observer, RequestOutcome, Seal, Ticket,
+};
 pub use driver::{Worker, WorkerHandle, worker};
 pub use limits::Limits;
 pub use method::Method;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::codec::{BodyRest, connection_line};
 use crate::codec::{DATE_BYTES, Exchange, encode_response};
-use crate::codec::{Rest, connection_line};
 use crate::response::{Body, Response};
 
 /// A whole response as bytes, complete but for its date. The fastest answer there is; it is made once and
@@ -53,9 +53,9 @@ impl Precomputed {
         let head_bytes =
             memchr::memmem::find(&bytes, b"\r\n\r\n").expect("a head ends in an empty line") + 4;
         match rest {
-            Rest::Bytes(body) => bytes.extend_from_slice(&body),
-            Rest::Shared(body) => bytes.extend_from_slice(&body),
-            Rest::Nothing | Rest::Stream { .. } => {}
+            BodyRest::Bytes(body) => bytes.extend_from_slice(&body),
+            BodyRest::Shared(body) => bytes.extend_from_slice(&body),
+            BodyRest::Nothing | BodyRest::Stream { .. } => {}
         }
         bytes.shrink_to_fit();
         let date_at = if has_own_date {

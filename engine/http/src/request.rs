@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 
 use crate::Method;
-use crate::codec::{Decoder, Event, Exchange, Fault, name_bit};
+use crate::codec::{Decoder, DecoderEvent, Exchange, Fault, name_bit};
 use crate::limits::Limits;
 
 /// A request with head and body. Nothing is copied out of the receive buffer, which it owns; lookups walk it.
@@ -47,10 +47,10 @@ impl Request {
         request.decoder.feed(bytes);
         loop {
             match request.decoder.next(&limits) {
-                Event::Request => return Ok(Rc::new(request)),
-                Event::Head => request.decoder.accept_body(limits.body_bytes_max)?,
-                Event::Fault(fault) => return Err(fault),
-                Event::Incomplete(_) => {
+                DecoderEvent::Request => return Ok(Rc::new(request)),
+                DecoderEvent::Head => request.decoder.accept_body(limits.body_bytes_max)?,
+                DecoderEvent::Fault(fault) => return Err(fault),
+                DecoderEvent::Incomplete(_) => {
                     return Err(Fault::bad("incomplete request"));
                 }
             }

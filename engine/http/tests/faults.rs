@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use common::*;
 use sampan_http::Limits;
-use sampan_http::codec::{Decoder, Event};
+use sampan_http::codec::{Decoder, DecoderEvent};
 
 /// What follows a request line and Host.
 fn post(rest: &str) -> Vec<u8> {
@@ -216,12 +216,12 @@ fn codec_status(pieces: &[&[u8]]) -> Option<u16> {
         decoder.feed(piece);
         loop {
             match decoder.next(&limits) {
-                Event::Incomplete(_) => break,
-                Event::Fault(fault) => return Some(fault.status),
-                Event::Head => {
+                DecoderEvent::Incomplete(_) => break,
+                DecoderEvent::Fault(fault) => return Some(fault.status),
+                DecoderEvent::Head => {
                     let _ = decoder.accept_body(limits.body_bytes_max);
                 }
-                Event::Request => return None,
+                DecoderEvent::Request => return None,
             }
         }
     }

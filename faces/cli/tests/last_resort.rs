@@ -4,7 +4,7 @@
 mod support;
 
 use sampan_app::host::{Args, Context, Error, Function, Kind, Module, Param, Type, Value};
-use sampan_app::{Config, Event, Level, Logger, Running, Server};
+use sampan_app::{Config, Level, Logger, Running, Server, ServerEvent};
 use sampan_testkit::{Client, Stopwatch};
 use std::path::Path;
 use std::process::Command;
@@ -154,7 +154,7 @@ fn after_three_the_server_gives_up() {
     });
     let fresh = || logger.lines().matches("a fresh worker serves").count();
     wait_for("the first two are replaced", || fresh() >= 2);
-    assert_eq!(running.wait(), Event::GiveUp);
+    assert_eq!(running.wait(), ServerEvent::GiveUp);
     let lines = logger.lines();
     for count in 1..=3 {
         assert_eq!(

@@ -11,12 +11,12 @@ use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::{Request, Response};
 
-use super::{Peer, Seen};
+use super::{ComparedServer, SeenRequest};
 
 pub(super) struct HyperPeer;
 
-impl Peer for HyperPeer {
-    fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<Seen>> {
+impl ComparedServer for HyperPeer {
+    fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<SeenRequest>> {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let service = hyper::service::service_fn(|request| record(request, seen.clone()));
         let wire = Wire {
@@ -45,7 +45,7 @@ impl Peer for HyperPeer {
 
 async fn record(
     request: Request<Incoming>,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<SeenRequest>>>,
 ) -> Result<Response<Nothing>, hyper::Error> {
     let (parts, mut incoming) = request.into_parts();
     let mut body = Vec::new();
@@ -54,7 +54,7 @@ async fn record(
             body.extend_from_slice(&data);
         }
     }
-    let request = Seen {
+    let request = SeenRequest {
         method: parts.method.as_str().into(),
         target: parts.uri.to_string().into(),
         body,

@@ -1,9 +1,9 @@
 //! When two servers disagree about a connection, and when a difference is about something else than framing.
 
-use super::{Ours, Seen};
+use super::{Ours, SeenRequest};
 
 /// Compares what we and a peer saw. `None` if the two agree or ours is the stricter one.
-pub(crate) fn judge(peer: &str, ours: &Ours, theirs: &[Seen]) -> Option<String> {
+pub(crate) fn judge(peer: &str, ours: &Ours, theirs: &[SeenRequest]) -> Option<String> {
     for (index, (our, their)) in ours.seen.iter().zip(theirs).enumerate() {
         // Other forms than origin-form are reported in other words by some peers; where they end is what counts.
         let same_target = our.target == their.target || !our.target.starts_with(b"/");
@@ -36,7 +36,7 @@ pub(crate) fn judge(peer: &str, ours: &Ours, theirs: &[Seen]) -> Option<String> 
     None
 }
 
-fn show(seen: &Seen) -> String {
+fn show(seen: &SeenRequest) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!(
         "{:?} {:?} with body {:?}",
@@ -47,7 +47,7 @@ fn show(seen: &Seen) -> String {
 }
 
 /// Whether a peer refuses this request for something that does not say where it ends.
-fn is_excepted(peer: &str, request: &Seen, head: &[u8], empty_line: bool) -> bool {
+fn is_excepted(peer: &str, request: &SeenRequest, head: &[u8], empty_line: bool) -> bool {
     // RFC 9112 section 2.2 asks servers to forgive an empty line before a request; Go does not.
     if peer == "go" && empty_line {
         return true;

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use sampan_http::Limits;
-use sampan_http::codec::{Decoder, Event};
+use sampan_http::codec::{Decoder, DecoderEvent};
 
 use crate::mutate::{HTTP_WORDS, Mutator};
 
@@ -24,7 +24,7 @@ pub(crate) use judge::judge;
 
 /// A request as a server saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenRequest {
     /// The method.
     pub method: Vec<u8>,
     /// The target as sent.
@@ -36,7 +36,7 @@ pub struct Seen {
 /// What the decoder made of the bytes.
 #[derive(Debug)]
 pub(crate) struct Ours {
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) seen: Vec<SeenRequest>,
     /// The whole head of each, for the exceptions.
     pub(crate) heads: Vec<Vec<u8>>,
     /// Whether an empty line came before each.
@@ -48,14 +48,14 @@ pub(crate) struct Ours {
 }
 
 /// A server to compare with.
-trait Peer {
+trait ComparedServer {
     /// Sends bytes on a connection of their own and collects what the server saw.
-    fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<Seen>>;
+    fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<SeenRequest>>;
 }
 
 /// How the comparison with one peer went.
 #[derive(Debug)]
-pub enum Comparison {
+pub enum Agreement {
     /// It cannot run here, and why.
     Skipped(String),
     /// No finding in so many inputs.
@@ -64,7 +64,7 @@ pub enum Comparison {
     Disagreed(PathBuf, String),
 }
 
-impl fmt::Display for Comparison {
+impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Skipped(reason) => write!(f, "SKIPPED: {reason}"),
@@ -88,20 +88,20 @@ pub fn run(
     seed: u64,
     budget: Duration,
     only: Option<&str>,
-) -> io::Result<Vec<(&'static str, Comparison)>> {
+) -> io::Result<Vec<(&'static str, Agreement)>> {
     let seeds = seeds()?;
     let mut found = Vec::new();
     for name in PEERS
         .into_iter()
         .filter(|peer| only.is_none_or(|only| only == *peer))
     {
-        let started: Result<Box<dyn Peer>, String> = match name {
+        let started: Result<Box<dyn ComparedServer>, String> = match name {
             "hyper" => Ok(Box::new(hyper_peer::HyperPeer)),
             other => process_peer::start(other)?.map(|peer| Box::new(peer) as _),
         };
         let comparison = match started {
             Ok(mut peer) => compare(name, &mut *peer, &seeds, seed, budget)?,
-            Err(reason) => Comparison::Skipped(reason),
+            Err(reason) => Agreement::Skipped(reason),
         };
         found.push((name, comparison));
     }
@@ -120,11 +120,11 @@ fn seeds() -> io::Result<Vec<Vec<u8>>> {
 
 fn compare(
     name: &str,
-    peer: &mut dyn Peer,
+    peer: &mut dyn ComparedServer,
     seeds: &[Vec<u8>],
     seed: u64,
     budget: Duration,
-) -> io::Result<Comparison> {
+) -> io::Result<Agreement> {
     let end = Instant::now() + budget;
     let mut mutator = Mutator::new(seed, HTTP_WORDS);
     let mut inputs = 0;
@@ -136,10 +136,10 @@ fn compare(
         inputs += 1;
         if let Some(finding) = judge(name, &ours(&bytes), &peer.ask(&bytes)?) {
             let input = crate::keep(&format!("differential-{name}"), &bytes)?;
-            return Ok(Comparison::Disagreed(input, finding));
+            return Ok(Agreement::Disagreed(input, finding));
         }
     }
-    Ok(Comparison::Agreed(inputs))
+    Ok(Agreement::Agreed(inputs))
 }
 
 /// What a connection of ours would hand to its handler.
@@ -156,21 +156,21 @@ fn ours(bytes: &[u8]) -> Ours {
     };
     loop {
         match decoder.next(&limits) {
-            Event::Incomplete(_) => {
+            DecoderEvent::Incomplete(_) => {
                 ours.has_rest = decoder.buffered() > 0;
                 return ours;
             }
-            Event::Head => {
+            DecoderEvent::Head => {
                 let _ = decoder.accept_body(limits.body_bytes_max);
             }
-            Event::Fault(_) => {
+            DecoderEvent::Fault(_) => {
                 ours.ended = true;
                 ours.has_rest = true;
                 return ours;
             }
-            Event::Request => {
+            DecoderEvent::Request => {
                 let (head, text) = (decoder.head(), decoder.head_bytes());
-                ours.seen.push(Seen {
+                ours.seen.push(SeenRequest {
                     method: head.method_text.of(text).to_vec(),
                     target: head.target.of(text).to_vec(),
                     body: decoder.body().to_vec(),
@@ -221,14 +221,14 @@ mod tests {
             budget,
         );
         let found = found.unwrap();
-        assert!(matches!(found, Comparison::Agreed(_)), "{found}");
+        assert!(matches!(found, Agreement::Agreed(_)), "{found}");
     }
 
     /// A peer that reads a chunked body as empty, which is how smuggling works, is found.
     struct Smuggled;
 
-    impl Peer for Smuggled {
-        fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<Seen>> {
+    impl ComparedServer for Smuggled {
+        fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<SeenRequest>> {
             let mut seen = ours(bytes).seen;
             for request in &mut seen {
                 request.body.clear();
@@ -241,7 +241,7 @@ mod tests {
     fn a_disagreement_is_found() {
         let seeds = vec![b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n".to_vec()];
         let found = compare("smuggled", &mut Smuggled, &seeds, 1, Duration::ZERO).unwrap();
-        let Comparison::Disagreed(input, _) = found else {
+        let Agreement::Disagreed(input, _) = found else {
             panic!("{found}")
         };
         std::fs::remove_file(input).unwrap();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::{Peer, Seen};
+use super::{ComparedServer, SeenRequest};
 
 /// A server that has said nothing for so long will not say more.
 const SILENCE_MAX: Duration = Duration::from_millis(1_000);
@@ -83,8 +83,8 @@ impl Drop for ProcessPeer {
     }
 }
 
-impl Peer for ProcessPeer {
-    fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<Seen>> {
+impl ComparedServer for ProcessPeer {
+    fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<SeenRequest>> {
         let mut socket = TcpStream::connect(self.address)?;
         socket.set_read_timeout(Some(SILENCE_MAX))?;
         // A server that has refused the beginning may not take the rest.
@@ -115,7 +115,7 @@ impl Peer for ProcessPeer {
 }
 
 /// `method target body`, each hexadecimal, with `.` between them.
-fn parse(report: &[u8]) -> io::Result<Seen> {
+fn parse(report: &[u8]) -> io::Result<SeenRequest> {
     let malformed = || {
         io::Error::other(format!(
             "malformed report {:?}",
@@ -133,7 +133,7 @@ fn parse(report: &[u8]) -> io::Result<Seen> {
             .collect::<Option<Vec<u8>>>()
     });
     let mut part = || parts.next().flatten().ok_or_else(malformed);
-    Ok(Seen {
+    Ok(SeenRequest {
         method: part()?,
         target: part()?,
         body: part()?,

@@ -2,11 +2,11 @@
 //! through that could be read in two ways.
 
 use sampan_http::Limits;
-use sampan_http::codec::{Decoder, Event, Wait, is_field_value, is_token};
+use sampan_http::codec::{AwaitedPart, Decoder, DecoderEvent, is_field_value, is_token};
 
 /// What the decoder made of some bytes.
 #[derive(Debug, PartialEq, Eq)]
-enum Seen {
+enum DecodedRequest {
     Request {
         method: Vec<u8>,
         target: Vec<u8>,
@@ -15,7 +15,7 @@ enum Seen {
         keep_alive: bool,
     },
     Fault(u16, &'static str),
-    End(Wait),
+    End(AwaitedPart),
 }
 
 pub(crate) fn run(bytes: &[u8]) {
@@ -59,42 +59,42 @@ pub(crate) fn run(bytes: &[u8]) {
     }
 }
 
-fn decode(pieces: &[&[u8]], limits: &Limits) -> Vec<Seen> {
+fn decode(pieces: &[&[u8]], limits: &Limits) -> Vec<DecodedRequest> {
     decode_with(&mut Decoder::new(), pieces, limits)
 }
 
-fn decode_with(decoder: &mut Decoder, pieces: &[&[u8]], limits: &Limits) -> Vec<Seen> {
+fn decode_with(decoder: &mut Decoder, pieces: &[&[u8]], limits: &Limits) -> Vec<DecodedRequest> {
     let mut seen = Vec::new();
-    let mut wait = Wait::Nothing;
+    let mut wait = AwaitedPart::Nothing;
     for piece in pieces {
         decoder.feed(piece);
         loop {
             match decoder.next(limits) {
-                Event::Incomplete(for_what) => {
+                DecoderEvent::Incomplete(for_what) => {
                     wait = for_what;
                     break;
                 }
-                Event::Head => {
+                DecoderEvent::Head => {
                     let _ = decoder.accept_body(limits.body_bytes_max);
                 }
-                Event::Request => {
+                DecoderEvent::Request => {
                     seen.push(request(decoder));
                     decoder.advance();
                 }
-                Event::Fault(fault) => {
-                    seen.push(Seen::Fault(fault.status, fault.reason));
+                DecoderEvent::Fault(fault) => {
+                    seen.push(DecodedRequest::Fault(fault.status, fault.reason));
                     return seen;
                 }
             }
         }
     }
-    seen.push(Seen::End(wait));
+    seen.push(DecodedRequest::End(wait));
     seen
 }
 
-fn request(decoder: &Decoder) -> Seen {
+fn request(decoder: &Decoder) -> DecodedRequest {
     let (head, bytes) = (decoder.head(), decoder.head_bytes());
-    Seen::Request {
+    DecodedRequest::Request {
         method: head.method_text.of(bytes).to_vec(),
         target: head.target.of(bytes).to_vec(),
         fields: head
@@ -113,9 +113,9 @@ fn request(decoder: &Decoder) -> Seen {
 }
 
 /// What holds for every request that gets through.
-fn check(all: &[Seen]) {
+fn check(all: &[DecodedRequest]) {
     for seen in all {
-        let Seen::Request {
+        let DecodedRequest::Request {
             method,
             target,
             fields,

@@ -4,7 +4,7 @@
 use std::task::{Context, Poll};
 
 use sampan_http::codec::{
-    ChunkDecoder, ChunkProgress, DATE_BYTES, Exchange, Rest, encode_chunk, encode_last_chunk,
+    BodyRest, ChunkDecoder, ChunkProgress, DATE_BYTES, Exchange, encode_chunk, encode_last_chunk,
     encode_response,
 };
 use sampan_http::{Body, BodyError, BodyStream, Limits, Precomputed, Response};
@@ -98,18 +98,18 @@ impl BodyStream for Once {
 }
 
 /// Appends what follows the head, as the driver does. True if it was chunked.
-fn finish(out: &mut Vec<u8>, rest: Rest) -> bool {
+fn finish(out: &mut Vec<u8>, rest: BodyRest) -> bool {
     match rest {
-        Rest::Nothing => false,
-        Rest::Bytes(bytes) => {
+        BodyRest::Nothing => false,
+        BodyRest::Bytes(bytes) => {
             out.extend_from_slice(&bytes);
             false
         }
-        Rest::Shared(bytes) => {
+        BodyRest::Shared(bytes) => {
             out.extend_from_slice(&bytes);
             false
         }
-        Rest::Stream {
+        BodyRest::Stream {
             mut stream,
             chunked,
         } => {

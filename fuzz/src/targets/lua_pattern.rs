@@ -20,7 +20,7 @@ pub(crate) fn run(bytes: &[u8]) {
         bytes: bytes.iter(),
         state: hash(bytes) | 1,
     };
-    let case = Case::new(&mut choices);
+    let case = PatternCall::new(&mut choices);
     let difference = COMPARISON.with_borrow_mut(|comparison| case.run(comparison));
     assert!(
         difference.as_deref() == Ok(""),
@@ -66,7 +66,7 @@ enum Owned {
 }
 
 #[derive(Debug)]
-struct Case {
+struct PatternCall {
     function: &'static str,
     /// How the function is called: the place and the name in its errors depend on it.
     style: f64,
@@ -83,7 +83,7 @@ const PLAIN: &[u8] = b"aaabbbcxAZ019 .,-_^$()[]%\t\n\0\x7f\x80\xff";
 const CLASSES: &[u8] = b"acdglpsuwxzACDGLPSUWXZaswd.%-]qb!\xe1A";
 const QUANTIFIERS: &[u8] = b"*+-?";
 
-impl Case {
+impl PatternCall {
     fn new(choices: &mut Choices<'_>) -> Self {
         let function = choices.one_of(&FUNCTIONS);
         let style = choices.below(4) as f64;

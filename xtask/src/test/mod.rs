@@ -16,14 +16,14 @@ use clap::Args;
 
 use crate::tally::Tally;
 use crate::{Error, project, tidy};
-use step::{Reading, Step};
+use step::{CountFormat, TestStep};
 
 /// How long the seeded generator runs after the corpus, unless told otherwise.
 const FUZZ_SECONDS: u32 = 10;
 
 /// What `cargo xtask test` takes.
 #[derive(Args)]
-pub(crate) struct Options {
+pub(crate) struct TestOptions {
     /// Leave out rustdoc and the fuzz targets
     #[arg(long)]
     quick: bool,
@@ -37,11 +37,11 @@ pub(crate) struct Options {
 /// # Errors
 ///
 /// When the workspace cannot be read at all.
-pub(crate) fn run(options: &Options) -> Result<bool, Error> {
+pub(crate) fn run(options: &TestOptions) -> Result<bool, Error> {
     let root = project::root();
     let started = Instant::now();
     let mut total = Tally::default();
-    let check = |name: &str, arguments: &str| cargo(&root, name, Reading::ExitCode, arguments);
+    let check = |name: &str, arguments: &str| cargo(&root, name, CountFormat::ExitCode, arguments);
     // The names alone: `cargo fmt` mends them, nobody needs to read how.
     total.add(step::run(check(
         "fmt",
@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Error> {
     total.add(step::run(check("build", &format!("build {all}"))));
     let mut programs = tests(&root)?;
     let doctests = "test --workspace --doc --no-fail-fast";
-    programs.insert(0, cargo(&root, "doctests", Reading::Libtest, doctests));
+    programs.insert(0, cargo(&root, "doctests", CountFormat::Libtest, doctests));
     if !options.quick {
         for what in [&[] as &[&str], &["differential"]] {
             programs.push(fuzz(&root, what, options.fuzz_seconds)?);
@@ -82,10 +82,10 @@ fn report_tidy(root: &Path) -> Result<Tally, Error> {
 }
 
 /// One call of cargo.
-fn cargo(root: &Path, name: &str, reading: Reading, arguments: &str) -> Step {
+fn cargo(root: &Path, name: &str, reading: CountFormat, arguments: &str) -> TestStep {
     let mut command = project::cargo(root);
     command.args(arguments.split(' '));
-    Step {
+    TestStep {
         name: name.to_owned(),
         command,
         reading,
@@ -97,9 +97,9 @@ fn cargo(root: &Path, name: &str, reading: Reading, arguments: &str) -> Step {
 /// # Errors
 ///
 /// When cargo cannot be run.
-fn tests(root: &Path) -> Result<Vec<Step>, Error> {
+fn tests(root: &Path) -> Result<Vec<TestStep>, Error> {
     let arguments = "test --workspace --no-run --quiet --message-format=json-render-diagnostics";
-    let mut list = cargo(root, "list", Reading::ExitCode, arguments).command;
+    let mut list = cargo(root, "list", CountFormat::ExitCode, arguments).command;
     let listed = list.stderr(Stdio::null()).output()?;
     let mut programs = Vec::new();
     for message in Message::parse_stream(&listed.stdout[..]) {
@@ -115,10 +115,10 @@ fn tests(root: &Path) -> Result<Vec<Step>, Error> {
             command
                 .current_dir(&folder)
                 .env("CARGO_MANIFEST_DIR", &folder);
-            let step = Step {
+            let step = TestStep {
                 name: name.to_string(),
                 command,
-                reading: Reading::Libtest,
+                reading: CountFormat::Libtest,
             };
             programs.push((std::fs::metadata(program)?.len(), step));
         }
@@ -129,7 +129,7 @@ fn tests(root: &Path) -> Result<Vec<Step>, Error> {
 
 /// The fuzz program of the build step, started as it is: `cargo run -p` would choose other features and
 /// compile half of the workspace again.
-fn fuzz(root: &Path, words: &[&str], seconds: u32) -> Result<Step, Error> {
+fn fuzz(root: &Path, words: &[&str], seconds: u32) -> Result<TestStep, Error> {
     // The build step has put it beside this program.
     let program = std::env::current_exe()?.with_file_name("sampan-fuzz");
     let mut command = std::process::Command::new(program);
@@ -137,9 +137,9 @@ fn fuzz(root: &Path, words: &[&str], seconds: u32) -> Result<Step, Error> {
         .current_dir(root)
         .args(words)
         .args(["--seconds", &seconds.to_string()]);
-    Ok(Step {
+    Ok(TestStep {
         name: words.first().unwrap_or(&"fuzz").to_string(),
         command,
-        reading: Reading::Closing,
+        reading: CountFormat::Closing,
     })
 }

@@ -16,7 +16,7 @@ const DRAIN_MILLIS_MAX: u64 = 500;
 
 /// What the program's output says about how many checks it made.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum CountFormat {
     /// Nothing: the program is one check, and its exit status says how it went.
     ExitCode,
     /// The line `test result:` of a test program. One without tests is right too.
@@ -26,14 +26,14 @@ pub(super) enum Reading {
 }
 
 /// A named program and how to read it.
-pub(super) struct Step {
+pub(super) struct TestStep {
     pub(super) name: String,
     pub(super) command: Command,
-    pub(super) reading: Reading,
+    pub(super) reading: CountFormat,
 }
 
 /// Runs a step, prints what matters of its output and one line with its counts and its time.
-pub(super) fn run(step: Step) -> Tally {
+pub(super) fn run(step: TestStep) -> Tally {
     println!("==> {}", step.name);
     let started = Instant::now();
     let name = step.name.clone();
@@ -44,7 +44,7 @@ pub(super) fn run(step: Step) -> Tally {
 
 /// Runs steps side by side, as many as there are processors, and prints for each what matters of its output when it has
 /// ended.
-pub(super) fn run_all(name: &str, steps: Vec<Step>) -> Tally {
+pub(super) fn run_all(name: &str, steps: Vec<TestStep>) -> Tally {
     println!("==> {name}");
     let started = Instant::now();
     let total = Mutex::new(Tally::default());
@@ -71,7 +71,7 @@ pub(super) fn run_all(name: &str, steps: Vec<Step>) -> Tally {
 }
 
 /// Runs a step to its end and counts; what matters of its output goes to `news`.
-fn follow(step: Step, mut news: impl FnMut(&str)) -> Tally {
+fn follow(step: TestStep, mut news: impl FnMut(&str)) -> Tally {
     let mut seen: Option<Tally> = None;
     let reading = step.reading;
     let outcome = stream(step.command, |line| match read(reading, line) {
@@ -99,9 +99,9 @@ pub(super) fn close(name: &str, tally: Tally, started: Instant) {
 
 /// A program that failed without counting a failure (it did not compile, or crashed) is one failure; so is
 /// one that was to count and did not.
-fn judge(reading: Reading, seen: Option<Tally>, succeeded: bool) -> Tally {
+fn judge(reading: CountFormat, seen: Option<Tally>, succeeded: bool) -> Tally {
     match (seen, succeeded) {
-        (None, _) => Tally::one(succeeded && reading == Reading::ExitCode),
+        (None, _) => Tally::one(succeeded && reading == CountFormat::ExitCode),
         (Some(seen), false) if seen.failed == 0 => Tally { failed: 1, ..seen },
         (Some(seen), _) => seen,
     }
@@ -114,11 +114,11 @@ enum Line {
     News,
 }
 
-fn read(reading: Reading, line: &str) -> Line {
+fn read(reading: CountFormat, line: &str) -> Line {
     let counts = match reading {
-        Reading::ExitCode => None,
-        Reading::Libtest => Tally::from_libtest(line),
-        Reading::Closing => Tally::from_closing(line),
+        CountFormat::ExitCode => None,
+        CountFormat::Libtest => Tally::from_libtest(line),
+        CountFormat::Closing => Tally::from_closing(line),
     };
     match counts {
         Some(tally) => Line::Counts(tally),
@@ -214,10 +214,10 @@ fn lines_of(reader: PipeReader) -> Receiver<String> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, reading: Reading) -> Step {
+    fn shell(script: &str, reading: CountFormat) -> TestStep {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Step {
+        TestStep {
             name: "shell".to_owned(),
             command,
             reading,
@@ -228,7 +228,7 @@ mod tests {
     fn counts_of_all_test_programs_are_added_up() {
         let script = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'; echo 'test result: FAILED. 1 passed; 2 failed; 0 ignored'; exit 101";
         assert_eq!(
-            run(shell(script, Reading::Libtest)),
+            run(shell(script, CountFormat::Libtest)),
             Tally {
                 passed: 4,
                 failed: 2
@@ -238,8 +238,8 @@ mod tests {
 
     #[test]
     fn steps_run_side_by_side_and_are_added_up() {
-        let passing = || shell("sleep 0.1; echo '2 passed, 0 failed'", Reading::Closing);
-        let failing = || shell("echo 'it broke'; exit 1", Reading::ExitCode);
+        let passing = || shell("sleep 0.1; echo '2 passed, 0 failed'", CountFormat::Closing);
+        let failing = || shell("echo 'it broke'; exit 1", CountFormat::ExitCode);
         let tally = run_all("all", vec![passing(), failing(), passing(), passing()]);
         let wanted = Tally {
             passed: 6,
@@ -253,21 +253,21 @@ mod tests {
         assert_eq!(
             run(shell(
                 "echo 'error: it does not compile' >&2; exit 101",
-                Reading::Libtest
+                CountFormat::Libtest
             ))
             .failed,
             1
         );
         let script = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'; exit 101";
         assert_eq!(
-            run(shell(script, Reading::Libtest)),
+            run(shell(script, CountFormat::Libtest)),
             Tally {
                 passed: 3,
                 failed: 1
             }
         );
         assert_eq!(
-            run(shell("exit 2", Reading::ExitCode)),
+            run(shell("exit 2", CountFormat::ExitCode)),
             Tally {
                 passed: 0,
                 failed: 1
@@ -278,14 +278,14 @@ mod tests {
     #[test]
     fn a_program_that_was_to_count_and_did_not_is_a_failure() {
         assert_eq!(
-            run(shell("true", Reading::Closing)),
+            run(shell("true", CountFormat::Closing)),
             Tally {
                 passed: 0,
                 failed: 1
             }
         );
         assert_eq!(
-            run(shell("echo '5 passed, 0 failed'", Reading::Closing)),
+            run(shell("echo '5 passed, 0 failed'", CountFormat::Closing)),
             Tally {
                 passed: 5,
                 failed: 0
@@ -295,10 +295,10 @@ mod tests {
 
     #[test]
     fn a_program_that_cannot_be_started_is_a_failure() {
-        let step = Step {
+        let step = TestStep {
             name: "none".to_owned(),
             command: Command::new("/nowhere/at/all"),
-            reading: Reading::ExitCode,
+            reading: CountFormat::ExitCode,
         };
         assert_eq!(
             run(step),
@@ -312,7 +312,10 @@ mod tests {
     #[test]
     fn a_child_left_behind_that_holds_the_pipe_does_not_hold_the_step() {
         let started = Instant::now();
-        assert_eq!(run(shell("sleep 60 & exit 0", Reading::ExitCode)).failed, 0);
+        assert_eq!(
+            run(shell("sleep 60 & exit 0", CountFormat::ExitCode)).failed,
+            0
+        );
         assert!(started.elapsed() < Duration::from_secs(30));
     }
 
@@ -325,7 +328,11 @@ mod tests {
             "test a::b ... ok",
             "test c ... ignored, slow",
         ] {
-            assert_eq!(read(Reading::Libtest, chatter), Line::Chatter, "{chatter}");
+            assert_eq!(
+                read(CountFormat::Libtest, chatter),
+                Line::Chatter,
+                "{chatter}"
+            );
         }
         for news in [
             "warning: unused variable",
@@ -333,7 +340,7 @@ mod tests {
             "Running out of memory",
             "thread 'x' panicked",
         ] {
-            assert_eq!(read(Reading::Libtest, news), Line::News, "{news}");
+            assert_eq!(read(CountFormat::Libtest, news), Line::News, "{news}");
         }
     }
 }

@@ -223,12 +223,12 @@ fn ours(tree: &Tree) -> Result<Vec<(String, Package)>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Rule;
+    use super::super::TidyRule;
     use super::super::tree::tests::tree;
     use super::*;
 
     /// A workspace with crates in these folders, called as the folder's last part, each with this end of its manifest.
-    fn complaints(rule: Rule, crates: &[(&str, &str)]) -> Vec<String> {
+    fn complaints(rule: TidyRule, crates: &[(&str, &str)]) -> Vec<String> {
         let members: Vec<&str> = crates.iter().map(|(folder, _)| *folder).collect();
         let root = format!(
             "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n[workspace.lints.rust]\n"

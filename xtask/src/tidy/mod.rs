@@ -16,11 +16,11 @@ use crate::{Error, project};
 use tree::Tree;
 
 /// A rule: no complaints, and it holds.
-type Rule = fn(&Tree) -> Result<Vec<String>, Error>;
+type TidyRule = fn(&Tree) -> Result<Vec<String>, Error>;
 
 /// Every rule, with the words that stand in the report.
 #[rustfmt::skip]
-const RULES: &[(&str, Rule)] = &[
+const RULES: &[(&str, TidyRule)] = &[
     ("crates depend only along the allowed arrows", crates::arrows),
     ("versions are pinned, lints inherited", crates::pins),
     ("third-party crates come from crates.io under permissive licences", crates::licences),

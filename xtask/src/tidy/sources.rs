@@ -178,11 +178,11 @@ pub(super) fn documents(tree: &Tree) -> Result<Vec<String>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Rule;
+    use super::super::TidyRule;
     use super::super::tree::tests::tree;
     use super::*;
 
-    fn complaints(rule: Rule, files: &[(&str, &str)]) -> Vec<String> {
+    fn complaints(rule: TidyRule, files: &[(&str, &str)]) -> Vec<String> {
         let (_scratch, tree) = tree(files);
         rule(&tree).expect("readable")
     }
@@ -234,7 +234,7 @@ mod tests {
         let list = "# Map\n`app/b.rs`\n## Unsafe modules\n- `app/a.rs`: signals\n- `engine/js`, all of it\n## Next\n`app/c.rs`\n";
         let listed = |files: [(&str, &str); 2]| {
             complaints(
-                unsafe_code as Rule,
+                unsafe_code as TidyRule,
                 &[("ARCHITECTURE.md", list), files[0], files[1]],
             )
         };

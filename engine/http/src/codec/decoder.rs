@@ -21,9 +21,9 @@ const KNOWN_BYTES_MAX: usize = 4 * 1024;
 
 /// What the bytes received so far mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum DecoderEvent {
     /// More bytes must come first.
-    Incomplete(Wait),
+    Incomplete(AwaitedPart),
     /// A head with a body to follow. The driver decides on the body's limit with [`Decoder::accept_body`]
     /// (and on `100 Continue`), then asks again.
     Head,
@@ -35,7 +35,7 @@ pub enum Event {
 
 /// What an incomplete request lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
+pub enum AwaitedPart {
     /// No byte of a request has come.
     Nothing,
     /// The head has begun.
@@ -177,31 +177,31 @@ impl Decoder {
 
     /// What the bytes received so far mean. Asking again without new bytes gives the same answer.
     #[inline]
-    pub fn next(&mut self, limits: &Limits) -> Event {
+    pub fn next(&mut self, limits: &Limits) -> DecoderEvent {
         let result = match self.state {
             DecoderState::Head => self.next_head(limits),
-            DecoderState::Announced => Ok(Event::Head),
+            DecoderState::Announced => Ok(DecoderEvent::Head),
             DecoderState::Sized { .. } | DecoderState::Chunked(_) => self.next_body(limits),
-            DecoderState::Whole => Ok(Event::Request),
+            DecoderState::Whole => Ok(DecoderEvent::Request),
             DecoderState::Failed(fault) => Err(fault),
         };
         result.unwrap_or_else(|fault| {
             self.state = DecoderState::Failed(fault);
-            Event::Fault(fault)
+            DecoderEvent::Fault(fault)
         })
     }
 
-    fn next_head(&mut self, limits: &Limits) -> Result<Event, Fault> {
+    fn next_head(&mut self, limits: &Limits) -> Result<DecoderEvent, Fault> {
         let end = if self.repeats() {
             self.start + self.known.len()
         } else {
             let Some(end) = self.find_head_end(limits)? else {
                 let wait = if self.filled == self.start {
-                    Wait::Nothing
+                    AwaitedPart::Nothing
                 } else {
-                    Wait::Head
+                    AwaitedPart::Head
                 };
-                return Ok(Event::Incomplete(wait));
+                return Ok(DecoderEvent::Incomplete(wait));
             };
             self.known.clear();
             let bytes = &self.buf[self.start..end];
@@ -217,10 +217,10 @@ impl Decoder {
         self.end = end;
         if self.head.body == BodyFraming::None {
             self.state = DecoderState::Whole;
-            return Ok(Event::Request);
+            return Ok(DecoderEvent::Request);
         }
         self.state = DecoderState::Announced;
-        Ok(Event::Head)
+        Ok(DecoderEvent::Head)
     }
 
     /// Whether the bytes begin with the head that this decoder accepted last, to its last byte. Then `head` is
@@ -334,11 +334,11 @@ impl Decoder {
         Ok(())
     }
 
-    fn next_body(&mut self, limits: &Limits) -> Result<Event, Fault> {
+    fn next_body(&mut self, limits: &Limits) -> Result<DecoderEvent, Fault> {
         match &mut self.state {
             DecoderState::Sized { end } => {
                 if self.filled < *end {
-                    return Ok(Event::Incomplete(Wait::Body));
+                    return Ok(DecoderEvent::Incomplete(AwaitedPart::Body));
                 }
                 self.body_end = *end;
                 self.end = *end;
@@ -356,14 +356,14 @@ impl Decoder {
                         // Everything is decoded, so the gap behind the data can be received into again.
                         self.filled = self.body_end;
                         self.end = self.body_end;
-                        return Ok(Event::Incomplete(Wait::Body));
+                        return Ok(DecoderEvent::Incomplete(AwaitedPart::Body));
                     }
                 }
             }
             _ => unreachable!("only called while a body is read"),
         }
         self.state = DecoderState::Whole;
-        Ok(Event::Request)
+        Ok(DecoderEvent::Request)
     }
 
     /// Leaves the request in hand and goes to the bytes behind it.
@@ -440,14 +440,14 @@ mod tests {
         decoder.feed(bytes);
         loop {
             match decoder.next(&limits) {
-                Event::Request => {
+                DecoderEvent::Request => {
                     let target = decoder.head().target.of(decoder.head_bytes());
                     found.push(String::from_utf8_lossy(target).into_owned());
                     decoder.advance();
                 }
-                Event::Head => decoder.accept_body(1024).unwrap(),
-                Event::Incomplete(_) => return (found, None),
-                Event::Fault(fault) => return (found, Some(fault.status)),
+                DecoderEvent::Head => decoder.accept_body(1024).unwrap(),
+                DecoderEvent::Incomplete(_) => return (found, None),
+                DecoderEvent::Fault(fault) => return (found, Some(fault.status)),
             }
         }
     }
@@ -474,9 +474,9 @@ mod tests {
         targets(&mut decoder, with_body("xx").as_bytes());
         decoder.clear();
         decoder.feed(with_body("yy").as_bytes());
-        assert_eq!(decoder.next(&Limits::default()), Event::Head);
+        assert_eq!(decoder.next(&Limits::default()), DecoderEvent::Head);
         decoder.accept_body(2).unwrap();
-        assert_eq!(decoder.next(&Limits::default()), Event::Request);
+        assert_eq!(decoder.next(&Limits::default()), DecoderEvent::Request);
         assert_eq!(decoder.body(), b"yy");
     }
 }

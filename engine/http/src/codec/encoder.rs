@@ -140,7 +140,7 @@ pub fn encode_last_chunk(out: &mut Vec<u8>) {
 }
 
 /// What of a response is still to be sent behind what [`encode_response`] appended.
-pub enum Rest {
+pub enum BodyRest {
     /// Nothing.
     Nothing,
     /// These bytes as they are.
@@ -163,7 +163,7 @@ pub fn encode_response(
     response: Response,
     mut exchange: Exchange,
     date: &[u8; DATE_BYTES],
-) -> (Rest, bool) {
+) -> (BodyRest, bool) {
     let (parts, body) = response.into_parts();
     // RFC 9110 sections 15.3.5 and 15.4.5: these never have a body, and 204 no length either.
     let bodiless = matches!(parts.status, 204 | 304);
@@ -197,19 +197,19 @@ pub fn encode_response(
         if parts.has_date { None } else { Some(date) },
     );
     let rest = match body {
-        _ if bodiless || exchange.head_only => Rest::Nothing,
-        Body::Empty => Rest::Nothing,
+        _ if bodiless || exchange.head_only => BodyRest::Nothing,
+        Body::Empty => BodyRest::Nothing,
         Body::Bytes(bytes) if bytes.len() <= COPIED_BYTES_MAX => {
             out.extend_from_slice(&bytes);
-            Rest::Nothing
+            BodyRest::Nothing
         }
         Body::Shared(bytes) if bytes.len() <= COPIED_BYTES_MAX => {
             out.extend_from_slice(&bytes);
-            Rest::Nothing
+            BodyRest::Nothing
         }
-        Body::Bytes(bytes) => Rest::Bytes(bytes),
-        Body::Shared(bytes) => Rest::Shared(bytes),
-        Body::Stream(stream) => Rest::Stream {
+        Body::Bytes(bytes) => BodyRest::Bytes(bytes),
+        Body::Shared(bytes) => BodyRest::Shared(bytes),
+        Body::Stream(stream) => BodyRest::Stream {
             stream,
             chunked: length == Length::Chunked,
         },
@@ -231,7 +231,7 @@ mod tests {
     fn encode(response: Response, exchange: Exchange) -> (String, bool) {
         let mut out = Vec::new();
         let (rest, keep_alive) = encode_response(&mut out, response, exchange, DATE);
-        if let Rest::Bytes(bytes) = rest {
+        if let BodyRest::Bytes(bytes) = rest {
             out.extend_from_slice(&bytes);
         }
         (String::from_utf8(out).unwrap(), keep_alive)
@@ -299,7 +299,7 @@ mod tests {
             out.ends_with(b"Content-Length: 16385\r\n\r\n"),
             "a large body is not copied"
         );
-        assert!(matches!(rest, Rest::Bytes(bytes) if bytes.len() == COPIED_BYTES_MAX + 1));
+        assert!(matches!(rest, BodyRest::Bytes(bytes) if bytes.len() == COPIED_BYTES_MAX + 1));
     }
 
     #[test]

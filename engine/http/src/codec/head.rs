@@ -46,7 +46,7 @@ impl Span {
 
 /// One field line; the value is without the whitespace around it.
 #[derive(Debug, Clone, Copy)]
-pub struct Field {
+pub struct FieldSpan {
     /// Its name, as sent.
     pub name: Span,
     /// Its value.
@@ -71,7 +71,7 @@ pub struct Head {
     /// 0 or 1.
     pub version_minor: u8,
     /// All field lines in order.
-    pub fields: Vec<Field>,
+    pub fields: Vec<FieldSpan>,
     /// A bit for each name, by [`name_bit`]: most names that are asked for are not there, and one look tells so.
     pub(crate) name_bits: u64,
     /// Whether the connection may go on after this request (RFC 9112 section 9.3).
@@ -153,7 +153,7 @@ impl Head {
                 host = Some(value_span);
             }
             self.name_bits |= name_bit(name);
-            self.fields.push(Field {
+            self.fields.push(FieldSpan {
                 name: span(name),
                 value: value_span,
             });

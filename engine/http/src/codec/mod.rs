@@ -19,10 +19,10 @@ mod target;
 mod trailers;
 
 pub use chunked::{ChunkDecoder, ChunkProgress};
-pub use decoder::{Decoder, Event, Wait};
+pub use decoder::{AwaitedPart, Decoder, DecoderEvent};
 pub use encoder::{
-    CONTINUE, DATE_BYTES, Exchange, Length, ResponseHead, Rest, encode_chunk, encode_last_chunk,
-    encode_response,
+    BodyRest, CONTINUE, DATE_BYTES, Exchange, Length, ResponseHead, encode_chunk,
+    encode_last_chunk, encode_response,
 };
 pub use fields::{is_field_value, is_token};
 pub use head::{Head, Span};

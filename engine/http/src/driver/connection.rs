@@ -20,7 +20,7 @@ use socket2::SockRef;
 use tokio::net::TcpStream;
 
 use super::deadlines::NEVER;
-use super::exchange::{Queued, Running, Streaming};
+use super::exchange::{Queued, RunningHandler, Streaming};
 use super::local::Local;
 use super::observed::Answers;
 use super::output::Output;
@@ -88,7 +88,7 @@ pub(super) struct Connection {
 
     /// Answers in the order of their requests, from the first undecided ticket on.
     pub(super) queue: VecDeque<Queued>,
-    pub(super) running: Option<Running>,
+    pub(super) running: Option<RunningHandler>,
     pub(super) streaming: Option<Streaming>,
     pub(super) output: Output,
     /// The answers in the output that somebody observes.

@@ -14,7 +14,9 @@ use super::deadlines::NEVER;
 use super::observed::Observed;
 use super::output::Tail;
 use crate::answer::{Answer, Decision, LocalFuture, Ticket};
-use crate::codec::{Exceeded, Exchange, Rest, encode_chunk, encode_last_chunk, encode_response};
+use crate::codec::{
+    BodyRest, Exceeded, Exchange, encode_chunk, encode_last_chunk, encode_response,
+};
 use crate::precomputed::Precomputed;
 use crate::request::Request;
 use crate::response::{BodyError, BodyStream, Response};
@@ -48,7 +50,7 @@ pub(super) struct Queued {
 }
 
 /// A handler's future under way. At most one per connection: the requests behind it wait.
-pub(super) struct Running {
+pub(super) struct RunningHandler {
     future: LocalFuture<Answer>,
     exchange: Exchange,
     /// Kept so that its buffer can be used again if the future has not kept it.
@@ -125,7 +127,7 @@ impl Connection {
             Answer::Precomputed(response) => (Reply::Precomputed(response), None),
             Answer::Held(response, ticket) => (Reply::Response(response), Some(ticket)),
             Answer::Later(future) => {
-                self.running = Some(Running {
+                self.running = Some(RunningHandler {
                     future,
                     exchange,
                     request,
@@ -178,10 +180,10 @@ impl Connection {
             Reply::Response(response) => {
                 let (rest, goes_on) = encode_response(out, response, exchange, &date);
                 match rest {
-                    Rest::Nothing => {}
-                    Rest::Bytes(bytes) => self.output.set_tail(Tail::Bytes(bytes)),
-                    Rest::Shared(bytes) => self.output.set_tail(Tail::Shared(bytes)),
-                    Rest::Stream { stream, chunked } => {
+                    BodyRest::Nothing => {}
+                    BodyRest::Bytes(bytes) => self.output.set_tail(Tail::Bytes(bytes)),
+                    BodyRest::Shared(bytes) => self.output.set_tail(Tail::Shared(bytes)),
+                    BodyRest::Stream { stream, chunked } => {
                         let by = self.local.now_millis() + self.local.limits.stream_idle_millis_max;
                         self.streaming = Some(Streaming {
                             stream,

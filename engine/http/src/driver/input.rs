@@ -6,9 +6,9 @@ use std::rc::Rc;
 use super::connection::{Connection, Phase, PollStep};
 use super::deadlines::NEVER;
 use super::exchange::panic_text;
-use super::observed::{Observed, Pending};
+use super::observed::{Observed, PendingOutcome};
 use crate::answer::Answer;
-use crate::codec::{CONTINUE, Event, Exceeded, Exchange, Wait};
+use crate::codec::{AwaitedPart, CONTINUE, DecoderEvent, Exceeded, Exchange};
 use crate::response::Response;
 
 /// How long a connection without a request in hand is kept while its worker ends.
@@ -25,13 +25,13 @@ impl Connection {
     /// Takes the next request out of the bytes in hand. `None` if there may be more to do at once.
     pub(super) fn next_request(&mut self, turn: &mut u32) -> Option<PollStep> {
         let Some(input) = &mut self.input else {
-            return Some(self.wait_for(Wait::Nothing));
+            return Some(self.wait_for(AwaitedPart::Nothing));
         };
         let request = Rc::get_mut(input).expect("shared requests are replaced when they are");
         match request.decoder.next(&self.local.limits) {
-            Event::Incomplete(wait) => return Some(self.wait_for(wait)),
-            Event::Fault(fault) => self.fail(fault.status, fault.limit),
-            Event::Head => {
+            DecoderEvent::Incomplete(wait) => return Some(self.wait_for(wait)),
+            DecoderEvent::Fault(fault) => self.fail(fault.status, fault.limit),
+            DecoderEvent::Head => {
                 let asks =
                     request.decoder.head().expects_continue && !request.decoder.has_body_bytes();
                 if asks && !self.queue.is_empty() {
@@ -53,7 +53,7 @@ impl Connection {
                     Ok(()) => {}
                 }
             }
-            Event::Request => {
+            DecoderEvent::Request => {
                 *turn -= 1;
                 self.dispatch();
             }
@@ -72,7 +72,9 @@ impl Connection {
         let exchange = request.exchange();
         self.last |= !exchange.keep_alive;
         let handler = self.local.handler();
-        let observed = handler.observe(self.peer, Some(&request)).map(Pending::new);
+        let observed = handler
+            .observe(self.peer, Some(&request))
+            .map(PendingOutcome::new);
         let answer = match catch_unwind(AssertUnwindSafe(|| handler.handle(&request))) {
             Ok(answer) => answer,
             Err(panic) => {
@@ -108,11 +110,11 @@ impl Connection {
     }
 
     /// Notes what is awaited from the client, and until when.
-    fn wait_for(&mut self, wait: Wait) -> PollStep {
+    fn wait_for(&mut self, wait: AwaitedPart) -> PollStep {
         let now = self.local.now_millis();
         let limits = &self.local.limits;
         match wait {
-            Wait::Nothing => {
+            AwaitedPart::Nothing => {
                 if self.phase != Phase::Fresh && self.phase != Phase::Idle {
                     self.phase = Phase::Idle;
                     self.read_by = now + limits.idle_millis_max;
@@ -123,13 +125,13 @@ impl Connection {
                     self.read_by = self.read_by.min(now + DRAIN_MILLIS_MAX);
                 }
             }
-            Wait::Head => {
+            AwaitedPart::Head => {
                 if self.phase != Phase::Head {
                     self.phase = Phase::Head;
                     self.read_by = now + limits.head_millis_max;
                 }
             }
-            Wait::Body => {
+            AwaitedPart::Body => {
                 if self.phase != Phase::Body {
                     self.phase = Phase::Body;
                     self.read_by = now + limits.body_idle_millis_max;

@@ -6,22 +6,22 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::connection::Connection;
-use crate::answer::{Observer, Outcome};
+use crate::answer::{Observer, RequestOutcome};
 
 /// The status of a request whose client left before it was answered, as nginx counts it.
 const CLIENT_LEFT: u16 = 499;
 
 /// A request that somebody observes; `None` where nobody does. Dropped without an answer, it tells that the client left.
-pub(super) type Observed = Option<Box<Pending>>;
+pub(super) type Observed = Option<Box<PendingOutcome>>;
 
-pub(super) struct Pending {
+pub(super) struct PendingOutcome {
     observer: Option<Box<dyn Observer>>,
     begun: Instant,
 }
 
-impl Pending {
-    pub(super) fn new(observer: Box<dyn Observer>) -> Box<Pending> {
-        Box::new(Pending {
+impl PendingOutcome {
+    pub(super) fn new(observer: Box<dyn Observer>) -> Box<PendingOutcome> {
+        Box::new(PendingOutcome {
             observer: Some(observer),
             begun: Instant::now(),
         })
@@ -34,7 +34,7 @@ impl Pending {
 
     fn tell(&mut self, status: u16, body_bytes: u64, is_whole: bool) {
         if let Some(observer) = self.observer.take() {
-            observer.done(&Outcome {
+            observer.done(&RequestOutcome {
                 status,
                 body_bytes,
                 elapsed: self.begun.elapsed(),
@@ -44,7 +44,7 @@ impl Pending {
     }
 }
 
-impl Drop for Pending {
+impl Drop for PendingOutcome {
     fn drop(&mut self) {
         self.tell(CLIENT_LEFT, 0, false);
     }
@@ -52,7 +52,7 @@ impl Drop for Pending {
 
 /// An answer that is on its way, by its place among all bytes of the connection.
 struct Sending {
-    pending: Box<Pending>,
+    pending: Box<PendingOutcome>,
     status: u16,
     body_from: u64,
     /// Where it ends; `None` while it is streamed.
@@ -80,7 +80,7 @@ impl Answers {
     /// An answer was serialised: its body begins at `body_from` and ends at `until`, where that is known.
     pub(super) fn begin(
         &mut self,
-        pending: Box<Pending>,
+        pending: Box<PendingOutcome>,
         status: u16,
         body_from: u64,
         until: Option<u64>,
@@ -127,6 +127,6 @@ impl Connection {
     /// Asks whether somebody wants to know what becomes of a request; `None` for one whose head could not be read.
     pub(super) fn observe(&self, request: Option<&crate::Request>) -> Observed {
         let observer = self.local.handler().observe(self.peer, request)?;
-        Some(Pending::new(observer))
+        Some(PendingOutcome::new(observer))
     }
 }
