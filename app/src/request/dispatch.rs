@@ -5,6 +5,7 @@ use crate::request::errors;
 use crate::request::record::Record;
 use crate::request::request_view::{RouteInfo, View};
 use crate::request::response_sink::{self, HttpSink};
+use crate::request::wait_log::WaitLog;
 use crate::routing::loaded::Loaded;
 use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, RouteMatch, Spans};
@@ -17,7 +18,6 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// The handler of one worker: the project as it is now.
 pub(crate) struct Dispatch {
@@ -302,11 +302,7 @@ impl DispatchedRequest {
         sink: &mut HttpSink,
         visit: &mut Visit,
     ) -> Result<(), Error> {
-        let mut log = WaitLog {
-            exchange: self,
-            since: Instant::now(),
-            is_over: false,
-        };
+        let mut log = WaitLog::begin(&self.loaded.control, &self.view);
         let route = self.route();
         let control = &self.loaded.control;
         let result = poll_fn(|cx| {
@@ -382,44 +378,5 @@ impl DispatchedRequest {
 
     fn log(&self, error: &Error) {
         response_sink::log(&self.loaded.control, Some(&self.view), "", error);
-    }
-}
-
-/// Writes to the log when a handler is given up because it never answered.
-struct WaitLog<'a> {
-    exchange: &'a DispatchedRequest,
-    since: Instant,
-    is_over: bool,
-}
-
-impl Drop for WaitLog<'_> {
-    fn drop(&mut self) {
-        /// The HTTP engine counts with a coarse clock, which may run ahead of this one by so much.
-        const CLOCK_MILLIS_MAX: u64 = 100;
-        let waited = self.since.elapsed();
-        if self.is_over {
-            return;
-        }
-        let coarse = Duration::from_millis(CLOCK_MILLIS_MAX);
-        let control = &self.exchange.loaded.control;
-        if control
-            .ending
-            .get()
-            .is_some_and(|begun| begun.elapsed() + coarse >= control.shutdown_time_max)
-        {
-            let message = format!(
-                "{}: cut by the shutdown after {} ms (shutdown_millis_max)",
-                self.exchange.view.title(),
-                waited.as_millis()
-            );
-            response_sink::warn_cut(control, &self.exchange.view, message);
-        } else if waited + coarse >= control.handler_time_max {
-            let message = format!(
-                "no answer after {} ms: given up (handler_millis_max)",
-                waited.as_millis()
-            );
-            let error = Error::new(ErrorKind::Timeout, message);
-            self.exchange.log(&error);
-        }
     }
 }

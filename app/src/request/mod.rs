@@ -8,3 +8,4 @@ pub(crate) mod proxies;
 pub(crate) mod record;
 pub(crate) mod request_view;
 pub(crate) mod response_sink;
+mod wait_log;

@@ -10,7 +10,7 @@ app.get('/', function() return app.db.query('SELECT name FROM users ORDER BY id'
 app.post('/', function() return app.db.exec(\"INSERT INTO users(name) VALUES ('Eve')\") end)\n";
 const USERS: &str = "CREATE TABLE users(id INTEGER PRIMARY KEY, name TEXT);\nINSERT INTO users(name) VALUES ('Ann');\n";
 
-fn project(name: &str) -> Scratch {
+fn project() -> Scratch {
     let scratch = Scratch::new(&[("app.lua", APP)]);
     std::fs::create_dir(scratch.path().join("migrations")).expect("a folder");
     std::fs::write(scratch.path().join("migrations/0001_users.sql"), USERS).expect("written");
@@ -69,7 +69,7 @@ fn ask(process: &Process, method: &str) -> (u16, String) {
 
 #[test]
 fn migrations_are_made_shown_and_applied() {
-    let scratch = project("migrate");
+    let scratch = project();
     let folder = scratch.path().display().to_string();
     let status = succeeds(&["migrate", "status", &folder]);
     assert!(status.contains("0001_users  pending"), "{status}");
@@ -122,7 +122,7 @@ fn migrations_are_made_shown_and_applied() {
 
 #[test]
 fn the_name_of_a_database_is_no_uri() {
-    let scratch = project("uri");
+    let scratch = project();
     let folder = scratch.path().display().to_string();
     let name = "file:data.db?mode=memory&psow=0";
     let migrated = sampan(&["migrate", &folder, "--db", name])
@@ -159,7 +159,7 @@ fn what_is_missing_is_said() {
 
 #[test]
 fn a_server_migrates_at_start_unless_told_not_to() {
-    let scratch = project("start");
+    let scratch = project();
     let folder = scratch.path().display().to_string();
     let listen = ["--listen", "127.0.0.1:0", "--workers", "1"];
     let mut without = sampan(&["run", &folder, "--no-migrate"]);
@@ -175,7 +175,7 @@ fn a_server_migrates_at_start_unless_told_not_to() {
 
 #[test]
 fn a_running_server_is_backed_up() {
-    let scratch = project("backup");
+    let scratch = project();
     let folder = scratch.path().display().to_string();
     let copy = scratch.file("copy.db");
     let process = serve(&scratch);
@@ -207,7 +207,7 @@ fn a_running_server_is_backed_up() {
 
 #[test]
 fn a_backup_that_cannot_be_written_leaves_nothing() {
-    let scratch = project("limit");
+    let scratch = project();
     let folder = scratch.path().display().to_string();
     let large = "CREATE TABLE large(x); INSERT INTO large VALUES (zeroblob(300000));";
     std::fs::write(scratch.path().join("migrations/0002_large.sql"), large).expect("written");
@@ -237,7 +237,7 @@ fn a_backup_that_cannot_be_written_leaves_nothing() {
 
 #[test]
 fn output_that_cannot_be_written_is_told() {
-    let scratch = project("output");
+    let scratch = project();
     let shell = |line: &str| {
         let output = Command::new("sh")
             .args(["-c", line, "sh", env!("CARGO_BIN_EXE_sampan")])

@@ -4,11 +4,12 @@
 //! bytes come, resuming where the last search ended, so that a head sent byte by byte costs no more than
 //! one sent at once; it is parsed when it is complete. Bodies stay in the buffer, chunked ones decoded in place.
 
+mod head_end;
+
 use super::chunked::{ChunkDecoder, ChunkProgress};
-use super::fields::is_token_byte;
 use super::framing::BodyFraming;
 use super::{Fault, Head};
-use crate::limits::{Limits, REQUEST_LINE_SLACK_BYTES};
+use crate::limits::Limits;
 
 /// The buffer's size before anything larger is known to come: a browser's request several times over.
 const BUFFER_BYTES: usize = 8 * 1024;
@@ -233,82 +234,7 @@ impl Decoder {
             && self.buf[self.start..self.filled].starts_with(&self.known)
     }
 
-    /// Looks for the empty line that ends the head, and checks on the way what must not depend on how the
-    /// bytes were split: line ends, sizes, the number of lines.
-    fn find_head_end(&mut self, limits: &Limits) -> Result<Option<usize>, Fault> {
-        // A first byte that no method and no empty line has, such as a TLS handshake, is refused at once.
-        if self.lines == 0
-            && self.line == self.start
-            && let Some(&first) = self.buf[..self.filled].get(self.start)
-            && !is_token_byte(first)
-            && first != b'\r'
-        {
-            return Err(Fault::bad("malformed request line"));
-        }
-        while let Some(offset) = memchr::memchr(b'\n', &self.buf[self.scanned..self.filled]) {
-            let lf = self.scanned + offset;
-            self.check_size(lf + 1, limits)?;
-            if lf == self.line || self.buf[lf - 1] != b'\r' {
-                return Err(Fault::bad("line end is not CRLF"));
-            }
-            let is_empty = lf - 1 == self.line;
-            self.scanned = lf + 1;
-            self.line = lf + 1;
-            if !is_empty {
-                self.lines += 1;
-                if self.lines - 1 > limits.headers_max {
-                    return Err(Fault::above(
-                        431,
-                        "too many fields",
-                        "headers_max",
-                        limits.headers_max as u64,
-                    ));
-                }
-            } else if self.lines > 0 {
-                return Ok(Some(lf + 1));
-            } else {
-                // One empty line before a request is forgiven (RFC 9112 section 2.2).
-                self.blank_lines += 1;
-                if self.blank_lines > 1 {
-                    return Err(Fault::bad("empty lines before the request"));
-                }
-                self.start = lf + 1;
-                if let Some(&first) = self.buf[..self.filled].get(self.start)
-                    && !is_token_byte(first)
-                    && first != b'\r'
-                {
-                    return Err(Fault::bad("malformed request line"));
-                }
-            }
-        }
-        self.scanned = self.filled;
-        self.check_size(self.filled, limits)?;
-        Ok(None)
-    }
-
-    /// Whether a head that reaches to `end` (so far) is within its limits.
-    fn check_size(&self, end: usize, limits: &Limits) -> Result<(), Fault> {
-        if self.lines == 0 && end - self.start > limits.target_bytes_max + REQUEST_LINE_SLACK_BYTES
-        {
-            return Err(Fault::above(
-                414,
-                "request line too long",
-                "target_bytes_max",
-                limits.target_bytes_max as u64,
-            ));
-        }
-        if end - self.start > limits.head_bytes_max {
-            return Err(Fault::above(
-                431,
-                "head too long",
-                "head_bytes_max",
-                limits.head_bytes_max as u64,
-            ));
-        }
-        Ok(())
-    }
-
-    /// After [`Event::Head`]: reads the body if it can have at most `body_bytes_max` bytes.
+    /// After [`DecoderEvent::Head`]: reads the body if it can have at most `body_bytes_max` bytes.
     ///
     /// # Errors
     /// 413 for an announced length above that; the decoder has then failed.
@@ -410,7 +336,7 @@ impl Decoder {
         self.filled > self.head_end
     }
 
-    /// The head of the request in hand: valid from [`Event::Head`] or [`Event::Request`] on.
+    /// The head of the request in hand: valid from [`DecoderEvent::Head`] or [`DecoderEvent::Request`] on.
     pub fn head(&self) -> &Head {
         &self.head
     }
@@ -421,7 +347,7 @@ impl Decoder {
         &self.buf[self.start..self.head_end]
     }
 
-    /// The body of the request in hand, without its coding; whole from [`Event::Request`] on.
+    /// The body of the request in hand, without its coding; whole from [`DecoderEvent::Request`] on.
     #[inline]
     pub fn body(&self) -> &[u8] {
         &self.buf[self.head_end..self.body_end]
@@ -429,54 +355,4 @@ impl Decoder {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The targets of all requests in `bytes`, and the status of the fault at the end.
-    fn targets(decoder: &mut Decoder, bytes: &[u8]) -> (Vec<String>, Option<u16>) {
-        let limits = Limits::default();
-        let mut found = Vec::new();
-        decoder.clear();
-        decoder.feed(bytes);
-        loop {
-            match decoder.next(&limits) {
-                DecoderEvent::Request => {
-                    let target = decoder.head().target.of(decoder.head_bytes());
-                    found.push(String::from_utf8_lossy(target).into_owned());
-                    decoder.advance();
-                }
-                DecoderEvent::Head => decoder.accept_body(1024).unwrap(),
-                DecoderEvent::Incomplete(_) => return (found, None),
-                DecoderEvent::Fault(fault) => return (found, Some(fault.status)),
-            }
-        }
-    }
-
-    #[test]
-    fn a_repeated_head_is_recognised_and_nothing_else_is() {
-        let mut decoder = Decoder::new();
-        let first = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
-        assert_eq!(targets(&mut decoder, first).0, ["/a"]);
-        assert!(!decoder.known.is_empty());
-        let twice = [&first[..], first].concat();
-        assert_eq!(targets(&mut decoder, &twice).0, ["/a", "/a"]);
-        // One field more, another target, and a line end too few are no repetitions.
-        let more = b"GET /a HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n";
-        assert_eq!(targets(&mut decoder, more), (vec![], Some(400)));
-        assert!(decoder.known.is_empty(), "a refused head is not known");
-        assert_eq!(targets(&mut decoder, first).0, ["/a"]);
-        let other = b"GET /b HTTP/1.1\r\nHost: h\r\n\r\n";
-        assert_eq!(targets(&mut decoder, other).0, ["/b"]);
-        assert_eq!(targets(&mut decoder, &first[..first.len() - 2]).0.len(), 0);
-        // The body behind a known head is that of the new request.
-        let with_body =
-            |body: &str| format!("POST /c HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{body}");
-        targets(&mut decoder, with_body("xx").as_bytes());
-        decoder.clear();
-        decoder.feed(with_body("yy").as_bytes());
-        assert_eq!(decoder.next(&Limits::default()), DecoderEvent::Head);
-        decoder.accept_body(2).unwrap();
-        assert_eq!(decoder.next(&Limits::default()), DecoderEvent::Request);
-        assert_eq!(decoder.body(), b"yy");
-    }
-}
+mod tests;

@@ -10,21 +10,21 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{Shutdown, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use socket2::SockRef;
 use tokio::net::TcpStream;
 
 use super::deadlines::NEVER;
-use super::exchange::{Queued, RunningHandler, Streaming};
+use super::exchange::{Queued, RunningHandler};
 use super::local::Local;
 use super::observed::Answers;
 use super::output::Output;
 use super::readiness::{read_once, write_once};
+use super::streaming::Streaming;
 use crate::codec::{Exceeded, Exchange};
 use crate::request::Request;
 
@@ -33,9 +33,6 @@ pub(super) const TURN_REQUESTS_MAX: u32 = 64;
 
 /// How often one poll fills the output, for a client that takes it as fast as it is made.
 const TURN_OUTPUTS_MAX: u32 = 16;
-
-/// The longest wait for a lingering client whose place is needed: at shutdown, and where it is over capacity.
-const HURRIED_LINGER_MILLIS_MAX: u64 = 2_000;
 
 /// Where the reading of requests stands. Each but `Busy` has its deadline in `read_by`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,11 +66,11 @@ pub(super) struct Connection {
     pub(super) local: Rc<Local>,
     pub(super) peer: SocketAddr,
     /// The place in the worker's deadlines, and the deadline set there.
-    deadline_key: usize,
-    armed: u64,
+    pub(super) deadline_key: usize,
+    pub(super) armed: u64,
     socket_key: usize,
     /// Whether it is only here to be told 503.
-    refused: bool,
+    pub(super) refused: bool,
 
     /// The receive buffer; none while no byte is in hand. Nobody else holds it between two requests.
     pub(super) input: Option<Rc<Request>>,
@@ -101,7 +98,7 @@ pub(super) struct Connection {
     /// whole request was read would be lost, because closing a socket with unread bytes resets it.
     pub(super) linger: bool,
     /// When lingering ends however much the client still sends; set once it has begun.
-    linger_until: Option<u64>,
+    pub(super) linger_until: Option<u64>,
 }
 
 impl Connection {
@@ -352,60 +349,6 @@ impl Connection {
             Phase::Fresh | Phase::Idle => Expired::Gone,
             Phase::Busy => Expired::Nothing,
         }
-    }
-
-    fn begin_linger(&mut self) {
-        // Fails only where the client has gone already, which reading then shows.
-        let _ = SockRef::from(&*self.socket).shutdown(Shutdown::Write);
-        let now = self.local.now_millis();
-        self.linger_until = Some(now + self.local.limits.linger_millis_max);
-        self.read_by = now + self.linger_idle_millis();
-        if let Some(input) = self.input.take() {
-            self.local.pool.give_request(input);
-        }
-    }
-
-    /// How long a lingering connection waits for the next bytes. Shorter where a place or the worker's end waits for it.
-    fn linger_idle_millis(&self) -> u64 {
-        let idle = self.local.limits.linger_idle_millis_max;
-        if self.refused || self.local.draining.get() {
-            idle.min(HURRIED_LINGER_MILLIS_MAX)
-        } else {
-            idle
-        }
-    }
-
-    /// Throws away what the client still sends until it closes too, however much that is: a socket that is closed with
-    /// unread bytes is reset, and the reset takes the answer from a client that has not read it yet.
-    fn poll_linger(&mut self, cx: &mut Context<'_>, until: u64) -> Poll<()> {
-        const WASTE_BYTES: usize = 64 * 1024;
-        /// Reads in one poll; then other connections get their turn.
-        const TURN_READS_MAX: u32 = 16;
-        let local = Rc::clone(&self.local);
-        let mut waste = local.waste.borrow_mut();
-        waste.resize(WASTE_BYTES, 0);
-        let mut reads = 0;
-        while reads < TURN_READS_MAX {
-            match read_once(&self.socket, cx, &mut waste) {
-                Poll::Pending => break,
-                Poll::Ready(Ok(len)) if len > 0 => reads += 1,
-                Poll::Ready(_) => return Poll::Ready(()),
-            }
-        }
-        let now = local.now_millis();
-        if reads > 0 {
-            self.read_by = now + self.linger_idle_millis();
-        }
-        let end = self.read_by.min(until);
-        if end <= now {
-            return Poll::Ready(());
-        }
-        if reads == TURN_READS_MAX {
-            cx.waker().wake_by_ref();
-        }
-        self.armed = end;
-        local.deadlines.set(self.deadline_key, end, cx.waker());
-        Poll::Pending
     }
 }
 

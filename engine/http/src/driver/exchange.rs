@@ -5,21 +5,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
-
-use socket2::SockRef;
 
 use super::connection::{Connection, PollStep};
 use super::deadlines::NEVER;
 use super::observed::Observed;
 use super::output::Tail;
+use super::streaming::Streaming;
 use crate::answer::{Answer, Decision, LocalFuture, Ticket};
-use crate::codec::{
-    BodyRest, Exceeded, Exchange, encode_chunk, encode_last_chunk, encode_response,
-};
+use crate::codec::{BodyRest, Exchange, encode_response};
 use crate::precomputed::Precomputed;
 use crate::request::Request;
-use crate::response::{BodyError, BodyStream, Response};
+use crate::response::Response;
 
 /// Chunks taken from one stream in one turn, so that a stream that is always ready leaves the thread to others.
 const TURN_CHUNKS_MAX: u32 = 256;
@@ -58,16 +54,6 @@ pub(super) struct RunningHandler {
     by: u64,
     observed: Observed,
 }
-
-/// A streamed body under way.
-pub(super) struct Streaming {
-    stream: Box<dyn BodyStream>,
-    chunked: bool,
-    by: u64,
-}
-
-/// What a stream gives when it is ready.
-type Chunk = Option<Result<Vec<u8>, BodyError>>;
 
 /// How far the output side has come.
 enum Pumped {
@@ -248,66 +234,6 @@ impl Connection {
         }
     }
 
-    /// Frames what a stream gave, or ends the connection where it failed.
-    fn take_chunk(&mut self, polled: std::thread::Result<Poll<Chunk>>) -> Poll<()> {
-        let chunked = self
-            .streaming
-            .as_ref()
-            .is_some_and(|streaming| streaming.chunked);
-        match polled {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(Some(Ok(chunk)))) => {
-                let out = self.output.buffer(&self.local.pool);
-                if chunked {
-                    encode_chunk(out, &chunk);
-                } else {
-                    out.extend_from_slice(&chunk);
-                }
-                let by = self.local.now_millis() + self.local.limits.stream_idle_millis_max;
-                if let Some(streaming) = &mut self.streaming {
-                    streaming.by = by;
-                }
-                return Poll::Ready(());
-            }
-            Ok(Poll::Ready(None)) => {
-                if chunked {
-                    encode_last_chunk(self.output.buffer(&self.local.pool));
-                }
-                self.streaming = None;
-                if !self.observed.is_empty() {
-                    let end = self.output.total_bytes();
-                    self.observed.end_stream(end);
-                    // The last bytes may have been sent before the end was known.
-                    self.observed.sent(self.output.sent_bytes());
-                }
-                self.restart_reading();
-                return Poll::Ready(());
-            }
-            Ok(Poll::Ready(Some(Err(_)))) => {}
-            Err(panic) => self.local.handler().panicked(panic_text(&*panic)),
-        }
-        self.abort_stream();
-        Poll::Ready(())
-    }
-
-    /// Ends the connection after what is in the output, so that the client sees that the body is not whole.
-    /// Without a final chunk it does; a body that only the connection's end delimits needs a reset instead of
-    /// an orderly end.
-    fn abort_stream(&mut self) {
-        self.last = true;
-        self.linger = false;
-        self.queue.clear();
-        self.running = None;
-        if self
-            .streaming
-            .take()
-            .is_some_and(|streaming| !streaming.chunked)
-        {
-            // Fails only on a socket that is closed already.
-            let _ = SockRef::from(&*self.socket).set_linger(Some(Duration::ZERO));
-        }
-    }
-
     /// Polls the handler's future. True if it has answered.
     fn run(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(running) = &mut self.running else {
@@ -348,13 +274,6 @@ impl Connection {
         }
         let max = self.local.limits.shutdown_millis_max;
         self.tell_stream("shutdown_millis_max", max);
-    }
-
-    /// Tells the stream that it is cut.
-    fn tell_stream(&mut self, name: &'static str, max: u64) {
-        if let Some(streaming) = &mut self.streaming {
-            streaming.stream.cut(Exceeded { name, max });
-        }
     }
 
     /// When what is being waited for here counts as too late.

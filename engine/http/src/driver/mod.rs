@@ -9,12 +9,14 @@ mod connection;
 mod deadlines;
 mod exchange;
 mod input;
+mod linger;
 mod local;
 mod observed;
 mod output;
 mod pool;
 mod readiness;
 mod shared;
+mod streaming;
 mod worker;
 
 pub use shared::WorkerHandle;
