@@ -147,6 +147,7 @@ function app.redirect(location, status) end
 function app.stream(produce, options) end
 
 --- The clock, and waiting.
+---@class sampan.modules.time
 app.time = {}
 
 --- The time in seconds since 1970-01-01 00:00 UTC, with fractions of a second.
@@ -162,6 +163,7 @@ function app.time.now_ms() end
 function app.time.sleep(seconds) end
 
 --- Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and never throw.
+---@class sampan.modules.log
 app.log = {}
 
 --- Writes a line of level DEBUG; left out unless `level = "debug"` is set under `[log]`.
@@ -185,6 +187,7 @@ function app.log.warn(message, fields) end
 function app.log.error(message, fields) end
 
 --- Environment variables.
+---@class sampan.modules.env
 app.env = {}
 
 --- The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced.
@@ -211,6 +214,7 @@ function app.json.encode(value) end
 function app.json.decode(text) end
 
 --- SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit.
+---@class sampan.modules.db
 app.db = {}
 
 --- The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in the middle of a call, and fails elsewhere: `query_async` always waits.

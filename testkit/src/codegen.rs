@@ -253,6 +253,9 @@ fn lua(modules: &[&Module]) -> String {
             out.push_str("---@class sampan.Json\n---@overload fun(body: any, options?: sampan.Options): sampan.Response\n");
             out.push_str("---@field array fun(list?: table): table marks a table as a list, so that it is `[]` if it is empty\n");
             out.push_str("---@field object fun(map?: table): table marks a table as an object\n");
+        } else {
+            // Without a class of its own, an editor takes any field of the table as there.
+            let _ = writeln!(out, "---@class sampan.modules.{}", module.name);
         }
         let _ = writeln!(out, "app.{} = {{}}\n", module.name);
         for function in module.functions.iter().filter(|row| !is_tag(row)) {
@@ -327,6 +330,7 @@ mod tests {
         assert_eq!(respelled(text, modules), told);
         assert!(!typescript(modules).contains("query_async"));
         assert!(lua(modules).contains("query_async"));
+        assert!(lua(modules).contains("---@class sampan.modules.db\napp.db = {}"));
     }
 
     #[test]

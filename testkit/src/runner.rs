@@ -8,7 +8,6 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -93,8 +92,8 @@ impl Case {
         }
         let logger = Logger::captured(Level::Debug);
         let scratch =
-            Scratch::new().map_err(|error| format!("no folder for the database: {error}"))?;
-        let started = start(&app, &scenario, &logger, &scratch);
+            tempfile::tempdir().map_err(|error| format!("no folder for the database: {error}"))?;
+        let started = start(&app, &scenario, &logger, scratch.path());
         if let Some(part) = &scenario.load_error {
             return match started {
                 Err(message) if message.contains(part) => Ok(()),
@@ -119,25 +118,6 @@ impl Case {
     }
 }
 
-/// A folder for the database of one run, removed at its end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> io::Result<Self> {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("sampan-spec-{}-{count}", std::process::id()));
-        std::fs::create_dir_all(&path)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn folders(parent: &Path) -> io::Result<Vec<PathBuf>> {
     let entries: io::Result<Vec<_>> = std::fs::read_dir(parent)?.collect();
     Ok(entries?
@@ -151,7 +131,7 @@ fn start(
     app: &Path,
     scenario: &Scenario,
     logger: &Logger,
-    scratch: &Scratch,
+    scratch: &Path,
 ) -> Result<Running, String> {
     let text = toml::to_string(&scenario.config).map_err(|error| error.to_string())?;
     let mut config = Config::from_text(app, &text)?;
@@ -171,7 +151,7 @@ fn start(
         settings.level_min = Level::Debug;
     }
     config.logger = logger.clone().with(settings);
-    config.db.path = scratch.0.join("data.db");
+    config.db.path = scratch.join("data.db");
     Server::start(config)
 }
 
