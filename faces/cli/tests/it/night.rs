@@ -1,10 +1,8 @@
 //! What somebody reads at night when a server does not start: one line that says what is wrong and what to do.
 
-mod support;
-
+use crate::support::{Process, Scratch};
 use std::fs;
 use std::process::Command;
-use support::{Process, Scratch};
 
 const APP: &str = "local app = require 'sampan'\napp.get('/', function() return 'x' end)\napp.post('/', function() return 'y' end)\n";
 

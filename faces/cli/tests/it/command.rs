@@ -1,14 +1,12 @@
 //! The `sampan` command as its users meet it: exit statuses, messages, signals, the examples.
 
-mod support;
-
+use crate::support::{Process, Scratch};
 use sampan_app::{Config, Level, Logger, Server};
 use sampan_testkit::{Client, Stopwatch};
 use std::io;
 use std::net::TcpListener;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use support::{Process, Scratch};
 
 fn sampan(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));

@@ -1,9 +1,7 @@
 //! `sampan migrate` and `sampan backup` as their users meet them.
 
-mod support;
-
+use crate::support::{Process, Scratch};
 use std::process::Command;
-use support::{Process, Scratch};
 
 const APP: &str = "local app = require 'sampan'
 app.get('/', function() return app.db.query('SELECT name FROM users ORDER BY id') end)

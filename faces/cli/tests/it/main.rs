@@ -1,0 +1,10 @@
+//! The command as its users meet it. One program, because each test program links all of Sampan.
+
+mod command;
+#[path = "../faults/mod.rs"]
+mod faults;
+mod logs;
+mod night;
+mod storage;
+#[path = "../support/mod.rs"]
+mod support;
