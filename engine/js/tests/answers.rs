@@ -603,3 +603,55 @@ fn a_default_export_with_fetch_is_served() {
         "hi/there"
     );
 }
+
+#[test]
+fn a_fetch_export_gets_a_web_request_and_its_middleware_all_fields() {
+    let app = load(
+        r#"import { app } from "sampan";
+        app.use(async (req, next) => {
+          req.state.user = "ada";
+          const before = req.path;
+          const res = await next(req);
+          res.headers.set("x-seen", [before, req.path, req.state.user, typeof req.form].join());
+          return res;
+        });
+        app.get("/proxy", (req) => { const p = new Proxy(req, {}); p.params = { own: 1 }; return req.params; });
+        export default {
+          fetch(request, env, context) {
+            if (request.url.endsWith("/throws")) throw new Response("thrown");
+            request.id = "mine";
+            const fields = ["params", "query", "cookies", "path", "state", "ip", "form"].filter((name) => name in request);
+            const { method, id } = request;
+            return Response.json({ fields, method, id, user: context.state.user, keys: Object.keys(context) });
+          },
+        };"#,
+    );
+    let program = app.isolate.program();
+    let (fetch, middleware) = (program.fetch, [program.middleware[0].handler]);
+    let run = |path: &str, chain| {
+        app.run(app.call(get(path), fetch, chain))
+            .expect("an answer")
+    };
+    let wrapped = run("/x", &middleware);
+    let expected = r#"{"fields":[],"method":"GET","id":"mine","user":"ada","keys":[]}"#;
+    assert_eq!(wrapped.text(), expected);
+    assert_eq!(wrapped.header("x-seen"), Some("/x,/x,ada,function"));
+    let thrown = run("/throws", &middleware);
+    assert_eq!(thrown.text(), "thrown");
+    assert_eq!(
+        thrown.header("x-seen"),
+        Some("/throws,/throws,ada,function")
+    );
+    let alone = run("/x", &[]);
+    assert_eq!(
+        alone.text(),
+        r#"{"fields":[],"method":"GET","id":"mine","keys":[]}"#
+    );
+    // A proxy of a route's request can be written to.
+    assert_eq!(
+        app.route("/proxy", get("/proxy"))
+            .expect("an answer")
+            .text(),
+        r#"{"own":1}"#
+    );
+}

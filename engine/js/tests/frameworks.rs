@@ -181,6 +181,14 @@ fn an_itty_router_is_served_unchanged() {
             r#"200 application/json;charset=utf-8 {"name":"zoe","query":{"a":["1","2"],"b":"x"},"user":"ada"}"#,
         ),
         (
+            with(get("/todos/42/7"), "cookie", "theme=dark"),
+            r#"200 application/json;charset=utf-8 {"id":"42","ip":"7","cookies":{"theme":"dark"}}"#,
+        ),
+        (
+            get("/context"),
+            r#"200 application/json;charset=utf-8 {"ip":"192.0.2.1","id":"r1","own":null}"#,
+        ),
+        (
             post("/echo", "application/json", "[1]"),
             r#"200 application/json;charset=utf-8 {"body":[1]}"#,
         ),

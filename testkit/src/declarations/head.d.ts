@@ -52,6 +52,18 @@ declare module "sampan" {
     req: SampanRequest<Pattern>,
     next: Next,
   ) => Awaitable<Result>;
+  /** The third argument of `fetch` in a default export. */
+  export interface FetchContext {
+    /** Work that goes on after the answer. */
+    waitUntil(promise: PromiseLike<unknown>): void;
+    passThroughOnException(): void;
+    /** The client's address. */
+    readonly ip: string;
+    /** The id of the request. */
+    readonly id: string;
+    /** `req.state` of the middleware around `fetch`. */
+    readonly state: Record<string, any>;
+  }
   /** A status, or a status with headers; a list of values is sent line by line. */
   export type ResponseOptions = number | { status?: number; headers?: Record<string, string | string[]> };
   export type RouteOptions = { bodyBytesMax?: number | string };

@@ -153,7 +153,9 @@ fn invoke(cx: Cx<'_>, answerer: &Answerer<'_>, call: &Call<'_>) -> Result<Val, F
         // Nobody asked for what an earlier request threw.
         core.failure.take();
     }
-    let made = object::new(cx, call.request.clone())?;
+    let is_for_fetch =
+        call.middleware.is_empty() && call.handler.is_some() && call.handler == core.fetch.get();
+    let made = object::new(cx, call.request.clone(), is_for_fetch)?;
     let request = answerer.request.get_or_init(|| made);
     let handler = match call.handler {
         Some(id) => core.handler(cx, id)?,

@@ -1,12 +1,15 @@
 //! The request object: a native class whose getters read from a [`RequestView`] when a script asks.
 //!
-//! Its prototype inherits from the Web surface's `Request.prototype`, which is loaded when one of its members is touched, and
-//! answers what the surface asks of native requests (the engine contract in `web/mod.rs`).
+//! Its prototype has what a route's request has beyond the Web's. That inherits from one with what the Web knows, answered
+//! natively, and that from the Web surface's `Request.prototype`, which is loaded when one of its members is touched (the engine
+//! contract in `web/mod.rs`). A `fetch` export gets requests without the first: routers such as itty-router keep their own
+//! `params` and `id` there.
 
 use crate::request::body;
 use crate::values::shapes::Hash;
 use crate::vm::sys::{
-    Cx, Failure, Native, Raw, Thrown, UNDEFINED, Val, boolean, class_id, is_undefined, native,
+    Cx, Failure, Native, Raw, Thrown, UNDEFINED, Val, arguments, boolean, class_id, is_object,
+    is_undefined, native,
 };
 use rquickjs::qjs;
 use sampan_host::request::{self, FIELDS, Field, Pairs, Twice};
@@ -92,12 +95,24 @@ pub(crate) fn register_class(cx: Cx<'_>) -> Result<qjs::JSClassID, Thrown> {
     Ok(id)
 }
 
-/// A request object for `view`.
+/// A request object for `view`, as a route gets it or as a `fetch` export does.
 #[inline]
-pub(crate) fn new(cx: Cx<'_>, view: Rc<dyn RequestView>) -> Result<Val, Thrown> {
+pub(crate) fn new(
+    cx: Cx<'_>,
+    view: Rc<dyn RequestView>,
+    is_for_fetch: bool,
+) -> Result<Val, Thrown> {
     let core = cx.core();
-    // SAFETY: the class is registered and has its prototype.
-    let object = cx.check(unsafe { qjs::JS_NewObjectClass(cx.raw(), core.classes.request) })?;
+    let class = core.classes.request;
+    // SAFETY: the class is registered and has its prototype; the other prototype is alive.
+    let object = cx.check(unsafe {
+        match core.tables.get() {
+            Some(tables) if is_for_fetch => {
+                qjs::JS_NewObjectProtoClass(cx.raw(), tables.fetch_prototype.raw(), class)
+            }
+            _ => qjs::JS_NewObjectClass(cx.raw(), class),
+        }
+    })?;
     let recycled = core.pool.0.borrow_mut().pop();
     let data = match recycled {
         Some(mut data) => {
@@ -221,11 +236,10 @@ unsafe extern "C" fn get(ctx: *mut qjs::JSContext, this: Raw, which: c_int) -> R
     native(ctx, |cx| read(cx, this, FIELDS[which as usize].1))
 }
 
-/// What a script assigns becomes a property of its own, which hides the getter.
+/// What a script assigns becomes a property of its own, which hides the getter. `this` may be a proxy of the request.
 // SAFETY: called by QuickJS alone, with a context that has a core and the number of a getter.
 unsafe extern "C" fn set(ctx: *mut qjs::JSContext, this: Raw, value: Raw, which: c_int) -> Raw {
     native(ctx, |cx| {
-        data(cx, this)?;
         let atom = cx.atom(FIELDS[which as usize].0);
         let done = cx.define_atom(this, atom, cx.dup(value));
         // SAFETY: the atom is owned.
@@ -235,10 +249,17 @@ unsafe extern "C" fn set(ctx: *mut qjs::JSContext, this: Raw, value: Raw, which:
     })
 }
 
-/// The Web's fields are read-only, as on the Web. A script may write the others: middleware and small routers do.
+fn is_of_the_web(field: Field) -> bool {
+    matches!(
+        field,
+        Field::Method | Field::Url | Field::Body | Field::Pairs(Pairs::Headers)
+    )
+}
+
+/// The Web's fields are read-only, as on the Web. A script may write the others: middleware does.
 fn setter(field: Field) -> Option<Setter> {
     match field {
-        Field::Method | Field::Url | Field::Body | Field::Pairs(Pairs::Headers) => None,
+        _ if is_of_the_web(field) => None,
         Field::State => Some(set_state),
         _ => Some(set),
     }
@@ -277,14 +298,16 @@ unsafe extern "C" fn get_web_body(ctx: *mut qjs::JSContext, this: Raw, _: c_int)
     })
 }
 
-/// Makes the prototype of request objects.
-pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<(), Thrown> {
-    // SAFETY: the prototype is alive.
-    let proto = cx.check(unsafe { qjs::JS_NewObjectProto(cx.raw(), request_prototype.raw()) })?;
+/// Makes the prototypes of request objects, and gives that of a `fetch` export's.
+pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<Val, Thrown> {
+    // SAFETY: the prototypes are alive.
+    let inheriting = |from: &Val| unsafe { cx.check(qjs::JS_NewObjectProto(cx.raw(), from.raw())) };
+    let web = inheriting(request_prototype)?;
+    let proto = inheriting(&web)?;
     for (index, (name, field)) in FIELDS.iter().enumerate() {
         accessor(
             cx,
-            &proto,
+            if is_of_the_web(*field) { &web } else { &proto },
             cx.atom(name),
             get,
             index as c_int,
@@ -293,7 +316,7 @@ pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<(), Thrown>
     }
     accessor(
         cx,
-        &proto,
+        &web,
         cx.core().hidden.atom(cx, "used")?,
         get_used,
         0,
@@ -301,30 +324,92 @@ pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<(), Thrown>
     )?;
     accessor(
         cx,
-        &proto,
+        &web,
         cx.core().hidden.atom(cx, "body")?,
         get_web_body,
         0,
         None,
     )?;
-    let methods: [(&CStr, Native); 5] = [
-        (c"json", body::json),
-        (c"text", body::text),
-        (c"bytes", body::bytes),
-        (c"form", body::form),
-        (c"clone", body::clone),
+    let methods: [(&Val, &CStr, Native); 5] = [
+        (&web, c"json", body::json),
+        (&web, c"text", body::text),
+        (&web, c"bytes", body::bytes),
+        (&web, c"clone", body::clone),
+        (&proto, c"form", body::form),
     ];
-    for (name, method) in methods {
+    for (proto, name, method) in methods {
         cx.define(proto.raw(), name, cx.function(name, 0, 0, method)?)?;
     }
     let take = cx.core().hidden.atom(cx, "take")?;
-    let done = cx.define_atom(proto.raw(), take, cx.function(c"take", 0, 0, body::take)?);
+    let done = cx.define_atom(web.raw(), take, cx.function(c"take", 0, 0, body::take)?);
     // SAFETY: the atom is owned; the class takes the prototype's reference.
     unsafe {
         qjs::JS_FreeAtom(cx.raw(), take);
         qjs::JS_SetClassProto(cx.raw(), cx.core().classes.request, proto.into_raw());
     }
-    done
+    done.map(|()| web)
+}
+
+/// `showToFetch(request, isForFetch)`: gives the request the prototype that a `fetch` export sees, or that of middleware again.
+/// Other objects stay as they are.
+// SAFETY: called by QuickJS alone, with a context that has a core and as many arguments as `count` says.
+pub(crate) unsafe extern "C" fn show_to_fetch(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    count: c_int,
+    args: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: see above.
+        let &[request, is_for_fetch] = (unsafe { arguments(count, args) }) else {
+            return Ok(cx.undefined());
+        };
+        if !is_request(cx, request) {
+            return Ok(cx.undefined());
+        }
+        // SAFETY: the class has its prototype; the request and both prototypes are alive.
+        let done = unsafe {
+            if qjs::JS_ToBool(cx.raw(), is_for_fetch) > 0 {
+                let proto = &cx.core().tables()?.fetch_prototype;
+                qjs::JS_SetPrototype(cx.raw(), request, proto.raw())
+            } else {
+                let class = cx.core().classes.request;
+                let proto = cx.own(qjs::JS_GetClassProto(cx.raw(), class));
+                qjs::JS_SetPrototype(cx.raw(), request, proto.raw())
+            }
+        };
+        if done < 0 {
+            return Err(Thrown.into());
+        }
+        Ok(cx.undefined())
+    })
+}
+
+/// `requestField(request, name)`: a field of the request, whatever its prototype shows. Nothing for other objects.
+// SAFETY: called by QuickJS alone, with a context that has a core and as many arguments as `count` says.
+pub(crate) unsafe extern "C" fn request_field(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    count: c_int,
+    args: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: see above.
+        let &[request, name] = (unsafe { arguments(count, args) }) else {
+            return Ok(cx.undefined());
+        };
+        let name = cx.text(name)?;
+        match FIELDS.iter().find(|(known, _)| *known == name) {
+            Some((_, field)) if is_request(cx, request) => read(cx, request, *field),
+            _ => Ok(cx.undefined()),
+        }
+    })
+}
+
+fn is_request(cx: Cx<'_>, value: Raw) -> bool {
+    is_object(value) && class_id(value) == cx.core().classes.request
 }
 
 /// A setter.

@@ -2,7 +2,7 @@
 //!
 //! These are the native functions that `prelude.js` is written around.
 
-use crate::request::response;
+use crate::request::{object, response};
 use crate::values::json_write;
 use crate::vm::bind::WORDS;
 use crate::vm::error::place_of;
@@ -27,6 +27,8 @@ pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"checkText", check_text),
     (c"unknownOption", unknown_option),
     (c"location", location),
+    (c"showToFetch", object::show_to_fetch),
+    (c"requestField", object::request_field),
 ];
 
 fn argument(args: &[Raw], index: usize) -> Raw {

@@ -108,6 +108,8 @@ pub(crate) struct Tables {
     pub(crate) headers_prototype: Val,
     /// `Request.prototype`.
     pub(crate) request_prototype: Val,
+    /// The prototype of the requests that a `fetch` export gets.
+    pub(crate) fetch_prototype: Val,
     /// The next chunk of a body stream, as a promise.
     pub(crate) next_chunk: Val,
     /// Tells a body stream that nobody reads it.
@@ -145,6 +147,8 @@ pub(crate) struct Core {
     pub(crate) handlers: RefCell<Vec<Val>>,
     /// The handler of unknown paths.
     pub(crate) not_found: Cell<Option<HandlerId>>,
+    /// The handler that is the `fetch` of a default export.
+    pub(crate) fetch: Cell<Option<HandlerId>>,
     /// The timers of the module top level.
     pub(crate) top_level: RefCell<Option<Rc<Tasks>>>,
     /// The names of records as JavaScript spells them.
@@ -257,6 +261,7 @@ impl Core {
             tables: OnceCell::new(),
             handlers: RefCell::default(),
             not_found: Cell::new(None),
+            fetch: Cell::new(None),
             top_level: RefCell::default(),
             spellings: Spellings::default(),
             declared: RefCell::new(Some(Program::default())),

@@ -27,6 +27,7 @@ const HIDDEN: &[&CStr] = &[
     c"list",
     c"body",
     c"used",
+    c"request",
 ];
 
 /// Loads the project of `setup`.
@@ -46,6 +47,7 @@ pub(crate) fn load(setup: &Setup) -> Result<(Rc<Core>, Program), Error> {
     let mut program = core.declared.borrow_mut().take().unwrap_or_default();
     program.fetch = fetch;
     core.not_found.set(program.not_found);
+    core.fetch.set(fetch);
     hooks::keep_timers(&core, ran.tasks);
     Ok((core, program))
 }
@@ -65,8 +67,9 @@ fn set_up(core: &Rc<Core>) -> Result<(), Error> {
     hooks::install(cx).map_err(|Thrown| modules::load_error(cx))?;
     core.with_context(web::install)
         .map_err(|_| modules::load_error(cx))?;
-    let tables = tables(cx).map_err(|failure| described(cx, failure))?;
-    object::install(cx, &tables.request_prototype).map_err(|Thrown| modules::load_error(cx))?;
+    let mut tables = tables(cx).map_err(|failure| described(cx, failure))?;
+    tables.fetch_prototype =
+        object::install(cx, &tables.request_prototype).map_err(|Thrown| modules::load_error(cx))?;
     keep_shapes(cx).map_err(|Thrown| modules::load_error(cx))?;
     core.tables
         .set(tables)
@@ -112,6 +115,7 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
         exports: cx.get(prelude.raw(), c"exports")?,
         headers_prototype: cx.get(web.raw(), c"headersPrototype")?,
         request_prototype: cx.get(web.raw(), c"requestPrototype")?,
+        fetch_prototype: cx.undefined(),
         next_chunk: cx.get(web.raw(), c"next")?,
         cancel_stream: cx.get(web.raw(), c"cancel")?,
         as_body: cx.get(web.raw(), c"asBody")?,

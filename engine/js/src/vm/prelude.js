@@ -5,6 +5,7 @@
   "use strict";
   const { route, use, notFound, onError, stringify, answerText, symbols, modules, version, worker, types } = native;
   const { checkStatus, checkRedirect, checkText, unknownOption, location: locationOf, statusOfNothing } = native;
+  const { showToFetch, requestField } = native;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
   const { immutable: IMMUTABLE } = symbols;
   const { responsePrototype, headersPrototype } = native;
@@ -182,26 +183,48 @@
   const passed = (value, inner) => (value === undefined && inner !== undefined ? inner : toResponse(value, 200));
 
   function answer(request, { handler, status, error }) {
+    if (handler === fetchHandler) return answerByFetch(request, status);
     const result = typeof handler === "function" ? called(handler, request, error) : handler;
     return isPromise(result)
       ? then(result, (value) => toResponse(value, status), (thrown) => returnThrown(thrown, status))
       : toResponse(result, status);
+  }
+  // The `fetch` of a default export within middleware, which sees the request's own fields before and after it.
+  let fetchHandler;
+  async function answerByFetch(request, status) {
+    showToFetch(request, true);
+    try {
+      return toResponse(await fetchHandler(request), status);
+    } catch (thrown) {
+      return returnThrown(thrown, status);
+    } finally {
+      showToFetch(request, false);
+    }
   }
   const runHandler = (request, chain, handler, status, error) =>
     run(chain, 0, request, { answer, handler, status, error });
   const answerEmpty = (request, { status }) => response(status, null, null);
   const runEmpty = (request, chain, status) => run(chain, 0, request, { answer: answerEmpty, status });
 
-  // The `fetch` of a default export as a handler. What is given to `waitUntil` goes on after the answer by itself.
+  // The third argument of a `fetch` export. It has what a route's request has beyond the Web's: in the request itself a router
+  // would take that for its own.
+  const REQUEST = symbols.request;
+  const fetchContext = freeze({
+    // It goes on after the answer by itself.
+    waitUntil(promise) {
+      Promise.resolve(promise).catch((error) => console.error(error));
+    },
+    passThroughOnException() {},
+    get ip() { return requestField(this[REQUEST], "ip"); },
+    get id() { return requestField(this[REQUEST], "id"); },
+    get state() { return requestField(this[REQUEST], "state"); },
+  });
+
+  // The `fetch` of a default export as a handler.
   function serve(target) {
-    const context = freeze({
-      waitUntil(promise) {
-        Promise.resolve(promise).catch((error) => console.error(error));
-      },
-      passThroughOnException() {},
-    });
     const { fetch } = target;
-    return (request) => apply(fetch, target, [request, {}, context]);
+    fetchHandler = (request) => apply(fetch, target, [request, {}, { __proto__: fetchContext, [REQUEST]: request }]);
+    return fetchHandler;
   }
 
   // The fields of a multipart form as an object; a name that is given twice has an array.
