@@ -51,6 +51,13 @@ impl Isolate for Engine {
         }
     }
 
+    fn background_requests(&self) -> usize {
+        match self {
+            Self::Lua(lua) => lua.background_requests(),
+            Self::Js(js) => js.background_requests(),
+        }
+    }
+
     fn collect_garbage(&self) {
         match self {
             Self::Lua(lua) => lua.collect_garbage(),

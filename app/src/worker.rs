@@ -25,6 +25,9 @@ const STACK_BYTES: usize = sampan_js::STACK_BYTES;
 /// How often a worn-out isolate is replaced at most, in milliseconds.
 const REPLACE_MILLIS_MIN: u64 = 1_000;
 
+/// How often a shutdown looks whether the work after answers has ended.
+const BACKGROUND_PAUSE: Duration = Duration::from_millis(10);
+
 /// What is done about a worker that is deaf to its stop; called with what its script was doing.
 pub(crate) type OnDeaf = Box<dyn FnOnce(WorkerHandle, &str) + Send>;
 
@@ -122,7 +125,23 @@ async fn serve(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>
     gate.serve(handle.clone());
     drop(gate);
     if ready.send(Ok(handle)).is_ok() {
-        worker.run(dispatch).await;
+        worker.run(Rc::clone(&dispatch)).await;
+        end_background(&dispatch, &plan.config, &plan.ending).await;
+    }
+}
+
+/// Lets work that goes on after answers end too, within the time that a shutdown gives requests.
+async fn end_background(dispatch: &Dispatch, config: &Config, ending: &OnceLock<Instant>) {
+    let time_max = Duration::from_millis(config.http.shutdown_millis_max);
+    while let requests @ 1.. = dispatch.background_requests() {
+        let is_over = ending.get().is_none_or(|begun| begun.elapsed() >= time_max);
+        if is_over {
+            let message = format!(
+                "work after answers (requests: {requests}): cut by the shutdown (shutdown_millis_max)"
+            );
+            return config.logger.text(Level::Warn, message);
+        }
+        tokio::time::sleep(BACKGROUND_PAUSE).await;
     }
 }
 

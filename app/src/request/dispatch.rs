@@ -36,6 +36,11 @@ impl Dispatch {
         }
     }
 
+    /// How many answered requests have work that still goes on.
+    pub(crate) fn background_requests(&self) -> usize {
+        self.current.borrow().engine.background_requests()
+    }
+
     /// Answers with another project, or a fresh isolate of the same, from now on.
     pub(crate) fn replace(&self, loaded: Rc<Loaded>) {
         // The old one may end here, and finalizers with it: not under the borrow.

@@ -160,6 +160,11 @@ pub trait Isolate {
     /// Whether the isolate should be replaced by a fresh one: it ran out of memory and could not recover.
     fn is_worn_out(&self) -> bool;
 
+    /// How many requests are answered and have work that still goes on.
+    fn background_requests(&self) -> usize {
+        0
+    }
+
     /// Collects all garbage now.
     fn collect_garbage(&self);
 }

@@ -59,6 +59,10 @@ impl Isolate for Js {
         self.core.is_worn_out()
     }
 
+    fn background_requests(&self) -> usize {
+        self.core.background.get()
+    }
+
     fn collect_garbage(&self) {
         self.core.collect_garbage();
     }

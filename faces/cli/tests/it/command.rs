@@ -351,6 +351,44 @@ fn a_shutdown_is_bounded() {
 }
 
 #[test]
+fn work_after_the_answer_ends_before_the_process_does() {
+    let app = "import { app, log, time } from 'sampan';\n\
+        const later = (seconds) => () => { time.sleep(seconds).then(() => log.info('later ' + seconds)); };\n\
+        app.get('/short', later(0.4));\napp.get('/long', later(20));\n\
+        export default { fetch: (request, env, context) => { context.waitUntil(later(0.3)()); } };\n\
+        setInterval(() => {}, 1000);\n";
+    let toml = "[limits]\nshutdown_millis_max = 1500\n";
+    let scratch = Scratch::new(&[("app.js", app), ("sampan.toml", toml)]);
+    for (path, told, is_cut) in [
+        ("/short", "INFO later 0.4", false),
+        ("/fetched", "INFO later 0.3", false),
+        (
+            "/long",
+            "WARN work after answers (requests: 1): cut by the shutdown",
+            true,
+        ),
+    ] {
+        let process = Process::start(&mut serve(&scratch.file("app.js"), 1));
+        let mut client = process.client();
+        client
+            .send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").as_bytes())
+            .expect("sent");
+        assert_eq!(client.read(false).expect("an answer").status, 204, "{path}");
+        let begun = Stopwatch::start();
+        process.signal("TERM");
+        let (status, errors) = process.end();
+        assert_eq!(status, Some(0), "{path}");
+        assert!(errors.contains(told), "{path}: {errors}");
+        assert_eq!(
+            errors.contains("cut by the shutdown"),
+            is_cut,
+            "{path}: {errors}"
+        );
+        assert!(begun.fair() < Duration::from_secs(5), "{path}");
+    }
+}
+
+#[test]
 fn connections_are_shared_among_the_workers() {
     let toml = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 2\n";
     let scratch = Scratch::new(&[("app.lua", HELLO)]);
