@@ -27,7 +27,7 @@ pub(super) fn split(target: &[u8], method: Method) -> Result<Parts, Fault> {
         return Err(Fault::bad("target is not UTF-8"));
     }
     match target {
-        [b'/', ..] => Ok(path_and_query(target, 0, None)),
+        [b'/', ..] => path_and_query(target, 0, None),
         b"*" if method == Method::Options => Ok(Parts {
             path: Span::new(0, 1),
             query: None,
@@ -56,29 +56,36 @@ fn absolute(target: &[u8]) -> Result<Parts, Fault> {
     if !is_authority(&target[start..start + len]) {
         return Err(Fault::bad("invalid authority in target"));
     }
-    Ok(path_and_query(
-        target,
-        start + len,
-        Some(Span::new(start, len)),
-    ))
+    path_and_query(target, start + len, Some(Span::new(start, len)))
 }
 
-fn path_and_query(target: &[u8], start: usize, authority: Option<Span>) -> Parts {
-    match memchr::memchr(b'?', &target[start..]) {
-        None => Parts {
-            path: Span::new(start, target.len() - start),
-            query: None,
-            authority,
-        },
-        Some(len) => {
-            let query = start + len + 1;
-            Parts {
-                path: Span::new(start, len),
-                query: Some(Span::new(query, target.len() - query)),
-                authority,
-            }
-        }
+fn path_and_query(target: &[u8], start: usize, authority: Option<Span>) -> Result<Parts, Fault> {
+    let after = &target[start..];
+    let len = memchr::memchr(b'?', after);
+    let path = &after[..len.unwrap_or(after.len())];
+    // Clients resolve dot segments before they send (RFC 3986 section 5.2.4), and turn a backslash into a slash. Whoever sends
+    // them wants two readers of the path to disagree, such as middleware of `/admin/*` and `new URL(request.url)`.
+    if memchr::memchr3(b'.', b'%', b'\\', path).is_some() && has_dot_segment_or_backslash(path) {
+        return Err(Fault::bad("dot segment or backslash in path"));
     }
+    let query = len.map(|len| start + len + 1);
+    Ok(Parts {
+        path: Span::new(start, path.len()),
+        query: query.map(|query| Span::new(query, target.len() - query)),
+        authority,
+    })
+}
+
+fn has_dot_segment_or_backslash(path: &[u8]) -> bool {
+    path.split(|&byte| byte == b'/').any(|segment| {
+        // At most two dots, each of one byte or of three.
+        let is_dots = segment.len() <= 6 && {
+            let text = segment.to_ascii_lowercase();
+            let rest = text.strip_prefix(b"%2e").or(text.strip_prefix(b"."));
+            matches!(rest, Some(b"" | b"." | b"%2e"))
+        };
+        is_dots || segment.contains(&b'\\')
+    })
 }
 
 /// Whether this is `host [":" port]` with a host that is not empty: a registered name, an IPv4 address, or
@@ -92,7 +99,7 @@ pub(super) fn is_authority(value: &[u8]) -> bool {
         (is_ip_literal(&rest[..end]), &rest[end + 1..])
     } else {
         let end = memchr::memchr(b':', value).unwrap_or(value.len());
-        (is_reg_name(&value[..end]), &value[end..])
+        (is_host(&value[..end]), &value[end..])
     };
     host_is_valid
         && match rest {
@@ -113,6 +120,22 @@ fn port_fits(port: &[u8]) -> bool {
 
 fn is_ip_literal(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok_and(|text| text.parse::<std::net::Ipv6Addr>().is_ok())
+}
+
+/// Whether a URL can have this host: `256.256.256.256` and `a%20b` follow the grammar of a registered name and are in no URL
+/// (WHATWG URL section 3.5), so a handler that parses its URL would fail.
+fn is_host(name: &[u8]) -> bool {
+    let last = name.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
+    let is_usual = last.first().is_some_and(u8::is_ascii_alphabetic)
+        && name
+            .iter()
+            .all(|&byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-')
+        // `xn--` begins a name in Punycode, which may be none.
+        && !name.windows(2).any(|pair| pair == b"--")
+        || std::str::from_utf8(name).is_ok_and(|text| text.parse::<std::net::Ipv4Addr>().is_ok());
+    is_usual
+        || is_reg_name(name)
+            && std::str::from_utf8(name).is_ok_and(|text| url::Host::parse(text).is_ok())
 }
 
 fn is_reg_name(name: &[u8]) -> bool {
@@ -156,6 +179,10 @@ mod tests {
         assert_eq!(parts("/?"), Ok(("/", Some(""), None)));
         assert_eq!(parts("/é"), Ok(("/é", None, None)));
         assert_eq!(parts("*"), Ok(("*", None, None)));
+        for path in ["/...", "/.a", "/a.", "/..a/b", "/%2e%2e%2e", "/a%5Cb"] {
+            assert_eq!(parts(path), Ok((path, None, None)));
+        }
+        assert_eq!(parts("/a?/../\\"), Ok(("/a", Some("/../\\"), None)));
         assert_eq!(
             parts("HTTP://h:80/a?q"),
             Ok(("/a", Some("q"), Some("h:80")))
@@ -173,6 +200,15 @@ mod tests {
             "/a\x7f",
             "http://h:x/",
             "http://[::1/",
+            "http://256.1.1.1/",
+            "/.",
+            "/..",
+            "/a/../b",
+            "/a/%2E%2e/b",
+            "/a/.%2e?q",
+            "/./a",
+            "/a\\b",
+            "http://h/x/..",
         ] {
             assert_eq!(parts(bad), Err(400), "{bad}");
         }
@@ -189,14 +225,32 @@ mod tests {
             "127.0.0.1:65535",
             "[::1]",
             "[::1]:8080",
-            "a%20b",
+            "127.1:8080",
+            "a%62",
             "xn--9ca",
         ] {
             assert!(is_authority(good.as_bytes()), "{good}");
         }
         for bad in [
-            "", ":80", "a b", "a:80:80", "a:65536", "a:-1", "[::1", "[x]", "[::1]x", "a@b", "a/b",
-            "a%2", "é", "a\"b", "a:123456",
+            "",
+            ":80",
+            "a b",
+            "a:80:80",
+            "a:65536",
+            "a:-1",
+            "[::1",
+            "[x]",
+            "[::1]x",
+            "a@b",
+            "a/b",
+            "a%2",
+            "é",
+            "a\"b",
+            "a:123456",
+            "a%20b",
+            "256.256.256.256",
+            "1.2.3.4.5",
+            "xn--a:80",
         ] {
             assert!(!is_authority(bad.as_bytes()), "{bad}");
         }
