@@ -100,8 +100,8 @@ impl StatementCache {
         prepare: impl FnOnce() -> Result<Statement, Trouble>,
     ) -> Result<(), Trouble> {
         match self.recent.iter().position(|(known, _)| **known == *text) {
-            Some(0) => {}
-            Some(at) => self.recent[..=at].rotate_right(1),
+            // They are few: cheaper than to rotate them.
+            Some(at) => (0..at).rev().for_each(|at| self.recent.swap(at, at + 1)),
             None => {
                 let found = match self.others.remove_entry(text) {
                     Some(found) => found,
