@@ -323,6 +323,19 @@ fn library_calls_are_stopped_and_bounded_like_any_other() {
             "package.preload.x = function() while true do end end require 'x'",
             &[ErrorKind::Stopped],
         ),
+        // Thousands of calls without a line of a project file.
+        (
+            "return load('local function f() return 1 + f() end return f()')()",
+            &[ErrorKind::Script],
+        ),
+        (
+            "return xpcall(load('local function f() return 1 + f() end return f()'), debug.traceback) and 1 or error()",
+            &[ErrorKind::Script],
+        ),
+        (
+            "load('local function f(n) if n == 0 then while true do end end return 1 + f(n - 1) end f(15000)')()",
+            &[ErrorKind::Stopped],
+        ),
     ] {
         let source = format!(
             "local app = require 'sampan' app.get('/', function(req) {body} end) app.get('/ok', function() return 'ok' end)"

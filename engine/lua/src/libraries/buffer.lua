@@ -3,6 +3,9 @@
 -- `ref`, `reserve`, `commit` and `putcdata` are left out, and `set` takes text only: they give or take raw pointers. Text is made before
 -- LuaJIT's method runs, because a `__tostring` that uses the same buffer in another coroutine would confuse it. Dictionaries are copied,
 -- because LuaJIT keeps indices in them that a script could replace. What is decoded is searched for pointers.
+--
+-- Decoding is kept out of compiled code. There LuaJIT looks for the line of an error like "table index is nil" through a program counter that
+-- is out of date, and crashes on text that is no valid encoding.
 local G, host = ...
 
 local error, type, tostring, next, select, unpack = G.error, G.type, G.tostring, G.next, G.select, G.unpack
@@ -13,7 +16,8 @@ local format, NULL = G.string.format, host.null
 -- The methods are in the metatable itself, which scripts cannot see.
 local raw_buffer = raw.new()
 local meta = G.debug.getmetatable(raw_buffer)
-local raw_put, raw_set, raw_encode, raw_decode = meta.put, meta.set, meta.encode, meta.decode
+local raw_put, raw_set, raw_encode = meta.put, meta.set, meta.encode
+local decode_method, decode_text = host.interpreted(meta.decode), host.interpreted(raw.decode)
 
 local function is_buffer(value) return G.debug.getmetatable(value) == meta end
 local function check(value, name)
@@ -94,7 +98,7 @@ end
 
 function methods.decode(buffer)
   check(buffer, "decode")
-  return checked(raw_decode(buffer))
+  return checked(decode_method(buffer))
 end
 
 meta.__index = methods
@@ -130,7 +134,7 @@ end
 
 function buffer.decode(text)
   if type(text) ~= "string" then error("buffer.decode: the argument must be a string, not a " .. type(text), 2) end
-  return checked(raw.decode(text))
+  return checked(decode_text(text))
 end
 
 host.buffer = buffer

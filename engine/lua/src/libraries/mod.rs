@@ -40,3 +40,23 @@ pub(crate) unsafe fn open(state: State, own: c_int, host: c_int, env: c_int) {
         }
     }
 }
+
+/// `host.interpreted(fn)`: a function that calls `fn` through C, so that LuaJIT never compiles it.
+pub(crate) unsafe extern "C-unwind" fn interpreted(state: State) -> c_int {
+    // SAFETY: called under protection; no destructors on this frame.
+    unsafe {
+        lua_settop(state, 1);
+        lua_pushcclosure(state, call_interpreted, 1);
+        1
+    }
+}
+
+unsafe extern "C-unwind" fn call_interpreted(state: State) -> c_int {
+    // SAFETY: as above; C functions have room for one more value.
+    unsafe {
+        lua_pushvalue(state, lua_upvalueindex(1));
+        lua_insert(state, 1);
+        lua_call(state, lua_gettop(state) - 1, LUA_MULTRET);
+        lua_gettop(state)
+    }
+}

@@ -1,7 +1,7 @@
 //! From Lua errors to the errors of the contract, and back.
 
 use crate::libraries;
-use crate::vm::stack::{CHAIN, place_of, stack_of};
+use crate::vm::stack::{CHAIN, FRAMES_MAX, place_of, stack_of};
 use crate::vm::state::{self, State, current, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::{Details, Error, ErrorKind, Hint, Place};
@@ -252,7 +252,7 @@ unsafe fn push_where(state: State, at: State) {
     // SAFETY: reads debug information; the text is made of what belongs to a prototype on the stack.
     unsafe {
         let mut record: lua_Debug = std::mem::zeroed();
-        for level in 0.. {
+        for level in 0..FRAMES_MAX {
             if lua_getstack(at, level, &raw mut record) == 0
                 || lua_getinfo(at, c"Sl".as_ptr(), &raw mut record) == 0
             {

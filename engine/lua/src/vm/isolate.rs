@@ -221,8 +221,9 @@ unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
         set(c"types");
         lua_pushnumber(state, f64::from(Kind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 7] = [
+        let functions: [(&CStr, lua_CFunction); 8] = [
             (c"print", print),
+            (c"interpreted", libraries::interpreted),
             (c"check_status", response::check_status),
             (c"check_redirect", response::check_redirect),
             (c"check_text", response::check_text),

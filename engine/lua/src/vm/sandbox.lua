@@ -4,7 +4,7 @@
 -- `libraries/` does not exist for scripts: ffi, jit, bytecode, files, the metatable of strings.
 local G, host = ...
 
-local error, select, type, tostring = error, select, type, tostring
+local error, select, type, tostring, tonumber = error, select, type, tostring, tonumber
 local raw_resume, raw_yield, raw_create = G.coroutine.resume, G.coroutine.yield, G.coroutine.create
 local isyieldable, status = G.coroutine.isyieldable, G.coroutine.status
 local floor = G.math.floor
@@ -28,7 +28,17 @@ function env.getmetatable(value)
   return meta
 end
 env.table = copy(G.table, "concat insert maxn move pack remove sort clone isarray isempty nkeys")
-env.table.unpack, env.table.new, env.table.clear = G.unpack, G.require("table.new"), G.require("table.clear")
+env.table.unpack, env.table.clear = G.unpack, G.require("table.clear")
+-- Sizes that LuaJIT refuses are refused here: compiled code that raises LuaJIT's own error for them can crash.
+local new_table, SIZE_MAX = G.require("table.new"), 2 ^ 26
+function env.table.new(list, named)
+  list, named = tonumber(list) or list, tonumber(named) or named
+  if type(list) == "number" and type(named) == "number"
+    and not (list >= 0 and list <= SIZE_MAX and named >= 0 and named <= SIZE_MAX) then
+    error("table.new: the sizes must be from 0 to " .. SIZE_MAX, 2)
+  end
+  return new_table(list, named)
+end
 env.math = copy(G.math, [[abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 max min modf
   pi pow rad random randomseed sin sinh sqrt tan tanh]])
 env.bit = copy(G.bit, "arshift band bnot bor bswap bxor lshift rol ror rshift tobit tohex")

@@ -12,6 +12,10 @@ use std::fmt::Write;
 /// How many calls of a stack are kept for the log.
 const STACK_CALLS_MAX: usize = 20;
 
+/// How many calls are looked at. LuaJIT counts from the innermost call on for each, in C that nothing stops, and code from `load` can be thousands
+/// of calls deep without a line of a project file.
+pub(crate) const FRAMES_MAX: c_int = 200;
+
 /// The name of the chunk that calls handlers (`chain.lua`). Where no line of the project stands in front of it, the handler has
 /// ended with a call that took its place, and whoever stands behind it is not at fault.
 pub(crate) const CHAIN: &CStr = c"=[chain]";
@@ -85,7 +89,7 @@ pub(crate) unsafe fn stack_of(thread: State) -> String {
     out
 }
 
-/// Shows each call to `each`, innermost first, until it returns false. Allocates nothing in Lua, so nothing raises.
+/// Shows the innermost calls to `each`, the last one first, until it returns false. Allocates nothing in Lua, so nothing raises.
 unsafe fn each_frame(thread: State, mut each: impl FnMut(&Frame) -> bool) {
     // SAFETY: `lua_getinfo` fills what it is asked for; the strings belong to prototypes on the stack. What is pushed is popped again.
     unsafe {
@@ -93,7 +97,7 @@ unsafe fn each_frame(thread: State, mut each: impl FnMut(&Frame) -> bool) {
         if lua_checkstack(thread, 8) == 0 {
             return;
         }
-        for level in 0.. {
+        for level in 0..FRAMES_MAX {
             let top = lua_gettop(thread);
             if lua_getstack(thread, level, &raw mut record) == 0
                 || lua_getinfo(thread, c"fSnl".as_ptr(), &raw mut record) == 0
