@@ -208,44 +208,33 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A fresh folder that is removed at the end.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let folder =
-                std::env::temp_dir().join(format!("sampan-project-{name}-{}", std::process::id()));
-            let _ = fs::remove_dir_all(&folder);
-            fs::create_dir_all(folder.join("inside/sub")).expect("a folder");
-            Self(folder)
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+    /// A fresh folder, with folders in it.
+    fn scratch() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir_all(folder.path().join("inside/sub")).expect("folders in it");
+        folder
     }
 
     #[test]
     fn nothing_outside_the_folder_is_read() {
-        let scratch = Scratch::new("escape");
-        fs::write(scratch.0.join("secret.lua"), "no").expect("written");
-        fs::write(scratch.0.join("inside/app.lua"), "yes").expect("written");
-        fs::write(scratch.0.join("inside/sub/m.lua"), "module").expect("written");
+        let scratch = scratch();
+        fs::write(scratch.path().join("secret.lua"), "no").expect("written");
+        fs::write(scratch.path().join("inside/app.lua"), "yes").expect("written");
+        fs::write(scratch.path().join("inside/sub/m.lua"), "module").expect("written");
         std::os::unix::fs::symlink(
-            scratch.0.join("secret.lua"),
-            scratch.0.join("inside/out.lua"),
+            scratch.path().join("secret.lua"),
+            scratch.path().join("inside/out.lua"),
         )
         .expect("a link");
-        std::os::unix::fs::symlink("sub/m.lua", scratch.0.join("inside/in.lua")).expect("a link");
-        let sources = Project::find(&scratch.0.join("inside"))
+        std::os::unix::fs::symlink("sub/m.lua", scratch.path().join("inside/in.lua"))
+            .expect("a link");
+        let sources = Project::find(&scratch.path().join("inside"))
             .expect("a project")
             .sources();
         assert_eq!(sources.read("app.lua").as_deref(), Some(&b"yes"[..]));
         assert_eq!(sources.read("./sub/m.lua").as_deref(), Some(&b"module"[..]));
         assert_eq!(sources.read("in.lua").as_deref(), Some(&b"module"[..]));
-        let absolute = scratch.0.join("secret.lua").display().to_string();
+        let absolute = scratch.path().join("secret.lua").display().to_string();
         for outside in [
             "../secret.lua",
             "sub/../../secret.lua",
@@ -262,8 +251,8 @@ mod tests {
 
     #[test]
     fn a_project_is_found_or_the_error_says_what_to_do() {
-        let scratch = Scratch::new("find");
-        let inside = scratch.0.join("inside");
+        let scratch = scratch();
+        let inside = scratch.path().join("inside");
         let fault = |path: &Path| Project::find(path).expect_err("no project");
         assert!(fault(&inside).ends_with("has no app.lua and no app.js: name the file to run"));
         assert!(fault(&inside.join("app.lua")).contains("does not exist"));

@@ -24,7 +24,7 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
     about = "Measures Sampan beside its peers, or beside an older Sampan (--before)"
 )]
 #[command(subcommand_required = true, arg_required_else_help = true)]
-enum Command {
+enum Benchmark {
     /// The routes of examples/hello: JSON, a parameter, an echo, a precomputed answer
     Hello(suites::HelloOptions),
     /// The database: writes, reads and both, beside Bun, Node.js and Go with SQLite
@@ -35,15 +35,15 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let command = Command::parse();
+    let command = Benchmark::parse();
     if let Err(error) = peers::children::end_with_this_process() {
         eprintln!("error: cannot watch for signals: {error}");
         return ExitCode::FAILURE;
     }
     let outcome = match &command {
-        Command::Hello(options) => suites::hello(options),
-        Command::Db(options) => suites::db(options),
-        Command::IdleClient(options) => load::idle_client(options),
+        Benchmark::Hello(options) => suites::hello(options),
+        Benchmark::Db(options) => suites::db(options),
+        Benchmark::IdleClient(options) => load::idle_client(options),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

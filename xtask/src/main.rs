@@ -24,11 +24,11 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 #[command(subcommand_required = true, arg_required_else_help = true)]
 struct Xtask {
     #[command(subcommand)]
-    command: Command,
+    command: Task,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum Task {
     /// Run everything that must hold: fmt, tidy, clippy, rustdoc, all tests, all fuzz targets
     Test(test::TestOptions),
     /// Run the house rules alone: crate arrows, twin specs, module docs, unsafe code, pins, ...
@@ -48,10 +48,10 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Xtask::parse();
     let outcome = match &cli.command {
-        Command::Test(options) => test::run(options),
-        Command::Tidy => tidy::run(),
-        Command::Advisories => advisories(),
-        Command::Codegen => start(
+        Task::Test(options) => test::run(options),
+        Task::Tidy => tidy::run(),
+        Task::Advisories => advisories(),
+        Task::Codegen => start(
             &[
                 "run",
                 "--quiet",
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
             ],
             &[],
         ),
-        Command::Bench { arguments } => {
+        Task::Bench { arguments } => {
             let run = [
                 "run",
                 "--quiet",
