@@ -2,11 +2,11 @@
 
 use crate::support::{Process, Scratch};
 use sampan_app::{Config, Level, Logger, Server};
-use sampan_testkit::{Client, Stopwatch};
+use sampan_testkit::Client;
 use std::io;
 use std::net::TcpListener;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn sampan(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
@@ -15,7 +15,7 @@ fn sampan(args: &[&str]) -> Command {
 }
 
 /// A server for `path` on a free port.
-fn serve(path: &str, workers: usize) -> Command {
+pub(crate) fn serve(path: &str, workers: usize) -> Command {
     sampan(&[
         "run",
         path,
@@ -278,117 +278,6 @@ fn the_examples_serve_what_they_show() {
 }
 
 #[test]
-fn sigterm_lets_requests_in_flight_end() {
-    let app = "local app = require 'sampan'\napp.get('/', function() app.time.sleep(0.4) return 'late' end)\n";
-    let scratch = Scratch::new(&[("app.lua", app)]);
-    for signal in ["TERM", "INT"] {
-        let process = Process::start(&mut serve(&scratch.file("app.lua"), 2));
-        let (mut busy, mut idle) = (process.client(), process.client());
-        busy.send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-            .expect("sent");
-        std::thread::sleep(Duration::from_millis(100));
-        process.signal(signal);
-        assert!(idle.is_closed(), "idle connections are closed");
-        let answer = busy.read(false).expect("the request in flight is answered");
-        assert_eq!((answer.status, answer.text().as_str()), (200, "late"));
-        assert!(
-            Client::connect(process.address).is_err(),
-            "nobody listens any more"
-        );
-        let (status, errors) = process.end();
-        assert_eq!(status, Some(0), "{errors}");
-        assert!(errors.contains("shutting down"), "{errors}");
-    }
-}
-
-#[test]
-fn a_second_signal_ends_it_at_once() {
-    let app = "local app = require 'sampan'\napp.get('/', function() app.time.sleep(60) end)\n";
-    let scratch = Scratch::new(&[("app.lua", app)]);
-    let process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
-    let mut client = process.client();
-    client
-        .send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-        .expect("sent");
-    std::thread::sleep(Duration::from_millis(100));
-    process.signal("TERM");
-    std::thread::sleep(Duration::from_millis(100));
-    let begun = Stopwatch::start();
-    process.signal("TERM");
-    assert_eq!(process.end().0, Some(128 + 15));
-    assert!(begun.fair() < Duration::from_secs(2));
-}
-
-#[test]
-fn a_shutdown_is_bounded() {
-    let files = [
-        (
-            "app.lua",
-            "local app = require 'sampan'\napp.get('/', function() app.time.sleep(60) end)\n",
-        ),
-        ("sampan.toml", "[limits]\nshutdown_millis_max = 300\n"),
-    ];
-    let scratch = Scratch::new(&files);
-    let process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
-    let mut client = process.client();
-    client
-        .send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-        .expect("sent");
-    std::thread::sleep(Duration::from_millis(100));
-    let begun = Stopwatch::start();
-    process.signal("TERM");
-    let (status, errors) = process.end();
-    assert_eq!(status, Some(0));
-    assert!(
-        errors.contains("WARN GET /: cut by the shutdown after "),
-        "{errors}"
-    );
-    assert!(
-        begun.elapsed() >= Duration::from_millis(250) && begun.fair() < Duration::from_secs(3),
-        "{:?}",
-        begun.elapsed()
-    );
-}
-
-#[test]
-fn work_after_the_answer_ends_before_the_process_does() {
-    let app = "import { app, log, time } from 'sampan';\n\
-        const later = (seconds) => () => { time.sleep(seconds).then(() => log.info('later ' + seconds)); };\n\
-        app.get('/short', later(0.4));\napp.get('/long', later(20));\n\
-        export default { fetch: (request, env, context) => { context.waitUntil(later(0.3)()); } };\n\
-        setInterval(() => {}, 1000);\n";
-    let toml = "[limits]\nshutdown_millis_max = 1500\n";
-    let scratch = Scratch::new(&[("app.js", app), ("sampan.toml", toml)]);
-    for (path, told, is_cut) in [
-        ("/short", "INFO later 0.4", false),
-        ("/fetched", "INFO later 0.3", false),
-        (
-            "/long",
-            "WARN work after answers (requests: 1): cut by the shutdown",
-            true,
-        ),
-    ] {
-        let process = Process::start(&mut serve(&scratch.file("app.js"), 1));
-        let mut client = process.client();
-        client
-            .send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").as_bytes())
-            .expect("sent");
-        assert_eq!(client.read(false).expect("an answer").status, 204, "{path}");
-        let begun = Stopwatch::start();
-        process.signal("TERM");
-        let (status, errors) = process.end();
-        assert_eq!(status, Some(0), "{path}");
-        assert!(errors.contains(told), "{path}: {errors}");
-        assert_eq!(
-            errors.contains("cut by the shutdown"),
-            is_cut,
-            "{path}: {errors}"
-        );
-        assert!(begun.fair() < Duration::from_secs(5), "{path}");
-    }
-}
-
-#[test]
 fn connections_are_shared_among_the_workers() {
     let toml = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 2\n";
     let scratch = Scratch::new(&[("app.lua", HELLO)]);
@@ -441,52 +330,5 @@ fn clients_that_go_away_leave_nothing_behind() {
             sizes[sizes.len() - 1] <= sizes[sizes.len() - 2] + GROWTH_KIB_MAX
         });
         assert!(is_flat, "{app}: KiB after each round: {sizes:?}");
-    }
-}
-
-#[test]
-fn a_log_that_nobody_reads_stops_nothing() {
-    let app = "local app = require 'sampan'\napp.get('/', function() for i = 1, 200 do app.log.info(('x'):rep(2000)) end return 'ok' end)\n";
-    let scratch = Scratch::new(&[("app.lua", app)]);
-    let port = {
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-        free.local_addr().expect("an address").port()
-    };
-    let listen = format!("127.0.0.1:{port}");
-    let mut server = sampan(&[
-        "run",
-        &scratch.file("app.lua"),
-        "--listen",
-        &listen,
-        "--workers",
-        "1",
-    ])
-    .stderr(std::process::Stdio::piped())
-    .spawn()
-    .expect("the command starts");
-    let deadline = Instant::now() + Duration::from_secs(10);
-    let mut client = loop {
-        match Client::connect(([127, 0, 0, 1], port).into()) {
-            Ok(client) => break client,
-            Err(error) => assert!(Instant::now() < deadline, "{error}"),
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    for _ in 0..3 {
-        let answer = get(&mut client, "/").expect("an answer");
-        assert_eq!(answer.text(), "ok");
-    }
-    let pid = server.id().to_string();
-    Command::new("kill")
-        .args(["-TERM", &pid])
-        .status()
-        .expect("kill runs");
-    let deadline = Instant::now() + Duration::from_secs(5);
-    loop {
-        match server.try_wait().expect("a child") {
-            Some(status) => break assert_eq!(status.code(), Some(0)),
-            None => assert!(Instant::now() < deadline, "it does not end"),
-        }
-        std::thread::sleep(Duration::from_millis(20));
     }
 }

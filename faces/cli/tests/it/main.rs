@@ -5,6 +5,7 @@ mod command;
 mod faults;
 mod logs;
 mod night;
+mod shutdown;
 mod storage;
 #[path = "../support/mod.rs"]
 mod support;

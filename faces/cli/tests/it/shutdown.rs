@@ -1,0 +1,117 @@
+//! The end of a server: what is in flight, how long it may take, and a second signal.
+
+use crate::command::serve;
+use crate::support::{Process, Scratch};
+use sampan_testkit::{Client, Stopwatch};
+use std::time::Duration;
+
+#[test]
+fn sigterm_lets_requests_in_flight_end() {
+    let app = "local app = require 'sampan'\napp.get('/', function() app.time.sleep(0.4) return 'late' end)\n";
+    let scratch = Scratch::new(&[("app.lua", app)]);
+    for signal in ["TERM", "INT"] {
+        let process = Process::start(&mut serve(&scratch.file("app.lua"), 2));
+        let (mut busy, mut idle) = (process.client(), process.client());
+        busy.send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            .expect("sent");
+        std::thread::sleep(Duration::from_millis(100));
+        process.signal(signal);
+        assert!(idle.is_closed(), "idle connections are closed");
+        let answer = busy.read(false).expect("the request in flight is answered");
+        assert_eq!((answer.status, answer.text().as_str()), (200, "late"));
+        assert!(
+            Client::connect(process.address).is_err(),
+            "nobody listens any more"
+        );
+        let (status, errors) = process.end();
+        assert_eq!(status, Some(0), "{errors}");
+        assert!(errors.contains("shutting down"), "{errors}");
+    }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let app = "local app = require 'sampan'\napp.get('/', function() app.time.sleep(60) end)\n";
+    let scratch = Scratch::new(&[("app.lua", app)]);
+    let process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
+    let mut client = process.client();
+    client
+        .send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        .expect("sent");
+    std::thread::sleep(Duration::from_millis(100));
+    process.signal("TERM");
+    std::thread::sleep(Duration::from_millis(100));
+    let begun = Stopwatch::start();
+    process.signal("TERM");
+    assert_eq!(process.end().0, Some(128 + 15));
+    assert!(begun.fair() < Duration::from_secs(2));
+}
+
+#[test]
+fn a_shutdown_is_bounded() {
+    let files = [
+        (
+            "app.lua",
+            "local app = require 'sampan'\napp.get('/', function() app.time.sleep(60) end)\n",
+        ),
+        ("sampan.toml", "[limits]\nshutdown_millis_max = 300\n"),
+    ];
+    let scratch = Scratch::new(&files);
+    let process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
+    let mut client = process.client();
+    client
+        .send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        .expect("sent");
+    std::thread::sleep(Duration::from_millis(100));
+    let begun = Stopwatch::start();
+    process.signal("TERM");
+    let (status, errors) = process.end();
+    assert_eq!(status, Some(0));
+    assert!(
+        errors.contains("WARN GET /: cut by the shutdown after "),
+        "{errors}"
+    );
+    assert!(
+        begun.elapsed() >= Duration::from_millis(250) && begun.fair() < Duration::from_secs(3),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[test]
+fn work_after_the_answer_ends_before_the_process_does() {
+    let app = "import { app, log, time } from 'sampan';\n\
+        const later = (seconds) => () => { time.sleep(seconds).then(() => log.info('later ' + seconds)); };\n\
+        app.get('/short', later(0.4));\napp.get('/long', later(20));\n\
+        export default { fetch: (request, env, context) => { context.waitUntil(later(0.3)()); } };\n\
+        setInterval(() => {}, 1000);\n";
+    let toml = "[limits]\nshutdown_millis_max = 1500\n";
+    let scratch = Scratch::new(&[("app.js", app), ("sampan.toml", toml)]);
+    for (path, told, is_cut) in [
+        ("/short", "INFO later 0.4", false),
+        ("/fetched", "INFO later 0.3", false),
+        (
+            "/long",
+            "WARN work after answers (requests: 1): cut by the shutdown",
+            true,
+        ),
+    ] {
+        let process = Process::start(&mut serve(&scratch.file("app.js"), 1));
+        let mut client = process.client();
+        client
+            .send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").as_bytes())
+            .expect("sent");
+        assert_eq!(client.read(false).expect("an answer").status, 204, "{path}");
+        let begun = Stopwatch::start();
+        process.signal("TERM");
+        let (status, errors) = process.end();
+        assert_eq!(status, Some(0), "{path}");
+        assert!(errors.contains(told), "{path}: {errors}");
+        assert_eq!(
+            errors.contains("cut by the shutdown"),
+            is_cut,
+            "{path}: {errors}"
+        );
+        assert!(begun.fair() < Duration::from_secs(5), "{path}");
+    }
+}
