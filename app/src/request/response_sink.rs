@@ -204,7 +204,7 @@ pub(crate) fn log_of(
         return;
     }
     let cause = match error.place() {
-        Some(place) => Cause::place(place.to_string()),
+        Some(place) => Cause::raised_at(&place.to_string(), error.stack()),
         None => Cause::message(error.message()),
     };
     let code = error.code().map(|code| [("code".to_owned(), code.into())]);

@@ -101,12 +101,12 @@ pub(crate) fn common(out: &mut String, access: &Access<'_>) {
     quoted(out, access.route.unwrap_or("-").as_bytes());
     let _ = write!(
         out,
-        "\" time={:.6} script={:.6} db={:.6} id={}",
+        "\" time={:.6} script={:.6} db={:.6} id=",
         access.elapsed.as_secs_f64(),
         access.script.as_secs_f64(),
         access.db.as_secs_f64(),
-        access.id.unwrap_or("-"),
     );
+    quoted(out, access.id.unwrap_or("-").as_bytes());
     if access.is_aborted {
         out.push_str(" aborted=true");
     }

@@ -36,17 +36,34 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// What makes two lines "the same": a line in a file, or else the text without what differs from one to the next.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Cause(String);
+/// What makes two lines "the same": a place in a file, or else the text without what differs from one to the next.
+#[derive(Clone, Debug)]
+pub struct Cause {
+    /// Lines with the same key are counted together.
+    pub(crate) key: String,
+    /// What the line with the count says of them.
+    pub(crate) shown: String,
+}
 
 impl Cause {
-    /// The longest template that is kept, in bytes.
+    /// The longest text that is kept, in bytes.
     const BYTES_MAX: usize = 120;
 
     /// A place: `app.lua:12`.
     pub fn place(place: impl Into<String>) -> Self {
-        Self(place.into())
+        let key = place.into();
+        let shown = key.clone();
+        Self { key, shown }
+    }
+
+    /// Where an error was raised: its place, and of a bundle, which may be one line, the line of the stack that has the column.
+    pub fn raised_at(place: &str, stack: Option<&str>) -> Self {
+        let is_there = |line: &&str| line.contains(place);
+        let line = stack.unwrap_or_default().lines().find(is_there);
+        Self {
+            key: line.unwrap_or(place).trim().to_owned(),
+            shown: place.to_owned(),
+        }
     }
 
     /// A message whose numbers and quoted parts do not count.
@@ -68,12 +85,10 @@ impl Cause {
                 template.push(c);
             }
         }
-        Self(template)
-    }
-
-    /// The cause as text.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        Self {
+            key: template,
+            shown: crate::text::cut(message, Self::BYTES_MAX),
+        }
     }
 }
 
@@ -154,9 +169,26 @@ mod tests {
     #[test]
     fn numbers_and_quoted_text_do_not_tell_causes_apart() {
         let of = Cause::message;
-        assert_eq!(of("no answer after 1023 ms"), of("no answer after 7 ms"));
-        assert_eq!(of("no file \"a\" here"), of("no file \"bc\" here"));
-        assert_ne!(of("no file here"), of("no folder here"));
-        assert!(of(&"x".repeat(1_000_000)).as_str().len() <= Cause::BYTES_MAX);
+        let key = |message: &str| of(message).key;
+        assert_eq!(key("no answer after 1023 ms"), key("no answer after 7 ms"));
+        assert_eq!(key("no file \"a\" here"), key("no file \"bc\" here"));
+        assert_ne!(key("no file here"), key("no folder here"));
+        assert_eq!(of("no answer after 7 ms").shown, "no answer after 7 ms");
+        let long = of(&"x".repeat(1_000_000));
+        assert!(long.key.len() <= Cause::BYTES_MAX && long.shown.len() < 2 * Cause::BYTES_MAX);
+    }
+
+    #[test]
+    fn columns_tell_the_causes_of_one_line_apart() {
+        let at = |stack: &str| Cause::raised_at("app.js:1", Some(stack)).key;
+        let (first, second) = (
+            at("    at push (native)\n    at a (app.js:1:20)"),
+            at("    at b (app.js:1:90)"),
+        );
+        assert_eq!(
+            (first.as_str(), second.as_str()),
+            ("at a (app.js:1:20)", "at b (app.js:1:90)")
+        );
+        assert_eq!(Cause::raised_at("app.lua:3", None).key, "app.lua:3");
     }
 }

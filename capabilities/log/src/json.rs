@@ -31,8 +31,7 @@ pub(crate) fn string(out: &mut String, text: &str, bytes_max: usize) -> bool {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // What some readers take for the end of a line, and what steers a terminal.
-            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+            c if is_hidden(c) => {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
             c => out.push(c),
@@ -40,6 +39,11 @@ pub(crate) fn string(out: &mut String, text: &str, bytes_max: usize) -> bool {
     }
     out.push('"');
     is_cut
+}
+
+/// What steers a terminal, what some readers take for the end of a line, and what turns the direction of text.
+pub(crate) fn is_hidden(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 struct LimitedWriter {

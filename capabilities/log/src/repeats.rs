@@ -35,13 +35,14 @@ pub(crate) struct Repeats(Mutex<CauseCounts>);
 
 #[derive(Debug, Default)]
 struct CauseCounts {
-    causes: HashMap<(Level, Cause), CauseCount>,
+    causes: HashMap<(Level, String), CauseCount>,
     /// Whether somebody will ask for the counts.
     is_scheduled: bool,
 }
 
 #[derive(Debug)]
 struct CauseCount {
+    shown: String,
     since: Instant,
     lines: u64,
 }
@@ -60,24 +61,24 @@ impl Repeats {
     /// Decides about a line.
     pub(crate) fn admit(&self, level: Level, cause: Cause, now: Instant) -> RepeatVerdict {
         let mut inner = self.lock();
-        let mut key = (level, cause);
+        let Cause { key, mut shown } = cause;
+        let mut key = (level, key);
         if inner.causes.len() >= CAUSES_MAX && !inner.causes.contains_key(&key) {
             inner
                 .causes
                 .retain(|_, counted| !counted.is_over(now) || counted.left_out() > 0);
             if inner.causes.len() >= CAUSES_MAX {
-                key = (level, Cause::place(OTHERS));
+                key = (level, OTHERS.to_owned());
+                OTHERS.clone_into(&mut shown);
             }
         }
         let counted = inner.causes.entry(key).or_insert(CauseCount {
+            shown,
             since: now,
             lines: 0,
         });
         if counted.is_over(now) && counted.left_out() == 0 {
-            *counted = CauseCount {
-                since: now,
-                lines: 0,
-            };
+            (counted.since, counted.lines) = (now, 0);
         }
         counted.lines += 1;
         if counted.left_out() == 0 {
@@ -103,7 +104,7 @@ impl Repeats {
         let mut inner = self.lock();
         let mut told = Vec::new();
         let mut next: Option<Instant> = None;
-        inner.causes.retain(|(level, cause), counted| {
+        inner.causes.retain(|(level, _), counted| {
             if !now.is_none_or(|now| counted.is_over(now)) {
                 if counted.left_out() > 0 {
                     let due = counted.since + WINDOW;
@@ -112,7 +113,7 @@ impl Repeats {
                 return true;
             }
             if counted.left_out() > 0 {
-                told.push((*level, counted.left_out(), cause.as_str().to_owned()));
+                told.push((*level, counted.left_out(), counted.shown.clone()));
             }
             false
         });

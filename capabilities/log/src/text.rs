@@ -94,7 +94,11 @@ fn indented<'a>(out: &mut String, lines: impl Iterator<Item = &'a str>, bytes_ma
 /// Appends ` key=value`; text is quoted where it would not read as one word.
 fn field(out: &mut String, key: &str, value: &Value, bytes_max: usize) {
     out.push(' ');
-    escaped(out, key, bytes_max.min(256));
+    if is_one_word(key) && key.len() < bytes_max {
+        out.push_str(key);
+    } else {
+        json::string(out, key, bytes_max.min(256));
+    }
     out.push('=');
     match value {
         Value::Text(text) if is_one_word(text) && text.len() < bytes_max => out.push_str(text),
@@ -106,7 +110,14 @@ pub(crate) fn is_one_word(text: &str) -> bool {
     !text.is_empty()
         && text
             .chars()
-            .all(|c| !c.is_whitespace() && !c.is_control() && c != '"' && c != '=')
+            .all(|c| !c.is_whitespace() && !json::is_hidden(c) && c != '"' && c != '=')
+}
+
+/// The beginning of a text, in at most `bytes_max` bytes and a mark.
+pub(crate) fn cut(text: &str, bytes_max: usize) -> String {
+    let mut out = String::new();
+    escaped(&mut out, text, bytes_max);
+    out
 }
 
 /// Appends text with its control characters escaped, in at most `bytes_max` bytes and a mark.
@@ -121,7 +132,7 @@ pub(crate) fn escaped(out: &mut String, text: &str, bytes_max: usize) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+            c if json::is_hidden(c) => {
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
             }
             c => out.push(c),
@@ -144,8 +155,8 @@ mod tests {
     #[test]
     fn a_message_stays_on_its_line() {
         assert_eq!(
-            line(&Entry::text("a\rb\u{1b}[2J\u{2028}"), 1024),
-            "a\\rb\\u{1b}[2J\\u{2028}\n"
+            line(&Entry::text("a\rb\u{1b}[2J\u{2028}\u{202e}"), 1024),
+            "a\\rb\\u{1b}[2J\\u{2028}\\u{202e}\n"
         );
         let list = Value::List(vec![1.into(), "x\n".into()]);
         assert_eq!(line(&Entry::value(&list), 1024), "[1,\"x\\n\"]\n");
@@ -184,7 +195,7 @@ mod tests {
         };
         assert_eq!(
             line(&entry, 1024),
-            "m user=ann note=\"two words\" n=3 none=null a\\nb=\"\" id=r1\n"
+            "m user=ann note=\"two words\" n=3 none=null \"a\\nb\"=\"\" id=r1\n"
         );
     }
 
