@@ -133,7 +133,9 @@ fn log_settings(raw: &RawLog) -> Result<Settings, String> {
     /// More than this and a few lines fill the queue of the log.
     const LINE_BYTES_MAX: usize = 1024 * 1024;
     let defaults = Settings::default();
-    let line_bytes_max = raw.line_bytes_max.unwrap_or(defaults.line_bytes_max);
+    let line_bytes_max = raw
+        .line_bytes_max
+        .map_or(defaults.line_bytes_max, usize::from);
     if !(LINE_BYTES_MIN..=LINE_BYTES_MAX).contains(&line_bytes_max) {
         return Err(format!(
             "line_bytes_max is {line_bytes_max}; it must be {LINE_BYTES_MIN} to {LINE_BYTES_MAX}"
@@ -183,6 +185,10 @@ fn limits(raw: &RawConfig) -> Result<(Limits, ScriptLimits), String> {
     const MEMORY_BYTES_MIN: usize = 4 * 1024 * 1024;
     let (mut http, mut script) = (Limits::default(), ScriptLimits::default());
     raw.limits.apply(&mut http, &mut script);
+    if raw.limits.target_bytes_max.is_none() {
+        // A target is a part of the head.
+        http.target_bytes_max = http.target_bytes_max.min(http.head_bytes_max);
+    }
     http.check()?;
     let day_millis = 24 * 3_600 * 1_000;
     if !(1..=day_millis).contains(&script.script_millis_max) {
@@ -319,6 +325,10 @@ mod tests {
             let error = resolve(text, &Flags::default()).expect_err(text);
             assert!(error.contains(part), "{error}");
         }
+        let small = "[limits]\nhead_bytes_max = \"1 KiB\"\n[log]\nline_bytes_max = \"64 KiB\"";
+        let config = resolve(small, &Flags::default()).expect("valid");
+        assert_eq!(config.http.target_bytes_max, 1024);
+        assert_eq!(config.log_settings().line_bytes_max, 64 * 1024);
         let flags = Flags {
             workers: Some(0),
             ..Flags::default()

@@ -51,7 +51,7 @@ pub(crate) struct RawLog {
     pub(crate) level: Option<String>,
     pub(crate) format: Option<String>,
     pub(crate) access: Option<String>,
-    pub(crate) line_bytes_max: Option<usize>,
+    pub(crate) line_bytes_max: Option<Bytes>,
 }
 
 /// Declares `[limits]` from the names of the limits themselves, so that none can be stored and never used.
@@ -61,7 +61,7 @@ macro_rules! raw_limits {
         #[derive(Debug, Default, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         pub(crate) struct RawLimits {
-            $($http: Option<$http_type>,)*
+            $(pub(super) $http: Option<$http_type>,)*
             $($script: Option<$script_type>,)*
         }
 

@@ -12,6 +12,7 @@ use crate::routing::routes::{Allow, RouteMatch, Spans};
 use sampan_host::{Call, Error, ErrorKind, HandlerId, Isolate, RequestView, Step, Suspended};
 use sampan_http::codec::Exceeded;
 use sampan_http::{Answer, Body, Handler, Method, Observer, Request, Response};
+use sampan_log::{Cause, Entry, Level};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -139,6 +140,15 @@ impl Handler for Dispatch {
     }
 
     fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {
+        if let Some(Exceeded { name, max }) = limit
+            && name == "connections_max"
+        {
+            let text = format!("a connection was answered 503: connections_max ({max}) is reached");
+            let logger = &self.current.borrow().control.logger;
+            logger.write_limited(Level::Warn, Cause::place(name), &Entry::text(text));
+            // The client has done nothing wrong and cannot do with less.
+            return errors::refusal(status, None);
+        }
         errors::refusal(status, limit)
     }
 

@@ -141,7 +141,11 @@ impl Connection {
     }
 
     fn say_overloaded(&mut self) {
-        let mut response = self.local.handler().error(503, None);
+        let limit = Exceeded {
+            name: "connections_max",
+            max: self.local.limits.connections_max as u64,
+        };
+        let mut response = self.local.handler().error(503, Some(limit));
         let observed = self.observe(None);
         let seconds = self.local.limits.retry_after_seconds.to_string();
         // Fails only where the handler's own headers leave no room; then those are what the client gets.

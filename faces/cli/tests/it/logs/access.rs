@@ -187,9 +187,11 @@ fn a_connection_above_the_most_shows_in_the_access_log() {
             (503, 1)
         );
         drop(first);
-        let (access, _) = end(process, &scratch);
+        let (access, errors) = end(process, &scratch);
         let statuses: Vec<u16> = access.lines().map(|line| combined(line).2).collect();
         assert_eq!(statuses, [200, 503], "{access}");
+        let told = "WARN a connection was answered 503: connections_max (1) is reached";
+        assert!(errors.contains(told), "{errors}");
     }
 }
 
