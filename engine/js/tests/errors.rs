@@ -32,6 +32,11 @@ fn thrown_values_become_errors() {
             r#"uncaught {"code":7}"#,
         ),
         (
+            "() => { throw { status: 404, detail: 'secret' }; }",
+            ErrorKind::Status(404),
+            "",
+        ),
+        (
             "() => { throw undefined; }",
             ErrorKind::Script,
             "uncaught undefined",
@@ -352,4 +357,21 @@ fn routes_cannot_be_declared_later() {
         error.message().contains("while the project loads"),
         "{error}"
     );
+}
+
+#[test]
+fn a_file_that_is_stopped_while_it_loads_is_named() {
+    // QuickJS may tell the line at which the file begins instead of the one at which it was.
+    let stopped_in = |files: &[(&str, &str)]| {
+        let error = load_files(files).expect_err("is stopped");
+        assert!(error.message().contains("script_millis_max"), "{error}");
+        error.place().map(|place| place.file.clone())
+    };
+    let endless = "let n = 0;\n\nwhile (true) n++;";
+    assert_eq!(
+        stopped_in(&[("app.js", endless)]).as_deref(),
+        Some("app.js")
+    );
+    let files = [("app.js", "import './lib/b.js';"), ("lib/b.js", endless)];
+    assert_eq!(stopped_in(&files).as_deref(), Some("lib/b.js"));
 }

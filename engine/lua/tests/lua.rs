@@ -136,7 +136,7 @@ fn errors_have_place_and_stack() {
         (error.kind(), error.message(), error.place().map(|p| p.line)),
         (ErrorKind::Status(404), "no", Some(3))
     );
-    check_error("error({})", "table that has no message");
+    check_error("error({})", "uncaught {}");
     check_error("error(print)", "function value");
     check_error("error()", "nil value");
     check_error(
@@ -491,4 +491,40 @@ fn an_error_handler_sees_the_error_at_hand_only() {
     }
     assert_eq!(answers[0], r#"["first",1]"#);
     assert!(answers[1].ends_with(r#","none"]"#), "{}", answers[1]);
+}
+
+#[test]
+fn the_number_of_a_request_is_not_shown() {
+    let rig = load(
+        "local app = require 'sampan'
+         app.get('/', function(req)
+           local names = {}
+           for name in pairs(req) do names[#names + 1] = name end
+           for at in ipairs(req) do names[#names + 1] = at end
+           local path = req.path
+           req.user = 'me'
+           for name in pairs(req) do names[#names + 1] = name end
+           table.sort(names)
+           return names
+         end)
+         app.get('/answer', function(req) return req end)
+         app.get('/member', function(req) return { req = req } end)
+         app.get('/log', function(req) app.log.info(req, { req }) end)",
+    );
+    assert_eq!(
+        rig.nth(0, get("/x")).expect("answers").text(),
+        "[\"path\",\"user\"]"
+    );
+    let error = |index| {
+        rig.nth(index, get("/x"))
+            .expect_err("no answer")
+            .message()
+            .to_owned()
+    };
+    let text = "a Request has no place in JSON; write the fields that are meant";
+    assert_eq!(error(1), text);
+    assert_eq!(error(2), format!("'req': {text}"));
+    let _ = rig.nth(3, get("/x"));
+    let notes = rig.notes.0.borrow().join("\n");
+    assert!(notes.contains("[request GET /x]"), "{notes}");
 }

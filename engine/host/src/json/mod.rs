@@ -7,4 +7,4 @@ mod read;
 mod write;
 
 pub use read::{JsonError, Tape, Token};
-pub use write::{no_json, no_json_but, write_f64, write_i64, write_string, write_value};
+pub use write::{REQUEST, no_json, no_json_but, write_f64, write_i64, write_string, write_value};

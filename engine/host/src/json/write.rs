@@ -131,6 +131,9 @@ pub fn no_json_but(what: &str, advice: &str) -> Error {
     Error::script(format!("{what} has no place in JSON; {advice}"))
 }
 
+/// What a request is called that stands where JSON is wanted, and what to write instead.
+pub const REQUEST: [&str; 2] = ["a Request", "write the fields that are meant"];
+
 /// Writes a [`Value`]; rows become an array of objects. Bytes, NaN and infinity are errors.
 pub fn write_value(out: &mut Vec<u8>, value: &Value, depth_left: usize) -> Result<(), Error> {
     let Some(depth_left) = depth_left.checked_sub(1) else {

@@ -355,7 +355,7 @@ fn refused(cx: Cx<'_>, value: Raw) -> Result<Option<[&'static str; 2]>, Thrown> 
             "return it by itself, or encode it as text",
         ])
     } else if class_id(value) == cx.core().classes.request {
-        Some(["a Request", "write the fields that are meant"])
+        Some(host_json::REQUEST)
     } else {
         web_class(cx, value)?
     })

@@ -165,6 +165,8 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: Raw) -> Error {
         Some(message) if name.is_empty() || name == "Error" || kind != ErrorKind::Script => message,
         Some(message) if message.is_empty() => name,
         Some(message) => format!("{name}: {message}"),
+        // The client would be shown what it holds.
+        None if name.is_empty() && kind.is_public() => String::new(),
         None if name.is_empty() => format!("uncaught {}", json_text(cx, thrown)),
         None => name,
     };

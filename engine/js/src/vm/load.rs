@@ -184,6 +184,12 @@ fn run_entry(cx: Cx<'_>, name: &str, source: Vec<u8>) -> Result<EntryModule, Err
         // SAFETY: the function takes the module's reference.
         let promise = cx.check(unsafe { qjs::JS_EvalFunction(cx.raw(), module.into_raw()) })?;
         cx.core().handled(cx, promise.raw());
+        if cx.core().must_stop()
+            && let Some(Err(reason)) = call::promise_result(cx, promise.raw())
+        {
+            // Notes the line at which the file was stopped.
+            let _ = error::describe(cx, reason.raw());
+        }
         Ok(EntryModule {
             promise,
             definition,

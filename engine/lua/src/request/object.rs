@@ -83,6 +83,15 @@ unsafe fn view_at(state: State, index: c_int) -> Result<Rc<dyn RequestView>, Err
     }
 }
 
+/// What the log calls the request whose table is at `index`.
+pub(crate) unsafe fn name_of(state: State, index: c_int) -> String {
+    // SAFETY: reads only; the caller has room for one value.
+    match unsafe { view_at(state, index) } {
+        Ok(view) => format!("[request {} {}]", view.method(), view.path()),
+        Err(_) => "[request]".to_owned(),
+    }
+}
+
 /// `__index` of requests: upvalue 1 maps names to the numbers of fields and to methods.
 pub(crate) unsafe extern "C-unwind" fn index(state: State) -> c_int {
     // SAFETY: the first stage collects text into the isolate's scratch, the second pushes it; nothing on this frame has a

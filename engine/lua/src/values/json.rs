@@ -5,7 +5,9 @@ use crate::values::rows::{self, Shapes};
 use crate::values::value::{int64_at, is_null, push_i64};
 use crate::vm::state::{Fixed, Inner, State, current, push_text, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::json::{Tape, Token, no_json, write_f64, write_i64, write_string};
+use sampan_host::json::{
+    REQUEST, Tape, Token, no_json, no_json_but, write_f64, write_i64, write_string,
+};
 use sampan_host::{Error, Value};
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -229,6 +231,10 @@ impl Writer<'_> {
             && rows::lists_columns(meta, self.fixed)
         {
             return self.row(table, meta, depth);
+        }
+        if meta.is_some_and(|meta| std::ptr::eq(meta, self.fixed.request_meta)) {
+            let [what, advice] = REQUEST;
+            return Err(no_json_but(what, advice));
         }
         let array = table.array();
         if array.iter().any(|slot| !slot.is_nil()) {

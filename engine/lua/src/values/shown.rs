@@ -2,9 +2,10 @@
 //!
 //! What holds no plain data is named in brackets.
 
+use crate::request::object;
 use crate::values::rows;
-use crate::values::value::{int64_at, is_null};
-use crate::vm::state::{State, text_at};
+use crate::values::value::{has_meta, int64_at, is_null};
+use crate::vm::state::{State, current, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::Value;
 use std::ffi::{CStr, c_int, c_void};
@@ -82,6 +83,9 @@ impl Reader {
     unsafe fn read_table(&mut self, index: c_int) -> Value {
         // SAFETY: the stack has room for three values of each of so many tables.
         unsafe {
+            if has_meta(self.state, index, current().refs.get().request_meta) {
+                return Value::Text(object::name_of(self.state, index));
+            }
             let at = lua_topointer(self.state, index);
             if self.inside.contains(&at) {
                 return named("[table that contains itself]");

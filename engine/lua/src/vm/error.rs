@@ -1,9 +1,11 @@
 //! From Lua errors to the errors of the contract, and back.
 
 use crate::libraries;
+use crate::values::{shown, value::STACK_SLOTS};
 use crate::vm::stack::{CHAIN, FRAMES_MAX, place_of, stack_of};
 use crate::vm::state::{self, State, current, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
+use sampan_host::json::write_value;
 use sampan_host::{Details, Error, ErrorKind, Hint, Place};
 use std::ffi::{CStr, c_int};
 
@@ -35,6 +37,8 @@ pub(crate) fn meta_of(kind: ErrorKind) -> usize {
 pub(crate) struct Raised {
     place: Option<Place>,
     stack: String,
+    /// It is the stop of a script that runs too long. The hook raises another error as soon as this one is caught, in a place that tells less.
+    is_stop: bool,
 }
 
 /// The message handler of brackets: notes where its argument, the error, was raised. It is the registry's `raised` then.
@@ -43,10 +47,15 @@ pub(crate) unsafe extern "C-unwind" fn note_raised(state: State) -> c_int {
     unsafe {
         let inner = current();
         lua_settop(state, 1);
-        if !is_raised(state) {
+        if !is_raised(state) && !is_stop_noted() {
             let noted = guard(|| {
                 let (place, stack) = (place_of(state), stack_of(state));
-                *inner.raised.borrow_mut() = Some(Raised { place, stack });
+                let is_stop = inner.watch.must_stop();
+                *inner.raised.borrow_mut() = Some(Raised {
+                    place,
+                    stack,
+                    is_stop,
+                });
                 Ok(())
             });
             if noted.is_ok() {
@@ -56,6 +65,12 @@ pub(crate) unsafe extern "C-unwind" fn note_raised(state: State) -> c_int {
         }
         1
     }
+}
+
+/// Whether it is noted where the script was that is told to stop.
+fn is_stop_noted() -> bool {
+    let raised = current().raised.borrow();
+    raised.as_ref().is_some_and(|raised| raised.is_stop)
 }
 
 /// Whether the value on top of the stack is the error that was noted last.
@@ -86,14 +101,14 @@ pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Failur
         }
         let error = match lua_type(from, -1) {
             LUA_TSTRING => from_text(&String::from_utf8_lossy(text_at(from, -1))),
-            LUA_TTABLE => from_table(from),
+            LUA_TTABLE => from_table(main, from),
             LUA_TNUMBER => Error::script(lua_tonumber(from, -1).to_string()),
             kind => {
                 let name = CStr::from_ptr(lua_typename(from, kind)).to_string_lossy();
                 Error::script(format!("the script raised an error with a {name} value"))
             }
         };
-        let raised = if is_raised(from) {
+        let raised = if is_raised(from) || is_stop_noted() {
             current().raised.take()
         } else {
             None
@@ -134,12 +149,10 @@ pub(crate) fn from_text(text: &str) -> Error {
 }
 
 /// An error table: `message` and `status` count, and what [`push_detailed`] puts there; others of ours carry a place in their message.
-unsafe fn from_table(from: State) -> Error {
-    // SAFETY: reads of the table on top with raw access; strings are not made, because the keys are in the registry.
+unsafe fn from_table(main: State, from: State) -> Error {
+    // SAFETY: reads of the table on top with raw access; strings are not made, because the keys are in the registry. What is moved to `main` is
+    // popped again.
     unsafe {
-        let message = text_member(from, key::MESSAGE).unwrap_or_else(|| {
-            "the script raised an error with a table that has no message".to_owned()
-        });
         push_member(from, key::STATUS);
         let status = lua_tonumber(from, -1);
         lua_pop(from, 1);
@@ -150,6 +163,13 @@ unsafe fn from_table(from: State) -> Error {
                 .unwrap_or(ErrorKind::Status(status as u16))
         } else {
             ErrorKind::Script
+        };
+        let message = text_member(from, key::MESSAGE).or_else(|| own_text(main, from));
+        let message = match message {
+            Some(message) => message,
+            // The client would be shown what the table holds.
+            None if kind.is_public() => String::new(),
+            None => contents(main, from),
         };
         let Some(code) = text_member(from, key::CODE) else {
             return from_text(&message).with_kind(kind);
@@ -165,6 +185,67 @@ unsafe fn from_table(from: State) -> Error {
         match text_member(from, key::STACK) {
             Some(stack) => error.with_stack(stack),
             None => error,
+        }
+    }
+}
+
+/// Longer texts of an error are cut.
+const TEXT_BYTES_MAX: usize = 8 * 1024;
+
+fn cut(mut text: String) -> String {
+    if text.len() > TEXT_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+        text.push('…');
+    }
+    text
+}
+
+/// What the `__tostring` of the table on top of `from` gives. It runs on `main`, as a part of the run that failed, so not where that has been told to
+/// stop or has ended.
+unsafe fn own_text(main: State, from: State) -> Option<String> {
+    // SAFETY: room is made on `main` first; the script's function runs under a protected call of its own, with nothing on this frame to be dropped.
+    unsafe {
+        if main == from || current().watch.must_stop() || lua_checkstack(main, 8) == 0 {
+            return None;
+        }
+        if lua_getmetatable(from, -1) == 0 {
+            return None;
+        }
+        push_member(from, key::TOSTRING);
+        lua_remove(from, -2);
+        if lua_type(from, -1) != LUA_TFUNCTION {
+            lua_pop(from, 1);
+            return None;
+        }
+        lua_pushvalue(from, -2);
+        lua_xmove(from, main, 2);
+        let called = lua_pcall(main, 1, 1, 0) == LUA_OK && lua_type(main, -1) == LUA_TSTRING;
+        let text = called.then(|| cut(String::from_utf8_lossy(text_at(main, -1)).into_owned()));
+        lua_pop(main, 1);
+        text
+    }
+}
+
+/// The table on top of `from` as the log shows it.
+unsafe fn contents(main: State, from: State) -> String {
+    /// More than what is shown can have.
+    const DEPTH_MAX: usize = 64;
+    const NO_MESSAGE: &str = "the script raised an error with a table that has no message";
+    // SAFETY: room is made on the stack that is read from; a run that has ended left the table on its own.
+    unsafe {
+        if lua_checkstack(main, STACK_SLOTS) == 0 {
+            return NO_MESSAGE.to_owned();
+        }
+        lua_pushvalue(from, -1);
+        if main != from {
+            lua_xmove(from, main, 1);
+        }
+        let value = shown::read(main, lua_gettop(main));
+        lua_pop(main, 1);
+        let mut text = Vec::new();
+        match write_value(&mut text, &value, DEPTH_MAX) {
+            Ok(()) => cut(format!("uncaught {}", String::from_utf8_lossy(&text))),
+            Err(_) => NO_MESSAGE.to_owned(),
         }
     }
 }

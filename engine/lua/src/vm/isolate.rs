@@ -8,7 +8,7 @@ use crate::request::response;
 use crate::values::layout::{self, Table};
 use crate::vm::bind;
 use crate::vm::error;
-use crate::vm::error::from_top;
+use crate::vm::error::{Failure, from_top};
 use crate::vm::limits;
 use crate::vm::stack;
 use crate::vm::state::{
@@ -67,9 +67,13 @@ impl Lua {
             name: format!("@{}\0", setup.entry),
             error: None,
         };
-        inner
-            .protected(u32::MAX, run_file, &mut run)
-            .map_err(|fault| fault.0)?;
+        let ran = inner.protected(u32::MAX, run_file, &mut run);
+        if let Err(Failure(error)) = ran {
+            // The error that the stop raised knows where the file was.
+            let raised = run.error.unwrap_or_else(|| Error::script(""));
+            let error = error.at(raised.place().cloned());
+            return Err(error.with_stack(raised.stack().unwrap_or_default()));
+        }
         if let Some(error) = run.error {
             let kind = if error.kind() == ErrorKind::Script {
                 ErrorKind::Load
@@ -319,10 +323,12 @@ unsafe fn check_layout(state: State, inner: &Inner) {
         lua_rawseti(state, -2, 2);
         let slots = Table::at(state, -1).array();
         crate::vm::state::push_ref(state, inner.refs.get().array_meta);
+        crate::vm::state::push_ref(state, inner.refs.get().request_meta);
         inner.fixed.set(Fixed {
             null: slots[1],
             mark: slots[2],
-            array_meta: Table::at(state, -1),
+            array_meta: Table::at(state, -2),
+            request_meta: Table::at(state, -1),
         });
         lua_settop(state, top);
     }

@@ -308,6 +308,15 @@ host.fields.headers_meta = { __index = function(headers, name)
 end }
 host.request_meta.__index = host.index
 host.request_meta.__metatable = false
+-- The number under 1 is the server's own.
+local next = G.next
+local function next_field(req, key)
+  local name, value = next(req, key)
+  if name == 1 then return next(req, 1) end
+  return name, value
+end
+host.request_meta.__pairs = function(req) return next_field, req, nil end
+host.request_meta.__ipairs = function() return function() end end
 -- Errors that are objects print as text, and have the methods of a string where they have no field of that name.
 local function text_of(err)
   local place, message = G.rawget(err, "place"), tostring(G.rawget(err, "message"))

@@ -139,7 +139,8 @@ pub(crate) mod key {
     pub(crate) const CONSTRAINT: usize = 8;
     pub(crate) const PLACE: usize = 9;
     pub(crate) const STACK: usize = 10;
-    pub(crate) const NAMES: [&str; 11] = [
+    pub(crate) const TOSTRING: usize = 11;
+    pub(crate) const NAMES: [&str; 12] = [
         "status",
         "headers",
         "body",
@@ -151,6 +152,7 @@ pub(crate) mod key {
         "constraint",
         "place",
         "stack",
+        "__tostring",
     ];
 }
 
@@ -162,6 +164,7 @@ pub(crate) struct Fixed {
     /// What the host's yields are marked with, and the metatables of rows.
     pub(crate) mark: StackSlot,
     pub(crate) array_meta: *const Table,
+    pub(crate) request_meta: *const Table,
 }
 
 /// A request that scripts may ask about.
@@ -276,6 +279,7 @@ impl Inner {
                 null: StackSlot::NIL,
                 mark: StackSlot::NIL,
                 array_meta: ptr::null(),
+                request_meta: ptr::null(),
             }),
             requests: RefCell::default(),
             serial: Cell::new(1),

@@ -11,6 +11,8 @@ const values = {
   bytes: () => ({ x: new Uint8Array([255]) }),
   map: () => ({ x: new Map([[1, 2]]) }),
 };
+app.get("/request", (req) => req);
+app.get("/request/member", (req) => ({ req }));
 app.get("/returned/:case", (req) => values[req.params.case]());
 app.get("/built/:case", (req) => json(values[req.params.case]()));
 app.get("/encoded/:case", (req) => text(json.encode(values[req.params.case]())));

@@ -11,6 +11,8 @@ local values = {
   bytes = function() return { x = "\255" } end,
   map = function() return {} end,
 }
+app.get("/request", function(req) return req end)
+app.get("/request/member", function(req) return { req = req } end)
 app.get("/returned/:case", function(req) return values[req.params.case]() end)
 app.get("/built/:case", function(req) return app.json(values[req.params.case]()) end)
 app.get("/encoded/:case", function(req) return app.text(app.json.encode(values[req.params.case]())) end)
