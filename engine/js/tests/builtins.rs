@@ -478,23 +478,32 @@ fn the_largest_values_take_bounded_time() {
     try_all(BOUNDED, BOUNDED_LIMIT);
 }
 
+/// A neighbour on the same core stretches CPU time too: what was too slow is tried again.
+const TRIES: usize = 3;
+
 fn try_all(calls: &[&'static str], limit: Duration) {
     let mut slow = Vec::new();
     for &call in calls {
-        // A thread of its own, so that one that hangs does not keep the others from being tried.
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let thread = std::thread::Builder::new().stack_size(sampan_js::STACK_BYTES);
-        thread
-            .spawn(move || sender.send(outcome(call, 100)))
-            .expect("a thread");
-        let ended = receiver.recv_timeout(20 * limit);
-        let (took, how) = ended.unwrap_or_else(|error| (20 * limit, error.to_string()));
-        println!("{took:>12?} {call} -> {how}");
-        if took > limit {
-            slow.push(format!("{took:?} {call}"));
+        let told: Vec<String> = (0..TRIES).map_while(|_| too_slow(call, limit)).collect();
+        if told.len() == TRIES {
+            slow.extend(told);
         }
     }
     assert!(slow.is_empty(), "too slow:\n{}", slow.join("\n"));
+}
+
+/// How long a call took, if that was too long.
+fn too_slow(call: &'static str, limit: Duration) -> Option<String> {
+    // A thread of its own, so that one that hangs does not keep the others from being tried.
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let thread = std::thread::Builder::new().stack_size(sampan_js::STACK_BYTES);
+    thread
+        .spawn(move || sender.send(outcome(call, 100)))
+        .expect("a thread");
+    let ended = receiver.recv_timeout(20 * limit);
+    let (took, how) = ended.unwrap_or_else(|error| (20 * limit, error.to_string()));
+    println!("{took:>12?} {call} -> {how}");
+    (took > limit).then(|| format!("{took:?} {call}"))
 }
 
 #[test]

@@ -106,9 +106,25 @@ fn an_error_has_its_stack_and_its_causes() {
         "{stack}"
     );
     assert!(
-        stack.contains("caused by root") && !stack.contains("sampan:"),
+        stack.contains("caused by: Error: root") && !stack.contains("sampan:"),
         "{stack}"
     );
+}
+
+#[test]
+fn an_aggregate_error_shows_what_it_stands_for() {
+    let app = load(
+        "import { app } from 'sampan';\napp.get('/', async () => {\n  const fail = async (text) => { throw new TypeError(text); };\n  await Promise.any([fail('one'), fail('two')]);\n});",
+    );
+    let error = app.only(get("/")).expect_err("an error");
+    let stack = error.stack().expect("a stack");
+    for part in [
+        "one of its errors: TypeError: one",
+        "one of its errors: TypeError: two",
+        "(app.js:3:",
+    ] {
+        assert!(stack.contains(part), "{stack}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::request::{object, response};
 use crate::values::json_write;
 use crate::vm::bind::WORDS;
 use crate::vm::error::place_of;
+use crate::vm::hooks;
 use crate::vm::sys::{
     Cx, Failure, Native, Raw, Val, arguments, class_id, float_of, int_of, is_nothing, is_string,
     native, tag,
@@ -27,6 +28,7 @@ pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"checkText", check_text),
     (c"unknownOption", unknown_option),
     (c"location", location),
+    (c"report", hooks::report),
     (c"showToFetch", object::show_to_fetch),
     (c"requestField", object::request_field),
 ];

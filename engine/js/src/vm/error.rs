@@ -152,6 +152,7 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: Raw) -> Error {
         None
     };
     let kind = kind_of(cx, thrown, &name, message.as_deref());
+    let is_aggregate = name == "AggregateError";
     let message = match (&*name, message) {
         ("TypeError", Some(text)) if text == "not a function" => {
             Some(not_a_function(cx, stack.as_deref()))
@@ -180,7 +181,13 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: Raw) -> Error {
         _ => error,
     };
     let error = match stack {
-        Some(stack) => with_stack(error, &stack, cause_of(cx, thrown, 0)),
+        Some(stack) => {
+            let mut others = cause_of(cx, thrown, 0);
+            if is_aggregate {
+                others.push_str(&errors_of(cx, thrown));
+            }
+            with_stack(error, &stack, others)
+        }
         None => error,
     };
     if cx.core().must_stop() {
@@ -306,12 +313,44 @@ fn cause_of(cx: Cx<'_>, error: Raw, depth: usize) -> String {
     if depth >= CAUSES_MAX || !is_object(cause.raw()) {
         return String::new();
     }
-    let message = text_property(cx, cause.raw(), c"message").unwrap_or_default();
-    let stack = text_property(cx, cause.raw(), c"stack").unwrap_or_default();
+    below(cx, "caused by", cause.raw(), depth)
+}
+
+/// The errors that an `AggregateError` stands for, in the same way.
+fn errors_of(cx: Cx<'_>, error: Raw) -> String {
+    const ERRORS_MAX: u32 = 10;
+    let mut told = String::new();
+    for index in 0..ERRORS_MAX {
+        let one = cx
+            .get(error, c"errors")
+            .and_then(|errors| cx.at(errors.raw(), index));
+        match one {
+            Ok(one) if is_object(one.raw()) => {
+                told.push_str(&below(cx, "one of its errors", one.raw(), 0));
+            }
+            Ok(_) => break,
+            Err(Thrown) => {
+                drop(cx.exception());
+                break;
+            }
+        }
+    }
+    told
+}
+
+/// What stands below a stack about another error.
+fn below(cx: Cx<'_>, label: &str, error: Raw, depth: usize) -> String {
+    let text = |name| text_property(cx, error, name).unwrap_or_default();
+    let (name, message) = (text(c"name"), text(c"message"));
+    let separator = if name.is_empty() || message.is_empty() {
+        ""
+    } else {
+        ": "
+    };
     format!(
-        "\ncaused by {message}\n{}{}",
-        clean_stack(&stack),
-        cause_of(cx, cause.raw(), depth + 1)
+        "\n{label}: {name}{separator}{message}\n{}{}",
+        clean_stack(&text(c"stack")),
+        cause_of(cx, error, depth + 1)
     )
 }
 

@@ -4,7 +4,7 @@
 
 use crate::promises::suspend;
 use crate::promises::tasks::Tasks;
-use crate::vm::error::whole_number;
+use crate::vm::error::{self, whole_number};
 use crate::vm::sys::{Cx, Native, Raw, Thrown, UNDEFINED, arguments, native};
 use rquickjs::qjs;
 use sampan_host::{Error, Value};
@@ -14,6 +14,7 @@ use std::time::Duration;
 
 const HOOKS: &[(&CStr, Native)] = &[
     (c"__host_log", log),
+    (c"__host_report", report),
     (c"__host_sleep", sleep),
     (c"__host_cancel", cancel),
     (c"__host_hidden", hidden),
@@ -43,6 +44,26 @@ unsafe extern "C" fn log(
             return Err(Error::script("log: needs a level and a text").into());
         };
         (cx.core().console)(&cx.text(*level)?, &cx.text(*text)?);
+        Ok(cx.undefined())
+    })
+}
+
+/// `__host_report(error)`
+// SAFETY: called by QuickJS alone, with a context that has a core.
+pub(crate) unsafe extern "C" fn report(
+    ctx: *mut qjs::JSContext,
+    _: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw {
+    native(ctx, |cx| {
+        // SAFETY: QuickJS passes `argc` values.
+        let thrown = unsafe { arguments(argc, argv) }.first().copied();
+        let error = error::describe(cx, thrown.unwrap_or(UNDEFINED));
+        if !cx.core().must_stop() {
+            (cx.core().report)(error);
+        }
         Ok(cx.undefined())
     })
 }

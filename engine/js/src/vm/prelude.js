@@ -5,7 +5,7 @@
   "use strict";
   const { route, use, notFound, onError, stringify, answerText, symbols, modules, version, worker, types } = native;
   const { checkStatus, checkRedirect, checkText, unknownOption, location: locationOf, statusOfNothing } = native;
-  const { showToFetch, requestField } = native;
+  const { showToFetch, requestField, report } = native;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
   const { immutable: IMMUTABLE } = symbols;
   const { responsePrototype, headersPrototype } = native;
@@ -212,7 +212,7 @@
   const fetchContext = freeze({
     // It goes on after the answer by itself.
     waitUntil(promise) {
-      Promise.resolve(promise).catch((error) => console.error(error));
+      then(Promise.resolve(promise), undefined, report);
     },
     passThroughOnException() {},
     get ip() { return requestField(this[REQUEST], "ip"); },

@@ -75,7 +75,7 @@
 
   // The engine's hooks leave the global object with the start.
   const host = { __proto__: null };
-  for (const name of ["log", "sleep", "cancel", "hidden"]) {
+  for (const name of ["log", "report", "sleep", "cancel", "hidden"]) {
     const key = "__host_" + name;
     if (typeof globalThis[key] !== "function") {
       throw new TypeError(`${key} must be a function before the Web surface is installed`);
@@ -140,11 +140,16 @@
     defineProperty(ctor.prototype, symbols.kind, { value: name });
   }
 
-  // Shows an error that no promise carries (a timer, a listener) in the log.
-  function report(error) {
-    const text = load("inspect").inspect(error);
-    host.log("error", `Uncaught ${text}`);
-  }
+  // An error that no promise carries (of a timer, of a listener) goes where unhandled rejections go.
+  const { report } = host;
+
+  // The call sites that `Error.prepareStackTrace` is given name functions, and would hand out those of this surface. V8 does not
+  // either, for strict code.
+  let site;
+  Error.prepareStackTrace = (_, sites) => { site = sites[0]; };
+  void new Error().stack;
+  Error.prepareStackTrace = undefined;
+  defineProperty(getPrototypeOf(site), "getFunction", { value: () => undefined, configurable: true, writable: true });
 
   const loaded = { __proto__: null };
   function load(name) {
@@ -264,7 +269,6 @@
       asBody: (value) => load("body").asBody(value),
       cancel: (stream, reason) => load("stream_bodies").cancelForHost(stream, reason),
       abort: (signal, reason) => load("abort").abortSignal(signal, reason),
-      report,
     }),
   });
 })

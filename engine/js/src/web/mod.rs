@@ -10,6 +10,7 @@
 //! **Before [`install`]** the engine puts these functions on the global object; `boot.js` takes them and removes them:
 //!
 //! - `__host_log(level, text)`: one line for the log; `level` is `debug`, `info`, `warn` or `error`.
+//! - `__host_report(error)`: an error that nobody caught, for the log.
 //! - `__host_sleep(ms, id)`: a promise that fulfils after `ms` milliseconds. `id` is a number that no other sleep of
 //!   this isolate has while it runs, except that an interval sleeps again under its own.
 //! - `__host_cancel(id)`: that sleep is of no use any more and may be dropped; its promise need never settle. Sleeps that the
@@ -26,7 +27,6 @@
 //! - `asBody(value)`: `[content, type]` of a `Blob` or `ReadableStream`, as a `Response` would keep them (`type` may be `null`);
 //!   `undefined` for any other value.
 //! - `cancel(stream, reason)`: nobody reads the rest of this stream. `abort(signal, reason)`: aborts a request's signal.
-//! - `report(error)`: writes an error that no promise carries to the log.
 //!
 //! **Hidden keys** hold what native code reads without a getter:
 //!

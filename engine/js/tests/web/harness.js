@@ -7,6 +7,7 @@
   const splice = Function.prototype.call.bind(Array.prototype.splice);
   const push = Function.prototype.call.bind(Array.prototype.push);
   globalThis.__host_log = (level, text) => void push(lines, [level, text]);
+  globalThis.__host_report = (error) => void push(lines, ["error", `Uncaught ${error.name}: ${error.message}`]);
   globalThis.__host_sleep = (ms, id) =>
     new Promise((resolve) => void push(sleepers, { at: now + ms, id, resolve }));
   globalThis.__host_cancel = (id) => {
