@@ -160,7 +160,8 @@ fn anything_can_be_logged() {
         "app.get('/', () => {
             const self = {}; self.self = self;
             log.error(new TypeError('why'));
-            log.info('x', { error: new Error('because'), f() {}, s: Symbol('s'), map: new Map(), self });
+            log.info('x', { error: new Error('because'), f() {}, s: Symbol('s'), map: new Map(), re: /x/, own: new (class Own {}), blob: new Blob(), self });
+            log.info('y', { headers: new Headers({ a: '1', b: '2' }), request: new Request('http://h/') });
             return 'ok';
         });",
     );
@@ -171,9 +172,15 @@ fn anything_can_be_logged() {
         "\"Error: because\"",
         "[function]",
         "[symbol]",
-        "[Map or Set]",
+        "[Map]",
+        "[RegExp]",
+        "[Own]",
+        "[Blob]",
         "[object that contains itself]",
     ] {
         assert!(notes[1].contains(part), "{part}: {}", notes[1]);
+    }
+    for part in ["(\"a\", Text(\"1\")), (\"b\", Text(\"2\"))", "[Request]"] {
+        assert!(notes[2].contains(part), "{part}: {}", notes[2]);
     }
 }

@@ -123,16 +123,7 @@ impl Reader<'_> {
             return named("[...]");
         }
         // SAFETY: looks at a live value.
-        let (is_error, is_date, is_collection) = unsafe {
-            (
-                qjs::JS_IsError(value),
-                qjs::JS_IsDate(value),
-                qjs::JS_IsMap(value) || qjs::JS_IsSet(value),
-            )
-        };
-        if is_collection {
-            return named("[Map or Set]");
-        }
+        let (is_error, is_date) = unsafe { (qjs::JS_IsError(value), qjs::JS_IsDate(value)) };
         self.inside.push(address(value));
         let shown = if is_error {
             self.read_error(value)
@@ -240,9 +231,18 @@ impl Reader<'_> {
                 Err(Thrown) => self.tried::<Failure>(Err(Failure::Thrown), "[toJSON threw]"),
             };
         }
+        let list = cx.core().atoms.web_list;
+        if let Ok(Found::Value(list)) = inspect::property(cx, object, list, UNDEFINED) {
+            return self.read_headers(list.raw());
+        }
         let Ok(names) = Names::of(cx, object) else {
             return self.tried::<Failure>(Err(Failure::Thrown), "[unreadable]");
         };
+        if names.iter().next().is_none()
+            && let Some(class) = self.class_name(object)
+        {
+            return Value::Text(format!("[{class}]"));
+        }
         let mut members = Vec::new();
         for name in names.iter() {
             if self.values_left == 0 || self.bytes_left == 0 {
@@ -262,6 +262,30 @@ impl Reader<'_> {
             }
         }
         Value::Map(members)
+    }
+
+    /// A `Headers`, which keeps its names and values in one list.
+    fn read_headers(&mut self, list: Raw) -> Value {
+        let Value::List(items) = self.read_list(list, u32::MAX) else {
+            return named("[Headers]");
+        };
+        let pairs = items.chunks_exact(2).filter_map(|pair| match pair {
+            [Value::Text(name), value] => Some((name.clone(), value.clone())),
+            _ => None,
+        });
+        Value::Map(pairs.collect())
+    }
+
+    /// The name of an object's class, if it has one of its own: what it holds is not in its properties.
+    fn class_name(&mut self, object: Raw) -> Option<String> {
+        let Ok(Found::Value(class)) = inspect::named(self.cx, object, c"constructor", UNDEFINED)
+        else {
+            return None;
+        };
+        match self.plain(class.raw(), c"name") {
+            Some(Value::Text(name)) if !name.is_empty() && name != "Object" => Some(name),
+            _ => None,
+        }
     }
 
     /// An own property; `None` if it is undefined or there is none.
