@@ -7,12 +7,13 @@ use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatu
 use sampan_log::{Cause, Entry as Line, Level, Logger};
 use std::sync::Arc;
 
-/// The database of a server that starts. It is opened now if it exists or has migrations, so that faults are told at once;
+/// The database of a server that starts, and the names of the migrations that were applied just now. It is opened now if it exists or has migrations, so that faults are told at once;
 /// otherwise when a script first uses it, so that a project without a database gets no file.
 ///
 /// # Errors
 /// A migration fails, or the file is no database that can be opened: one line that says what to do.
-pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
+pub(crate) fn prepare(config: &Config) -> Result<(Arc<Database>, Vec<String>), String> {
+    let mut applied = Vec::new();
     if let Some(folder) = config.db.path.parent()
         && !folder.as_os_str().is_empty()
         && !folder.is_dir()
@@ -33,7 +34,10 @@ pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
         let mut tell = |progress: MigrationProgress<'_>| {
             let line = match progress {
                 MigrationProgress::Begins(name) => format!("applying migration {name}"),
-                MigrationProgress::Applied(name) => format!("migration {name} applied"),
+                MigrationProgress::Applied(name) => {
+                    applied.push(name.to_owned());
+                    format!("migration {name} applied")
+                }
             };
             config.logger.text(Level::Info, line);
         };
@@ -53,7 +57,7 @@ pub(crate) fn prepare(config: &Config) -> Result<Arc<Database>, String> {
     if has_migrations || exists {
         database.prepare().map_err(|error| error.to_string())?;
     }
-    Ok(Arc::new(database))
+    Ok((Arc::new(database), applied))
 }
 
 /// Migrations are not to be run: those that the code may miss are told.

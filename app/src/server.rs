@@ -85,7 +85,7 @@ impl Server {
         let address = acceptor
             .local_addr()
             .map_err(|error| bind_fault(config.listen, &error))?;
-        let database = database::prepare(&config)?;
+        let (database, migrated) = database::prepare(&config)?;
         let (events, inbox) = channel();
         let shared = Arc::new(ServerShared {
             config: Arc::new(config),
@@ -113,7 +113,12 @@ impl Server {
                 .for_each(|member| member.handle.shutdown());
             shared.watchdog.stop();
             shared.database.shutdown();
-            return Err(fault);
+            if migrated.is_empty() {
+                return Err(fault);
+            }
+            let names = migrated.join(", ");
+            let advice = "an older project needs --no-migrate to start on this database now";
+            return Err(format!("{fault}\n(applied before: {names}; {advice})"));
         }
         let handles = shared
             .crew()

@@ -172,6 +172,27 @@ fn a_server_migrates_at_start_unless_told_not_to() {
 }
 
 #[test]
+fn a_project_that_does_not_load_says_what_it_migrated_and_the_way_back() {
+    let scratch = project();
+    let file = scratch.path().join("app.lua");
+    let args = [
+        "run",
+        file.to_str().expect("UTF-8"),
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    std::fs::write(&file, "local app = \n").expect("written");
+    let (code, _, errors) = run(&args);
+    assert_eq!(code, 1, "{errors}");
+    let told = "(applied before: 0001_users; an older project needs --no-migrate";
+    assert!(errors.contains(told), "{errors}");
+    // Back to the older release, which does not know that file.
+    std::fs::write(&file, APP).expect("written");
+    std::fs::remove_dir_all(scratch.path().join("migrations")).expect("removed");
+    fails(&args, "or this code with --no-migrate");
+}
+
+#[test]
 fn a_running_server_is_backed_up() {
     let scratch = project();
     let folder = scratch.path().display().to_string();
