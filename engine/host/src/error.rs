@@ -50,6 +50,31 @@ impl ErrorKind {
     }
 }
 
+/// The kinds that the status of an error object does not tell. Engines mark such an object with the kind's number, so that the kind
+/// survives when a script catches the error and raises it again.
+pub const MARKED_KINDS: [ErrorKind; 7] = [
+    ErrorKind::BadRequest,
+    ErrorKind::Stopped,
+    ErrorKind::Memory,
+    ErrorKind::TooLong,
+    ErrorKind::Unavailable,
+    ErrorKind::Timeout,
+    ErrorKind::Internal,
+];
+
+impl ErrorKind {
+    /// The number that marks an error object of this kind, from 1; `None` for kinds that need no mark.
+    pub fn mark(self) -> Option<usize> {
+        let at = MARKED_KINDS.iter().position(|kind| *kind == self)?;
+        Some(at + 1)
+    }
+
+    /// The kind that this number marks.
+    pub fn marked(mark: usize) -> Option<Self> {
+        MARKED_KINDS.get(mark.checked_sub(1)?).copied()
+    }
+}
+
 /// A line of a project file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {

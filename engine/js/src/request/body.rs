@@ -5,114 +5,62 @@
 use crate::request::object::{data, form_object};
 use crate::values::json_read;
 use crate::vm::error;
-use crate::vm::sys::{Cx, Failure, Raw, Thrown, UNDEFINED, Val, native};
+use crate::vm::sys::{Cx, Failure, Raw, Thrown, UNDEFINED, Val};
 use rquickjs::qjs;
 use sampan_host::Error;
 use sampan_host::request::{self, FormKind};
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
 
 /// `json()`: a promise of the parsed body.
-// SAFETY: called by QuickJS alone, with a context that has a core.
-pub(crate) unsafe extern "C" fn json(
-    ctx: *mut qjs::JSContext,
-    this: Raw,
-    _: c_int,
-    _: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| consume(cx, this, c"json", json_read::json))
+pub(crate) fn json(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
+    consume(cx, this, c"json", json_read::json)
 }
 
 /// `text()`: a promise of the body as text; what is not UTF-8 is replaced, a byte order mark dropped.
-// SAFETY: called by QuickJS alone, with a context that has a core.
-pub(crate) unsafe extern "C" fn text(
-    ctx: *mut qjs::JSContext,
-    this: Raw,
-    _: c_int,
-    _: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        consume(cx, this, c"text", |cx, bytes| {
-            Ok(cx.string(&request::text(bytes))?)
-        })
+pub(crate) fn text(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
+    consume(cx, this, c"text", |cx, bytes| {
+        Ok(cx.string(&request::text(bytes))?)
     })
 }
 
 /// `bytes()`: a promise of a `Uint8Array`.
-// SAFETY: called by QuickJS alone, with a context that has a core.
-pub(crate) unsafe extern "C" fn bytes(
-    ctx: *mut qjs::JSContext,
-    this: Raw,
-    _: c_int,
-    _: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        consume(cx, this, c"bytes", |cx, bytes| Ok(cx.bytes(bytes)?))
-    })
+pub(crate) fn bytes(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
+    consume(cx, this, c"bytes", |cx, bytes| Ok(cx.bytes(bytes)?))
 }
 
 /// `form()`: a promise of an object of the fields, from `application/x-www-form-urlencoded` or `multipart/form-data`.
-// SAFETY: called by QuickJS alone, with a context that has a core.
-pub(crate) unsafe extern "C" fn form(
-    ctx: *mut qjs::JSContext,
-    this: Raw,
-    _: c_int,
-    _: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        let data = data(cx, this)?;
-        let known = [FormKind::Urlencoded, FormKind::Multipart];
-        match request::form_kind(data.view()?, &known) {
-            Ok(FormKind::Urlencoded) if !data.is_streamed.get() => {
-                consume(cx, this, c"form", |cx, bytes| Ok(form_object(cx, bytes)?))
-            }
-            Ok(_) => {
-                let form = cx.core().tables()?.form.raw();
-                Ok(cx.call(form, UNDEFINED, &[this])?)
-            }
-            Err(error) => settled(cx, Err(error.into())),
+pub(crate) fn form(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
+    let data = data(cx, this)?;
+    let known = [FormKind::Urlencoded, FormKind::Multipart];
+    match request::form_kind(data.view()?, &known) {
+        Ok(FormKind::Urlencoded) if !data.is_streamed.get() => {
+            consume(cx, this, c"form", |cx, bytes| Ok(form_object(cx, bytes)?))
         }
-    })
+        Ok(_) => {
+            let form = cx.core().tables()?.form.raw();
+            Ok(cx.call(form, UNDEFINED, &[this])?)
+        }
+        Err(error) => settled(cx, Err(error.into())),
+    }
 }
 
 /// `clone()`: the Web surface's, which keeps the body from now on.
-// SAFETY: called by QuickJS alone, with a context that has a core.
-pub(crate) unsafe extern "C" fn clone(
-    ctx: *mut qjs::JSContext,
-    this: Raw,
-    _: c_int,
-    _: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        data(cx, this)?.is_streamed.set(true);
-        inherited(cx, this, c"clone")
-    })
+pub(crate) fn clone(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
+    data(cx, this)?.is_streamed.set(true);
+    inherited(cx, this, c"clone")
 }
 
 /// The content for the Web surface, handed out once: bytes, or `null` if there are none.
-// SAFETY: called by QuickJS alone, with a context that has a core.
-pub(crate) unsafe extern "C" fn take(
-    ctx: *mut qjs::JSContext,
-    this: Raw,
-    _: c_int,
-    _: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        let data = data(cx, this)?;
-        let bytes = data.view()?.body();
-        if bytes.is_empty() {
-            return Ok(cx.own(qjs::JS_NULL));
-        }
-        if data.is_taken.replace(true) {
-            return Err(already_read());
-        }
-        Ok(cx.bytes(bytes)?)
-    })
+pub(crate) fn take(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
+    let data = data(cx, this)?;
+    let bytes = data.view()?.body();
+    if bytes.is_empty() {
+        return Ok(cx.own(qjs::JS_NULL));
+    }
+    if data.is_taken.replace(true) {
+        return Err(already_read());
+    }
+    Ok(cx.bytes(bytes)?)
 }
 
 /// `body`: the Web surface's stream, which keeps the content from now on.

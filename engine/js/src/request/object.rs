@@ -8,7 +8,7 @@
 use crate::request::body;
 use crate::values::shapes::Hash;
 use crate::vm::sys::{
-    Cx, Failure, Native, Raw, Thrown, UNDEFINED, Val, arguments, boolean, class_id, is_object,
+    Cx, Failure, Native, Raw, Thrown, UNDEFINED, Val, boolean, class_id, entry, is_object,
     is_undefined, native,
 };
 use rquickjs::qjs;
@@ -331,17 +331,21 @@ pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<Val, Thrown
         None,
     )?;
     let methods: [(&Val, &CStr, Native); 5] = [
-        (&web, c"json", body::json),
-        (&web, c"text", body::text),
-        (&web, c"bytes", body::bytes),
-        (&web, c"clone", body::clone),
-        (&proto, c"form", body::form),
+        (&web, c"json", entry(body::json)),
+        (&web, c"text", entry(body::text)),
+        (&web, c"bytes", entry(body::bytes)),
+        (&web, c"clone", entry(body::clone)),
+        (&proto, c"form", entry(body::form)),
     ];
     for (proto, name, method) in methods {
         cx.define(proto.raw(), name, cx.function(name, 0, 0, method)?)?;
     }
     let take = cx.core().hidden.atom(cx, "take")?;
-    let done = cx.define_atom(web.raw(), take, cx.function(c"take", 0, 0, body::take)?);
+    let done = cx.define_atom(
+        web.raw(),
+        take,
+        cx.function(c"take", 0, 0, entry(body::take))?,
+    );
     // SAFETY: the atom is owned; the class takes the prototype's reference.
     unsafe {
         qjs::JS_FreeAtom(cx.raw(), take);
@@ -352,60 +356,40 @@ pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<Val, Thrown
 
 /// `showToFetch(request, isForFetch)`: gives the request the prototype that a `fetch` export sees, or that of middleware again.
 /// Other objects stay as they are.
-// SAFETY: called by QuickJS alone, with a context that has a core and as many arguments as `count` says.
-pub(crate) unsafe extern "C" fn show_to_fetch(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    count: c_int,
-    args: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: see above.
-        let &[request, is_for_fetch] = (unsafe { arguments(count, args) }) else {
-            return Ok(cx.undefined());
-        };
-        if !is_request(cx, request) {
-            return Ok(cx.undefined());
+pub(crate) fn show_to_fetch(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let &[request, is_for_fetch] = args else {
+        return Ok(cx.undefined());
+    };
+    if !is_request(cx, request) {
+        return Ok(cx.undefined());
+    }
+    // SAFETY: the class has its prototype; the request and both prototypes are alive.
+    let done = unsafe {
+        if qjs::JS_ToBool(cx.raw(), is_for_fetch) > 0 {
+            let proto = &cx.core().tables()?.fetch_prototype;
+            qjs::JS_SetPrototype(cx.raw(), request, proto.raw())
+        } else {
+            let class = cx.core().classes.request;
+            let proto = cx.own(qjs::JS_GetClassProto(cx.raw(), class));
+            qjs::JS_SetPrototype(cx.raw(), request, proto.raw())
         }
-        // SAFETY: the class has its prototype; the request and both prototypes are alive.
-        let done = unsafe {
-            if qjs::JS_ToBool(cx.raw(), is_for_fetch) > 0 {
-                let proto = &cx.core().tables()?.fetch_prototype;
-                qjs::JS_SetPrototype(cx.raw(), request, proto.raw())
-            } else {
-                let class = cx.core().classes.request;
-                let proto = cx.own(qjs::JS_GetClassProto(cx.raw(), class));
-                qjs::JS_SetPrototype(cx.raw(), request, proto.raw())
-            }
-        };
-        if done < 0 {
-            return Err(Thrown.into());
-        }
-        Ok(cx.undefined())
-    })
+    };
+    if done < 0 {
+        return Err(Thrown.into());
+    }
+    Ok(cx.undefined())
 }
 
 /// `requestField(request, name)`: a field of the request, whatever its prototype shows. Nothing for other objects.
-// SAFETY: called by QuickJS alone, with a context that has a core and as many arguments as `count` says.
-pub(crate) unsafe extern "C" fn request_field(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    count: c_int,
-    args: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: see above.
-        let &[request, name] = (unsafe { arguments(count, args) }) else {
-            return Ok(cx.undefined());
-        };
-        let name = cx.text(name)?;
-        match FIELDS.iter().find(|(known, _)| *known == name) {
-            Some((_, field)) if is_request(cx, request) => read(cx, request, *field),
-            _ => Ok(cx.undefined()),
-        }
-    })
+pub(crate) fn request_field(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let &[request, name] = args else {
+        return Ok(cx.undefined());
+    };
+    let name = cx.text(name)?;
+    match FIELDS.iter().find(|(known, _)| *known == name) {
+        Some((_, field)) if is_request(cx, request) => read(cx, request, *field),
+        _ => Ok(cx.undefined()),
+    }
 }
 
 fn is_request(cx: Cx<'_>, value: Raw) -> bool {

@@ -8,29 +8,28 @@ use crate::vm::bind::WORDS;
 use crate::vm::error::place_of;
 use crate::vm::hooks;
 use crate::vm::sys::{
-    Cx, Failure, Native, Raw, Val, arguments, class_id, float_of, int_of, is_nothing, is_string,
-    native, tag,
+    Cx, Failure, Native, Raw, Val, class_id, entry, float_of, int_of, is_nothing, is_string, tag,
 };
 use rquickjs::qjs;
 use sampan_host::{Error, HandlerId, MiddlewareDef, Place, Program, RouteDef, answer};
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
 
 /// The functions by the name that the prelude gives them.
 pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
-    (c"route", route),
-    (c"use", middleware),
-    (c"notFound", not_found),
-    (c"onError", on_error),
-    (c"stringify", stringify),
-    (c"answerText", answer_text),
-    (c"checkStatus", check_status),
-    (c"checkRedirect", check_redirect),
-    (c"checkText", check_text),
-    (c"unknownOption", unknown_option),
-    (c"location", location),
-    (c"report", hooks::report),
-    (c"showToFetch", object::show_to_fetch),
-    (c"requestField", object::request_field),
+    (c"route", entry(route)),
+    (c"use", entry(middleware)),
+    (c"notFound", entry(not_found)),
+    (c"onError", entry(on_error)),
+    (c"stringify", entry(stringify)),
+    (c"answerText", entry(answer_text)),
+    (c"checkStatus", entry(check_status)),
+    (c"checkRedirect", entry(check_redirect)),
+    (c"checkText", entry(check_text)),
+    (c"unknownOption", entry(unknown_option)),
+    (c"location", entry(location)),
+    (c"report", entry(hooks::report)),
+    (c"showToFetch", entry(object::show_to_fetch)),
+    (c"requestField", entry(object::request_field)),
 ];
 
 fn argument(args: &[Raw], index: usize) -> Raw {
@@ -68,133 +67,77 @@ fn place(cx: Cx<'_>, stack: Raw) -> Result<Option<Place>, Failure> {
 }
 
 /// `route(method | null, pattern, handler, bodyBytesMax | undefined, stack)`
-unsafe extern "C" fn route(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let args = unsafe { arguments(argc, argv) };
-        let method = if is_nothing(argument(args, 0)) {
-            None
-        } else {
-            Some(cx.text(argument(args, 0))?)
-        };
-        let pattern = cx.text(argument(args, 1))?;
-        let handler = argument(args, 2);
-        let body_bytes_max = if is_nothing(argument(args, 3)) {
-            None
-        } else {
-            Some(cx.text(argument(args, 3))?)
-        };
-        let route = RouteDef {
-            method,
-            pattern,
-            handler: keep(cx, handler)?,
-            fixed: !cx.is_function(handler),
-            body_bytes_max,
-            place: place(cx, argument(args, 4))?,
-        };
-        Ok(declare(cx, |program| program.routes.push(route)))
-    })
+fn route(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let method = if is_nothing(argument(args, 0)) {
+        None
+    } else {
+        Some(cx.text(argument(args, 0))?)
+    };
+    let pattern = cx.text(argument(args, 1))?;
+    let handler = argument(args, 2);
+    let body_bytes_max = if is_nothing(argument(args, 3)) {
+        None
+    } else {
+        Some(cx.text(argument(args, 3))?)
+    };
+    let route = RouteDef {
+        method,
+        pattern,
+        handler: keep(cx, handler)?,
+        fixed: !cx.is_function(handler),
+        body_bytes_max,
+        place: place(cx, argument(args, 4))?,
+    };
+    Ok(declare(cx, |program| program.routes.push(route)))
 }
 
 /// `use(pattern, function, stack)`
-unsafe extern "C" fn middleware(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let args = unsafe { arguments(argc, argv) };
-        let (pattern, place) = (cx.text(argument(args, 0))?, place(cx, argument(args, 2))?);
-        let handler = keep(cx, argument(args, 1))?;
-        let wraps = MiddlewareDef {
-            pattern,
-            handler,
-            place,
-        };
-        Ok(declare(cx, |program| program.middleware.push(wraps)))
-    })
+fn middleware(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let (pattern, place) = (cx.text(argument(args, 0))?, place(cx, argument(args, 2))?);
+    let handler = keep(cx, argument(args, 1))?;
+    let wraps = MiddlewareDef {
+        pattern,
+        handler,
+        place,
+    };
+    Ok(declare(cx, |program| program.middleware.push(wraps)))
 }
 
 /// `notFound(function)`
-unsafe extern "C" fn not_found(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let handler = keep(cx, argument(unsafe { arguments(argc, argv) }, 0))?;
-        Ok(declare(cx, |program| program.not_found = Some(handler)))
-    })
+fn not_found(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let handler = keep(cx, argument(args, 0))?;
+    Ok(declare(cx, |program| program.not_found = Some(handler)))
 }
 
 /// `onError(function)`
-unsafe extern "C" fn on_error(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let handler = keep(cx, argument(unsafe { arguments(argc, argv) }, 0))?;
-        Ok(declare(cx, |program| program.on_error = Some(handler)))
-    })
+fn on_error(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let handler = keep(cx, argument(args, 0))?;
+    Ok(declare(cx, |program| program.on_error = Some(handler)))
 }
 
 /// `stringify(value)`: the JSON of a value, as an answer has it.
-unsafe extern "C" fn stringify(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let value = argument(unsafe { arguments(argc, argv) }, 0);
-        Ok(cx.string(&json_write::text(cx, value)?)?)
-    })
+fn stringify(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let value = argument(args, 0);
+    Ok(cx.string(&json_write::text(cx, value)?)?)
 }
 
 /// `answerText(value)`: the JSON of what a handler returned; `[content, type]` where that is bytes, a `Blob` or a stream.
-unsafe extern "C" fn answer_text(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let value = argument(unsafe { arguments(argc, argv) }, 0);
-        if response::may_be_bytes(cx, value)
-            && let Some((body, content_type)) = response::body_of(cx, value)?
-        {
-            let content_type = match content_type {
-                Some(content_type) => content_type,
-                None => cx.string(answer::BYTES)?,
-            };
-            return Ok(cx.array(vec![body, content_type])?);
-        }
-        let mut out = Vec::new();
-        if !json_write::write(cx, &mut out, value)? {
-            return Err(answer::no_answer(&WORDS, json_write::found(cx, value)).into());
-        }
-        Ok(cx.string_from(&out)?)
-    })
+fn answer_text(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let value = argument(args, 0);
+    if response::may_be_bytes(cx, value)
+        && let Some((body, content_type)) = response::body_of(cx, value)?
+    {
+        let content_type = match content_type {
+            Some(content_type) => content_type,
+            None => cx.string(answer::BYTES)?,
+        };
+        return Ok(cx.array(vec![body, content_type])?);
+    }
+    let mut out = Vec::new();
+    if !json_write::write(cx, &mut out, value)? {
+        return Err(answer::no_answer(&WORDS, json_write::found(cx, value)).into());
+    }
+    Ok(cx.string_from(&out)?)
 }
 
 /// An error of a builder, with its name in front.
@@ -231,95 +174,45 @@ fn number_at(cx: Cx<'_>, value: Raw) -> Result<f64, &'static str> {
 }
 
 /// `checkStatus(builder, status)`
-unsafe extern "C" fn check_status(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let args = unsafe { arguments(argc, argv) };
-        let status = number_at(cx, argument(args, 1)).map_err(answer::wrong_status);
-        let checked = status.and_then(answer::check_status);
-        checked.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
-        Ok(cx.undefined())
-    })
+fn check_status(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let status = number_at(cx, argument(args, 1)).map_err(answer::wrong_status);
+    let checked = status.and_then(answer::check_status);
+    checked.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
+    Ok(cx.undefined())
 }
 
 /// `checkRedirect(builder, status)`
-unsafe extern "C" fn check_redirect(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let args = unsafe { arguments(argc, argv) };
-        let status = number_at(cx, argument(args, 1)).map_err(answer::wrong_redirect);
-        let checked = status.and_then(answer::check_redirect);
-        checked.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
-        Ok(cx.undefined())
-    })
+fn check_redirect(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let status = number_at(cx, argument(args, 1)).map_err(answer::wrong_redirect);
+    let checked = status.and_then(answer::check_redirect);
+    checked.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
+    Ok(cx.undefined())
 }
 
 /// `checkText(builder, what, value)`
-unsafe extern "C" fn check_text(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let args = unsafe { arguments(argc, argv) };
-        let value = argument(args, 2);
-        if is_string(value) {
-            return Ok(cx.undefined());
-        }
-        let error = answer::needs_string(&cx.text(argument(args, 1))?, found(cx, value));
-        Err(of_builder(cx, argument(args, 0), &error))
-    })
+fn check_text(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let value = argument(args, 2);
+    if is_string(value) {
+        return Ok(cx.undefined());
+    }
+    let error = answer::needs_string(&cx.text(argument(args, 1))?, found(cx, value));
+    Err(of_builder(cx, argument(args, 0), &error))
 }
 
 /// `unknownOption(builder, name, known, ...)`
-unsafe extern "C" fn unknown_option(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let args = unsafe { arguments(argc, argv) };
-        let mut known = Vec::new();
-        for name in args.get(2..).unwrap_or_default() {
-            known.push(cx.text(*name)?);
-        }
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let error = answer::unknown_option(&cx.text(argument(args, 1))?, &known);
-        Err(of_builder(cx, argument(args, 0), &error))
-    })
+fn unknown_option(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let mut known = Vec::new();
+    for name in args.get(2..).unwrap_or_default() {
+        known.push(cx.text(*name)?);
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let error = answer::unknown_option(&cx.text(argument(args, 1))?, &known);
+    Err(of_builder(cx, argument(args, 0), &error))
 }
 
 /// `location(builder, url)`: the value of the field.
-unsafe extern "C" fn location(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let args = unsafe { arguments(argc, argv) };
-        let url = answer::location(cx.text(argument(args, 1))?.as_bytes());
-        let url = url.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
-        Ok(cx.string(&url)?)
-    })
+fn location(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let url = answer::location(cx.text(argument(args, 1))?.as_bytes());
+    let url = url.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
+    Ok(cx.string(&url)?)
 }

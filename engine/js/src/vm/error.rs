@@ -38,11 +38,11 @@ pub(crate) fn fill(cx: Cx<'_>, made: Val, error: &Error) -> Result<Val, Thrown> 
     if status != 500 {
         hidden(cx, made.raw(), c"status", cx.own(number(f64::from(status))))?;
     }
-    if let Some(code) = kind_code(error.kind()) {
+    if let Some(mark) = error.kind().mark() {
         cx.define_atom(
             made.raw(),
             cx.core().atoms.kind,
-            cx.own(number(f64::from(code))),
+            cx.own(number(mark as f64)),
         )?;
     }
     if let Some(details) = error.details() {
@@ -93,33 +93,6 @@ pub(crate) fn hidden(cx: Cx<'_>, object: Raw, name: &CStr, value: Val) -> Result
         qjs::JS_DefinePropertyValueStr(cx.raw(), object, name.as_ptr(), value.into_raw(), flags)
     };
     if done < 0 { Err(Thrown) } else { Ok(()) }
-}
-
-/// The kinds that a `status` does not tell.
-fn kind_code(kind: ErrorKind) -> Option<u8> {
-    match kind {
-        ErrorKind::BadRequest => Some(1),
-        ErrorKind::Stopped => Some(2),
-        ErrorKind::Memory => Some(3),
-        ErrorKind::Timeout => Some(4),
-        ErrorKind::Internal => Some(5),
-        ErrorKind::TooLong => Some(6),
-        ErrorKind::Unavailable => Some(7),
-        ErrorKind::Script | ErrorKind::Load | ErrorKind::Status(_) => None,
-    }
-}
-
-fn kind_of_code(code: i64) -> Option<ErrorKind> {
-    match code {
-        1 => Some(ErrorKind::BadRequest),
-        2 => Some(ErrorKind::Stopped),
-        3 => Some(ErrorKind::Memory),
-        4 => Some(ErrorKind::Timeout),
-        5 => Some(ErrorKind::Internal),
-        6 => Some(ErrorKind::TooLong),
-        7 => Some(ErrorKind::Unavailable),
-        _ => None,
-    }
 }
 
 /// Takes the pending exception as an error.
@@ -227,8 +200,9 @@ fn not_a_function(cx: Cx<'_>, stack: Option<&str>) -> String {
 }
 
 fn kind_of(cx: Cx<'_>, thrown: Raw, name: &str, message: Option<&str>) -> ErrorKind {
-    if let Ok(code) = cx.get_atom(thrown, cx.core().atoms.kind)
-        && let Some(kind) = whole_number(code.raw()).and_then(kind_of_code)
+    if let Ok(mark) = cx.get_atom(thrown, cx.core().atoms.kind)
+        && let Some(mark) = whole_number(mark.raw()).and_then(|mark| usize::try_from(mark).ok())
+        && let Some(kind) = ErrorKind::marked(mark)
     {
         return kind;
     }

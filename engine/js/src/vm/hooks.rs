@@ -5,19 +5,19 @@
 use crate::promises::suspend;
 use crate::promises::tasks::Tasks;
 use crate::vm::error::{self, whole_number};
-use crate::vm::sys::{Cx, Native, Raw, Thrown, UNDEFINED, arguments, native};
+use crate::vm::sys::{Cx, Failure, Native, Raw, Thrown, UNDEFINED, Val, entry};
 use rquickjs::qjs;
 use sampan_host::{Error, Value};
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
 use std::rc::Rc;
 use std::time::Duration;
 
 const HOOKS: &[(&CStr, Native)] = &[
-    (c"__host_log", log),
-    (c"__host_report", report),
-    (c"__host_sleep", sleep),
-    (c"__host_cancel", cancel),
-    (c"__host_hidden", hidden),
+    (c"__host_log", entry(log)),
+    (c"__host_report", entry(report)),
+    (c"__host_sleep", entry(sleep)),
+    (c"__host_cancel", entry(cancel)),
+    (c"__host_hidden", entry(hidden)),
 ];
 
 /// Puts the hooks on the global object, from where the Web surface takes them.
@@ -30,108 +30,57 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
 }
 
 /// `__host_log(level, text)`
-unsafe extern "C" fn log(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let args = unsafe { arguments(argc, argv) };
-        let [level, text, ..] = args else {
-            return Err(Error::script("log: needs a level and a text").into());
-        };
-        (cx.core().console)(&cx.text(*level)?, &cx.text(*text)?);
-        Ok(cx.undefined())
-    })
+fn log(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let [level, text, ..] = args else {
+        return Err(Error::script("log: needs a level and a text").into());
+    };
+    (cx.core().console)(&cx.text(*level)?, &cx.text(*text)?);
+    Ok(cx.undefined())
 }
 
 /// `__host_report(error)`
-// SAFETY: called by QuickJS alone, with a context that has a core.
-pub(crate) unsafe extern "C" fn report(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let thrown = unsafe { arguments(argc, argv) }.first().copied();
-        let error = error::describe(cx, thrown.unwrap_or(UNDEFINED));
-        if !cx.core().must_stop() {
-            (cx.core().report)(error);
-        }
-        Ok(cx.undefined())
-    })
+pub(crate) fn report(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let thrown = args.first().copied();
+    let error = error::describe(cx, thrown.unwrap_or(UNDEFINED));
+    if !cx.core().must_stop() {
+        (cx.core().report)(error);
+    }
+    Ok(cx.undefined())
 }
 
 /// `__host_sleep(ms, id)`
-unsafe extern "C" fn sleep(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let args = unsafe { arguments(argc, argv) };
-        let number =
-            |index: usize| whole_number(args.get(index).copied().unwrap_or(UNDEFINED)).unwrap_or(0);
-        let (millis, id) = (number(0), number(1));
-        let slept = (cx.core().sleep)(Duration::from_millis(millis.try_into().unwrap_or(0)));
-        let future = Box::pin(async move {
-            slept.await;
-            Ok(Value::Null)
-        });
-        let tasks = cx.core().tasks();
-        let promise = tasks.promise(cx, future, Some(id), None)?;
-        cx.core()
-            .timers
-            .borrow_mut()
-            .insert(id, Rc::downgrade(&tasks));
-        Ok(promise)
-    })
+fn sleep(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let number =
+        |index: usize| whole_number(args.get(index).copied().unwrap_or(UNDEFINED)).unwrap_or(0);
+    let (millis, id) = (number(0), number(1));
+    let slept = (cx.core().sleep)(Duration::from_millis(millis.try_into().unwrap_or(0)));
+    let future = Box::pin(async move {
+        slept.await;
+        Ok(Value::Null)
+    });
+    let tasks = cx.core().tasks();
+    let promise = tasks.promise(cx, future, Some(id), None)?;
+    cx.core()
+        .timers
+        .borrow_mut()
+        .insert(id, Rc::downgrade(&tasks));
+    Ok(promise)
 }
 
 /// `__host_cancel(id)`
-unsafe extern "C" fn cancel(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let id = unsafe { arguments(argc, argv) }
-            .first()
-            .and_then(|id| whole_number(*id));
-        let tasks = id.and_then(|id| cx.core().timers.borrow_mut().remove(&id));
-        if let (Some(id), Some(tasks)) = (id, tasks.and_then(|tasks| tasks.upgrade())) {
-            Tasks::cancel(&tasks, id);
-        }
-        Ok(cx.undefined())
-    })
+fn cancel(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let id = args.first().and_then(|id| whole_number(*id));
+    let tasks = id.and_then(|id| cx.core().timers.borrow_mut().remove(&id));
+    if let (Some(id), Some(tasks)) = (id, tasks.and_then(|tasks| tasks.upgrade())) {
+        Tasks::cancel(&tasks, id);
+    }
+    Ok(cx.undefined())
 }
 
 /// `__host_hidden(name)`
-unsafe extern "C" fn hidden(
-    ctx: *mut qjs::JSContext,
-    _: Raw,
-    argc: c_int,
-    argv: *mut Raw,
-    _: c_int,
-) -> Raw {
-    native(ctx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
-        let args = unsafe { arguments(argc, argv) };
-        let name = cx.text(args.first().copied().unwrap_or(UNDEFINED))?;
-        Ok(cx.core().hidden.symbol(cx, &name)?)
-    })
+fn hidden(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    let name = cx.text(args.first().copied().unwrap_or(UNDEFINED))?;
+    Ok(cx.core().hidden.symbol(cx, &name)?)
 }
 
 /// What the module top level left waiting goes on beside the requests.

@@ -243,6 +243,36 @@ pub(crate) fn native<'a>(
     }
 }
 
+/// What QuickJS calls for a body in safe words. The body is known by its type alone, so it has no data.
+pub(crate) const fn entry<F>(_: F) -> Native
+where
+    F: Fn(Cx<'_>, Raw, &[Raw]) -> Result<Val, Failure> + Copy,
+{
+    const { assert!(size_of::<F>() == 0, "the body has data") };
+    enter_body::<F>
+}
+
+// SAFETY: called by QuickJS alone, with a context that has a core and `argc` values.
+unsafe extern "C" fn enter_body<F>(
+    ctx: *mut qjs::JSContext,
+    this: Raw,
+    argc: c_int,
+    argv: *mut Raw,
+    _: c_int,
+) -> Raw
+where
+    F: Fn(Cx<'_>, Raw, &[Raw]) -> Result<Val, Failure> + Copy,
+{
+    native(ctx, |cx| {
+        // SAFETY: `entry` was given such a body, which has no bytes and may be copied. QuickJS passes `argc` values.
+        let (body, args) = unsafe {
+            let body = std::ptr::NonNull::<F>::dangling().read();
+            (body, arguments(argc, argv))
+        };
+        body(cx, this, args)
+    })
+}
+
 impl<'a> Cx<'a> {
     /// # Safety
     /// The context must be alive for `'a`.

@@ -1,7 +1,7 @@
 //! The request as scripts see it: a table that holds the request's number; every field is fetched when it is first asked
 //! for, and kept in the table.
 
-use crate::values::json;
+use crate::values::json_read;
 use crate::vm::error::raise_result;
 use crate::vm::state::{Live, Scratch, State, current, guard, push_ref, push_text};
 use mlua_sys::lua51::*;
@@ -220,7 +220,7 @@ unsafe extern "C-unwind" fn method_json(state: State) -> c_int {
         });
         match read {
             Ok(body) => {
-                json::push(state, &*inner.tape.get(), &*body);
+                json_read::push(state, &*inner.tape.get(), &*body);
                 1
             }
             Err(error) => {

@@ -1,6 +1,6 @@
 //! What a handler returned, written into the response sink.
 
-use crate::values::json;
+use crate::values::json_write;
 use crate::values::value::{has_meta, is_null};
 use crate::vm::bind::WORDS;
 use crate::vm::error::raise_result;
@@ -52,7 +52,7 @@ unsafe fn json_body(
 ) -> Result<(), Error> {
     sink.default_type(answer::JSON);
     // SAFETY: room was made by `deliver`.
-    unsafe { json::write(state, index, sink.body(), inner.limits.json_depth_max) }
+    unsafe { json_write::write(state, index, sink.body(), inner.limits.json_depth_max) }
 }
 
 /// A table made by `app.json`, `app.html` and so on, or by `next`.

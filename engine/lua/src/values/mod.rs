@@ -1,6 +1,7 @@
 //! Values across the border: conversion, JSON, rows of the database, and how tables lie in memory.
 
-pub(crate) mod json;
+pub(crate) mod json_read;
+pub(crate) mod json_write;
 pub(crate) mod layout;
 pub(crate) mod rows;
 pub(crate) mod shown;

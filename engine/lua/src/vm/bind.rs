@@ -1,7 +1,7 @@
 //! The binder: makes Lua functions of the rows of any module.
 
 use crate::values::layout::{Seen, Table};
-use crate::values::{json, shown, value};
+use crate::values::{json_write, shown, value};
 use crate::vm::error::raise_result;
 use crate::vm::state::{State, Wait, current, guard, push_text};
 use mlua_sys::lua51::*;
@@ -205,7 +205,7 @@ unsafe fn read_arguments(
         // SAFETY: room was made by the caller.
         let value = unsafe {
             match param.ty {
-                Type::Json => json::text(state, at),
+                Type::Json => json_write::text(state, at),
                 Type::Shown => Ok(shown::read(state, at)),
                 _ => value::read(state, at),
             }

@@ -5,6 +5,7 @@ use crate::values::{shown, value::STACK_SLOTS};
 use crate::vm::stack::{CHAIN, FRAMES_MAX, place_of, stack_of};
 use crate::vm::state::{self, State, current, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
+use sampan_host::error::MARKED_KINDS;
 use sampan_host::json::write_value;
 use sampan_host::{Details, Error, ErrorKind, Hint, Place};
 use std::ffi::{CStr, c_int};
@@ -12,26 +13,9 @@ use std::ffi::{CStr, c_int};
 /// An error that left a protected call.
 pub(crate) struct Failure(pub(crate) Error);
 
-/// The kinds that a status does not tell. Tables of such errors have a metatable of their kind, so that it survives when a script
-/// catches and raises them again.
-const KINDS: [ErrorKind; METAS - 1] = [
-    ErrorKind::BadRequest,
-    ErrorKind::Stopped,
-    ErrorKind::Memory,
-    ErrorKind::TooLong,
-    ErrorKind::Unavailable,
-    ErrorKind::Timeout,
-    ErrorKind::Internal,
-];
-
-/// How many metatables of errors there are: one for each of [`KINDS`], and the first for all others.
-pub(crate) const METAS: usize = 8;
-
-/// Which metatable the table of such an error has.
-pub(crate) fn meta_of(kind: ErrorKind) -> usize {
-    let known = KINDS.iter().position(|known| *known == kind);
-    known.map_or(0, |at| at + 1)
-}
+/// How many metatables of errors there are, so that an error keeps its kind when a script catches and raises it again: one for each kind
+/// that needs a mark, and the first for all others.
+pub(crate) const METAS: usize = MARKED_KINDS.len() + 1;
 
 /// Where an error was raised that a bracket passes on.
 pub(crate) struct Raised {
@@ -300,7 +284,7 @@ unsafe fn kind_of_meta(state: State) -> Option<ErrorKind> {
         if lua_getmetatable(state, -1) == 0 {
             return None;
         }
-        let metas = &current_refs().error_metas[1..];
+        let metas = current_refs().error_metas;
         let found = metas.iter().position(|meta| {
             push_ref(state, *meta);
             let same = lua_rawequal(state, -1, -2) != 0;
@@ -308,7 +292,7 @@ unsafe fn kind_of_meta(state: State) -> Option<ErrorKind> {
             same
         });
         lua_pop(state, 1);
-        found.map(|at| KINDS[at])
+        found.and_then(ErrorKind::marked)
     }
 }
 
@@ -485,7 +469,7 @@ pub(crate) unsafe fn set_details(state: State, details: &Details) {
 pub(crate) unsafe fn set_meta(state: State, kind: ErrorKind) {
     // SAFETY: both are on the stack; the caller has room for one.
     unsafe {
-        push_ref(state, current_refs().error_metas[meta_of(kind)]);
+        push_ref(state, current_refs().error_metas[kind.mark().unwrap_or(0)]);
         lua_setmetatable(state, -2);
     }
 }

@@ -1,6 +1,6 @@
 //! The Lua state: its memory, its fixed registry entries, the way in and the coroutines that handlers run in.
 
-use crate::values::json::Member;
+use crate::values::json_write::Member;
 use crate::values::layout::{StackSlot, Table};
 use crate::values::rows::Shapes;
 use crate::vm::bind::OpenBracket;
@@ -114,7 +114,7 @@ pub(crate) struct Refs {
     pub(crate) response_meta: c_int,
     pub(crate) array_meta: c_int,
     pub(crate) object_meta: c_int,
-    /// Of error tables, by what [`error::meta_of`] says of their kind.
+    /// Of error tables, by the mark of their kind.
     pub(crate) error_metas: [c_int; error::METAS],
     pub(crate) chain: c_int,
     pub(crate) stream: c_int,

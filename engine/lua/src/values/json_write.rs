@@ -1,13 +1,11 @@
-//! JSON from and to Lua values, without a tree in between.
+//! Writes JSON from Lua values straight into an output buffer.
 
 use crate::values::layout::{Seen, StackSlot, Table};
 use crate::values::rows::{self, Shapes};
-use crate::values::value::{int64_at, is_null, push_i64};
-use crate::vm::state::{Fixed, Inner, State, current, push_text, text_at};
+use crate::values::value::{int64_at, is_null};
+use crate::vm::state::{Fixed, Inner, State, current, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::json::{
-    REQUEST, Tape, Token, no_json, no_json_but, write_f64, write_i64, write_string,
-};
+use sampan_host::json::{REQUEST, no_json, no_json_but, write_f64, write_i64, write_string};
 use sampan_host::{Error, Value};
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -392,60 +390,4 @@ fn entries(table: &Table) -> Result<Entries, Why> {
         return Err(no_json(HOLES));
     }
     Ok(entries)
-}
-
-/// Pushes the value that `tape` holds. May raise for lack of memory; the tape belongs to the isolate, not to a frame.
-pub(crate) unsafe fn push(state: State, tape: &Tape, source: &[u8]) {
-    let tokens = tape.tokens();
-    let mut at = 0;
-    // SAFETY: under protection; `checkstack` before each container.
-    unsafe { push_token(state, tape, tokens, source, &mut at) };
-}
-
-unsafe fn push_token(state: State, tape: &Tape, tokens: &[Token], source: &[u8], at: &mut usize) {
-    // SAFETY: nesting is limited by the reader, and room is made on each level.
-    unsafe {
-        let token = &tokens[*at];
-        *at += 1;
-        match token {
-            Token::Null => lua_pushlightuserdata(state, std::ptr::null_mut()),
-            Token::Bool(value) => lua_pushboolean(state, c_int::from(*value)),
-            Token::Int(value) => push_i64(state, *value),
-            Token::Float(value) => lua_pushnumber(state, *value),
-            Token::Text(_) | Token::Unescaped(_) => push_text(state, tape.text(token, source)),
-            Token::Array(count) => {
-                room(state);
-                lua_createtable(state, *count as c_int, 0);
-                for index in 1..=i64::from(*count) {
-                    push_token(state, tape, tokens, source, at);
-                    lua_rawseti(state, -2, index);
-                }
-                if *count == 0 {
-                    crate::vm::state::push_ref(state, current().refs.get().array_meta);
-                    lua_setmetatable(state, -2);
-                }
-                *at += 1;
-            }
-            Token::Object(count) => {
-                room(state);
-                lua_createtable(state, 0, *count as c_int);
-                for _ in 0..*count {
-                    push_token(state, tape, tokens, source, at);
-                    push_token(state, tape, tokens, source, at);
-                    lua_rawset(state, -3);
-                }
-                *at += 1;
-            }
-            Token::End => lua_pushnil(state),
-        }
-    }
-}
-
-unsafe fn room(state: State) {
-    // SAFETY: under protection.
-    unsafe {
-        if lua_checkstack(state, 8) == 0 {
-            luaL_error(state, c"stack overflow".as_ptr());
-        }
-    }
 }
