@@ -62,7 +62,7 @@ impl ResponseSink for HttpSink {
         self.response.body_mut()
     }
 
-    fn stream(&mut self, body: Box<dyn sampan_host::BodyStream>) {
+    fn stream(&mut self, body: Box<dyn sampan_host::StreamedBody>) {
         self.response.set_body(Body::Stream(Box::new(ScriptStream {
             body,
             visit: self.control.gate.visit(),
@@ -79,7 +79,7 @@ impl ResponseSink for HttpSink {
 
 /// A script's stream as the HTTP engine reads it.
 struct ScriptStream {
-    body: Box<dyn sampan_host::BodyStream>,
+    body: Box<dyn sampan_host::StreamedBody>,
     visit: Visit,
     /// A chunk that depends on writes that are not committed.
     held: Option<(Vec<u8>, Fate)>,

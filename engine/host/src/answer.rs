@@ -13,7 +13,7 @@ pub const BYTES: &str = "application/octet-stream";
 
 /// What a result is, whatever the language calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum AnswerKind {
     /// `nil`, `null`, `undefined`: an answer without a body.
     Nothing,
     /// A string.
@@ -26,7 +26,7 @@ pub enum Kind {
     Json,
 }
 
-impl Kind {
+impl AnswerKind {
     /// The content type that is sent unless the script sets one.
     #[inline]
     pub fn content_type(self) -> Option<&'static str> {
@@ -204,9 +204,9 @@ mod tests {
 
     #[test]
     fn nothing_is_204_unless_an_error_is_answered() {
-        assert_eq!(Kind::Nothing.status(200), 204);
-        assert_eq!(Kind::Nothing.status(404), 404);
-        assert_eq!(Kind::Json.status(200), 200);
+        assert_eq!(AnswerKind::Nothing.status(200), 204);
+        assert_eq!(AnswerKind::Nothing.status(404), 404);
+        assert_eq!(AnswerKind::Json.status(200), 200);
     }
 
     #[test]

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 /// What runs on one worker. Clones are the same one.
 #[derive(Clone, Default)]
-pub struct CurrentRun(Rc<Inner>);
+pub struct CurrentRun(Rc<CurrentRunState>);
 
 #[derive(Default)]
-struct Inner {
+struct CurrentRunState {
     request: RefCell<Option<Rc<dyn RequestView>>>,
     is_measured: Cell<bool>,
     inside: Cell<Duration>,

@@ -114,10 +114,10 @@ pub enum Hint {
 
 /// An error on its way from a script or a capability to the log and the client.
 #[derive(Clone)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorParts>);
 
 #[derive(Clone)]
-struct Inner {
+struct ErrorParts {
     kind: ErrorKind,
     message: String,
     place: Option<Place>,
@@ -129,7 +129,7 @@ struct Inner {
 impl Error {
     /// An error of `kind` with a message of one line.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorParts {
             kind,
             message: message.into(),
             place: None,

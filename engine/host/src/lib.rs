@@ -33,7 +33,7 @@ pub use limits::ScriptLimits;
 pub use module::{Args, Context, Function, Kind, Module, Param, Type};
 pub use outbox::{Fate, Outbox, Verdict};
 pub use request::RequestView;
-pub use response::{BodyStream, ResponseSink};
+pub use response::{ResponseSink, StreamedBody};
 pub use rows::{Cell, Rows};
 pub use value::Value;
 pub use watch::Watch;

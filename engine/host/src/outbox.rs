@@ -39,10 +39,10 @@ impl Fate {
 
 /// The outbox of one worker, shared by clones.
 #[derive(Clone, Default)]
-pub struct Outbox(Rc<Inner>);
+pub struct Outbox(Rc<OutboxState>);
 
 #[derive(Default)]
-struct Inner {
+struct OutboxState {
     /// The group that is open now.
     fate: RefCell<Option<Fate>>,
     held: RefCell<Vec<Held>>,

@@ -20,14 +20,14 @@ pub trait ResponseSink {
     fn body(&mut self) -> &mut Vec<u8>;
 
     /// Makes the body a stream, sent chunk by chunk as it is produced.
-    fn stream(&mut self, body: Box<dyn BodyStream>);
+    fn stream(&mut self, body: Box<dyn StreamedBody>);
 
     /// Forgets everything, so that another answer can be written.
     fn reset(&mut self);
 }
 
 /// A body that is produced while it is sent. Dropping it means that nobody reads it any more.
-pub trait BodyStream {
+pub trait StreamedBody {
     /// The next chunk, `None` at the end. After an error the connection is cut, so that the client cannot take what it got
     /// for the whole.
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>>;

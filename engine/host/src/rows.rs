@@ -42,7 +42,7 @@ pub enum Cell<'a> {
 
 /// One cell as it is kept: a [`Cell`] whose text is UTF-8 by promise.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Raw<'a> {
+pub enum RawCell<'a> {
     /// No value.
     Null,
     /// An exact integer.
@@ -177,12 +177,12 @@ impl Rows {
     #[inline]
     pub fn cell(&self, row: usize, column: usize) -> Cell<'_> {
         match self.raw(row, column) {
-            Raw::Null => Cell::Null,
-            Raw::Int(value) => Cell::Int(value),
-            Raw::Float(value) => Cell::Float(value),
+            RawCell::Null => Cell::Null,
+            RawCell::Int(value) => Cell::Int(value),
+            RawCell::Float(value) => Cell::Float(value),
             // Only whole texts are appended, so the check never fails.
-            Raw::Text(text) => Cell::Text(std::str::from_utf8(text).unwrap_or_default()),
-            Raw::Bytes(bytes) => Cell::Bytes(bytes),
+            RawCell::Text(text) => Cell::Text(std::str::from_utf8(text).unwrap_or_default()),
+            RawCell::Bytes(bytes) => Cell::Bytes(bytes),
         }
     }
 
@@ -191,14 +191,14 @@ impl Rows {
     /// # Panics
     /// There is no such cell.
     #[inline]
-    pub fn raw(&self, row: usize, column: usize) -> Raw<'_> {
+    pub fn raw(&self, row: usize, column: usize) -> RawCell<'_> {
         let range = |end: u32, len: u32| &self.bytes[(end - len) as usize..end as usize];
         match self.cells[row * self.columns.len() + column] {
-            CellSlot::Null => Raw::Null,
-            CellSlot::Int(value) => Raw::Int(value),
-            CellSlot::Float(value) => Raw::Float(value),
-            CellSlot::Text { end, len } => Raw::Text(range(end, len)),
-            CellSlot::Bytes { end, len } => Raw::Bytes(range(end, len)),
+            CellSlot::Null => RawCell::Null,
+            CellSlot::Int(value) => RawCell::Int(value),
+            CellSlot::Float(value) => RawCell::Float(value),
+            CellSlot::Text { end, len } => RawCell::Text(range(end, len)),
+            CellSlot::Bytes { end, len } => RawCell::Bytes(range(end, len)),
         }
     }
 }

@@ -4,8 +4,8 @@
 //! routes; a number after it is that of the calls per round, for a profiler that counts instructions.
 
 use sampan_host::{
-    BodyStream, Call, Cell, Context, Error, Function, HandlerId, Isolate, Kind, Module,
-    RequestView, ResponseSink, Rows, ScriptLimits, Setup, Sources, Step, Type, Value, Watch,
+    Call, Cell, Context, Error, Function, HandlerId, Isolate, Kind, Module, RequestView,
+    ResponseSink, Rows, ScriptLimits, Setup, Sources, Step, StreamedBody, Type, Value, Watch,
 };
 use sampan_js::Js;
 use std::borrow::Cow;
@@ -115,8 +115,8 @@ impl Sources for One {
     }
 }
 
-struct Request;
-impl RequestView for Request {
+struct BenchRequest;
+impl RequestView for BenchRequest {
     fn method(&self) -> &str {
         "GET"
     }
@@ -169,7 +169,7 @@ impl ResponseSink for Sink {
     fn body(&mut self) -> &mut Vec<u8> {
         &mut self.body
     }
-    fn stream(&mut self, _: Box<dyn BodyStream>) {}
+    fn stream(&mut self, _: Box<dyn StreamedBody>) {}
     fn reset(&mut self) {
         self.body.clear();
     }
@@ -198,7 +198,7 @@ fn load() -> Js {
 
 fn run(
     js: &Js,
-    request: &Rc<Request>,
+    request: &Rc<BenchRequest>,
     handler: HandlerId,
     middleware: &[HandlerId],
     sink: &mut Sink,
@@ -232,7 +232,7 @@ fn main() {
         start.elapsed().as_nanos() as f64 / 1000.0,
         js.memory_bytes() / 1024
     );
-    let request = Rc::new(Request);
+    let request = Rc::new(BenchRequest);
     let middleware: Vec<HandlerId> = js.program().middleware.iter().map(|m| m.handler).collect();
     for route in js.program().routes.clone() {
         if only

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Answer, App, get, load, post};
+use common::{App, TestAnswer, get, load, post};
 use sampan_host::Isolate;
 
 fn app(source: &str) -> App {
@@ -11,7 +11,7 @@ fn app(source: &str) -> App {
     ))
 }
 
-fn shown(answer: &Answer) -> String {
+fn shown(answer: &TestAnswer) -> String {
     format!("{} {}", answer.code(), answer.text())
 }
 

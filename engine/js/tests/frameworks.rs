@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Answer, App, Request, get, load_with, post};
+use common::{App, TestAnswer, TestRequest, get, load_with, post};
 use sampan_host::{Isolate, ScriptLimits};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,13 +31,13 @@ fn bundle(name: &str) -> Option<String> {
     }
 }
 
-fn fetch(app: &App, request: Request) -> Answer {
+fn fetch(app: &App, request: TestRequest) -> TestAnswer {
     let fetch = app.isolate.program().fetch;
     app.run(app.call(request, fetch, &[])).expect("an answer")
 }
 
 /// Status, content type and body, the stream's included.
-fn shown(app: &App, request: Request) -> String {
+fn shown(app: &App, request: TestRequest) -> String {
     let mut answer = fetch(app, request);
     if answer.stream.is_some() {
         answer.body = app.read(&mut answer).expect("a body");
@@ -50,7 +50,7 @@ fn shown(app: &App, request: Request) -> String {
     format!("{} {content_type} {}", answer.code(), answer.text())
 }
 
-fn with(mut request: Request, name: &str, value: &str) -> Request {
+fn with(mut request: TestRequest, name: &str, value: &str) -> TestRequest {
     request
         .headers
         .push((name.to_owned(), value.as_bytes().to_vec()));

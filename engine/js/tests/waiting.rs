@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Answer, App, End, get, load, load_files};
+use common::{App, End, TestAnswer, get, load, load_files};
 use sampan_host::{ErrorKind, Isolate};
 use std::task::{Context, Poll, Waker};
 
@@ -222,7 +222,7 @@ fn unhandled_rejections_are_reported_and_handled_ones_are_not() {
     assert_eq!(reports, ["app.js:1: unhandled rejection: lost"]);
 }
 
-fn read(handler: &str) -> (Answer, String) {
+fn read(handler: &str) -> (TestAnswer, String) {
     let app = app(handler);
     let mut answer = app.only(get("/")).expect("an answer");
     let body = app.read(&mut answer).expect("a body");

@@ -5,8 +5,8 @@
 //! are the measure: made into tables only, and made into tables and written as JSON.
 
 use sampan_host::{
-    BodyStream, Call, Cell, Context, Error, Function, HandlerId, Isolate, Kind, Module,
-    RequestView, ResponseSink, Rows, ScriptLimits, Setup, Sources, Step, Type, Value, Watch,
+    Call, Cell, Context, Error, Function, HandlerId, Isolate, Kind, Module, RequestView,
+    ResponseSink, Rows, ScriptLimits, Setup, Sources, Step, StreamedBody, Type, Value, Watch,
 };
 use sampan_lua::Lua;
 use std::borrow::Cow;
@@ -115,8 +115,8 @@ impl Sources for One {
     }
 }
 
-struct Request;
-impl RequestView for Request {
+struct BenchRequest;
+impl RequestView for BenchRequest {
     fn method(&self) -> &str {
         "GET"
     }
@@ -166,13 +166,13 @@ impl ResponseSink for Sink {
     fn body(&mut self) -> &mut Vec<u8> {
         &mut self.body
     }
-    fn stream(&mut self, _: Box<dyn BodyStream>) {}
+    fn stream(&mut self, _: Box<dyn StreamedBody>) {}
     fn reset(&mut self) {
         self.body.clear();
     }
 }
 
-fn run(lua: &Lua, request: &Rc<Request>, handler: HandlerId, sink: &mut Sink) {
+fn run(lua: &Lua, request: &Rc<BenchRequest>, handler: HandlerId, sink: &mut Sink) {
     let call = Call {
         request: request.clone(),
         handler: Some(handler),
@@ -216,7 +216,7 @@ fn main() {
         report: Rc::new(|error| panic!("{error:?}")),
     })
     .expect("the benchmark's script loads");
-    let request = Rc::new(Request);
+    let request = Rc::new(BenchRequest);
     for route in lua.program().routes.clone() {
         if only
             .as_ref()

@@ -5,7 +5,7 @@ mod support;
 use sampan_host::{ErrorKind, Isolate, ScriptLimits};
 use std::task::{Context, Waker};
 use std::time::Duration;
-use support::{Answer, End, Request, block_on, cpu_time, get, load, load_files};
+use support::{End, TestAnswer, TestRequest, block_on, cpu_time, get, load, load_files};
 
 /// Runs `body` as the body of a handler and gives what it answers.
 fn run(body: &str) -> Result<String, String> {
@@ -81,7 +81,7 @@ fn the_request_is_lazy_and_whole() {
                     req.body, req.state.user, req:json(), req:text() }
          end)",
     );
-    let ask = Request {
+    let ask = TestRequest {
         params: vec![("name".into(), "Zoë".into())],
         headers: vec![
             ("X-a".into(), b"1".into()),
@@ -112,7 +112,7 @@ fn bad_json_is_the_clients_fault() {
     let rig =
         load("local app = require 'sampan' app.post('/', function(req) return req:json() end)");
     let error = rig
-        .wrapped(Request {
+        .wrapped(TestRequest {
             body: b"{".to_vec(),
             ..get("/path")
         })
@@ -480,7 +480,7 @@ fn an_error_handler_sees_the_error_at_hand_only() {
             middleware: &[],
             error: Some(&error),
         };
-        let mut answer = Answer::default();
+        let mut answer = TestAnswer::default();
         assert!(matches!(
             rig.isolate.start(call, &mut answer),
             sampan_host::Step::Done

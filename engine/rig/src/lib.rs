@@ -5,7 +5,7 @@ mod modules;
 mod parts;
 
 pub use modules::{DATA, LOG, PROBE, TIME};
-pub use parts::{Answer, Request, get, post};
+pub use parts::{TestAnswer, TestRequest, get, post};
 
 use parts::Files;
 use sampan_host::{
@@ -148,11 +148,11 @@ pub fn block_on<T>(mut poll: impl FnMut(&mut task::Context<'_>) -> Poll<T>) -> T
 /// How a request ended.
 pub enum End {
     /// Answered.
-    Answer(Answer),
+    Answer(TestAnswer),
     /// Failed.
     Error(Error),
     /// It goes on later; the answer so far.
-    Waits(Box<dyn Suspended>, Answer),
+    Waits(Box<dyn Suspended>, TestAnswer),
 }
 
 impl<I: Isolate> App<I> {
@@ -172,7 +172,7 @@ impl<I: Isolate> App<I> {
     /// A call of this handler within this middleware.
     pub fn call(
         &self,
-        request: Request,
+        request: TestRequest,
         handler: Option<HandlerId>,
         middleware: &[HandlerId],
     ) -> Call<'static> {
@@ -187,7 +187,7 @@ impl<I: Isolate> App<I> {
 
     /// Starts a request.
     pub fn start(&self, call: Call<'_>) -> End {
-        let mut answer = Answer::default();
+        let mut answer = TestAnswer::default();
         match self.isolate.start(call, &mut answer) {
             Step::Done => End::Answer(answer),
             Step::Failed(error) => End::Error(error),
@@ -199,7 +199,7 @@ impl<I: Isolate> App<I> {
     ///
     /// # Errors
     /// The handler failed.
-    pub fn run(&self, call: Call<'_>) -> Result<Answer, Error> {
+    pub fn run(&self, call: Call<'_>) -> Result<TestAnswer, Error> {
         match self.start(call) {
             End::Answer(answer) => Ok(answer),
             End::Error(error) => Err(error),
@@ -213,7 +213,7 @@ impl<I: Isolate> App<I> {
     ///
     /// # Errors
     /// The handler failed.
-    pub fn route(&self, pattern: &str, request: Request) -> Result<Answer, Error> {
+    pub fn route(&self, pattern: &str, request: TestRequest) -> Result<TestAnswer, Error> {
         self.run(self.call(request, Some(self.handler(pattern)), &[]))
     }
 
@@ -221,12 +221,12 @@ impl<I: Isolate> App<I> {
     ///
     /// # Errors
     /// The handler failed.
-    pub fn only(&self, request: Request) -> Result<Answer, Error> {
+    pub fn only(&self, request: TestRequest) -> Result<TestAnswer, Error> {
         self.run(self.call(request, Some(self.isolate.program().routes[0].handler), &[]))
     }
 
     /// The body of the only route's answer.
-    pub fn text(&self, request: Request) -> String {
+    pub fn text(&self, request: TestRequest) -> String {
         self.only(request).expect("an answer").text()
     }
 
@@ -234,7 +234,7 @@ impl<I: Isolate> App<I> {
     ///
     /// # Errors
     /// A handler failed.
-    pub fn wrapped(&self, request: Request) -> Result<Answer, Error> {
+    pub fn wrapped(&self, request: TestRequest) -> Result<TestAnswer, Error> {
         self.nth(0, request)
     }
 
@@ -242,7 +242,7 @@ impl<I: Isolate> App<I> {
     ///
     /// # Errors
     /// A handler failed.
-    pub fn nth(&self, index: usize, request: Request) -> Result<Answer, Error> {
+    pub fn nth(&self, index: usize, request: TestRequest) -> Result<TestAnswer, Error> {
         let program = self.isolate.program();
         let middleware: Vec<HandlerId> = program.middleware.iter().map(|m| m.handler).collect();
         let handler = program.routes.get(index).map(|route| route.handler);
@@ -264,7 +264,7 @@ impl<I: Isolate> App<I> {
     ///
     /// # Errors
     /// The stream failed.
-    pub fn read(&self, answer: &mut Answer) -> Result<Vec<u8>, Error> {
+    pub fn read(&self, answer: &mut TestAnswer) -> Result<Vec<u8>, Error> {
         let mut stream = answer.stream.take().expect("a stream");
         let mut all = Vec::new();
         while let Some(chunk) = block_on(|cx| stream.poll_chunk(cx)) {

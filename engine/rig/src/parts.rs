@@ -1,6 +1,6 @@
 //! The parts of a request: the project's files, the request and its answer, in memory.
 
-use sampan_host::{BodyStream, Error, RequestView, ResponseSink, Sources};
+use sampan_host::{Error, RequestView, ResponseSink, Sources, StreamedBody};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ impl Sources for Files {
 
 /// A request made of parts.
 #[derive(Default, Clone)]
-pub struct Request {
+pub struct TestRequest {
     /// In capitals.
     pub method: String,
     /// Without the query.
@@ -30,7 +30,7 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-impl RequestView for Request {
+impl RequestView for TestRequest {
     fn method(&self) -> &str {
         &self.method
     }
@@ -76,23 +76,23 @@ impl RequestView for Request {
 }
 
 /// `GET path`, with the query split off.
-pub fn get(path: &str) -> Request {
+pub fn get(path: &str) -> TestRequest {
     let (path, query) = match path.split_once('?') {
         Some((path, query)) => (path, Some(query.to_owned())),
         None => (path, None),
     };
-    Request {
+    TestRequest {
         method: "GET".into(),
         path: path.into(),
         query,
-        ..Request::default()
+        ..TestRequest::default()
     }
 }
 
 /// `POST path` with a body.
-pub fn post(path: &str, content_type: &str, body: &str) -> Request {
+pub fn post(path: &str, content_type: &str, body: &str) -> TestRequest {
     let headers = vec![("Content-Type".to_owned(), content_type.as_bytes().to_vec())];
-    Request {
+    TestRequest {
         method: "POST".into(),
         headers,
         body: body.as_bytes().to_vec(),
@@ -102,7 +102,7 @@ pub fn post(path: &str, content_type: &str, body: &str) -> Request {
 
 /// An answer as the sink received it.
 #[derive(Default)]
-pub struct Answer {
+pub struct TestAnswer {
     /// What was set.
     pub status: Option<u16>,
     /// In their order.
@@ -112,16 +112,16 @@ pub struct Answer {
     /// What was written.
     pub body: Vec<u8>,
     /// What goes on after that.
-    pub stream: Option<Box<dyn BodyStream>>,
+    pub stream: Option<Box<dyn StreamedBody>>,
 }
 
-impl std::fmt::Debug for Answer {
+impl std::fmt::Debug for TestAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {:?} {}", self.code(), self.headers, self.text())
     }
 }
 
-impl Answer {
+impl TestAnswer {
     /// The status that a client sees.
     pub fn code(&self) -> u16 {
         self.status.unwrap_or(200)
@@ -146,7 +146,7 @@ impl Answer {
     }
 }
 
-impl ResponseSink for Answer {
+impl ResponseSink for TestAnswer {
     fn status(&mut self, status: u16) -> Result<(), Error> {
         self.status = Some(status);
         Ok(())
@@ -170,7 +170,7 @@ impl ResponseSink for Answer {
     fn body(&mut self) -> &mut Vec<u8> {
         &mut self.body
     }
-    fn stream(&mut self, body: Box<dyn BodyStream>) {
+    fn stream(&mut self, body: Box<dyn StreamedBody>) {
         self.stream = Some(body);
     }
     fn reset(&mut self) {

@@ -13,7 +13,7 @@ use crate::vm::isolate::Core;
 use crate::vm::sys;
 use crate::vm::sys::{Cx, Failure, Raw, UNDEFINED, Val, class_id, is_object, is_string, tag};
 use rquickjs::qjs;
-use sampan_host::answer::{self, Kind};
+use sampan_host::answer::{self, AnswerKind};
 use sampan_host::{Error, HandlerId, ResponseSink};
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -53,7 +53,7 @@ impl Answerer<'_> {
     ) -> Result<(), Failure> {
         match tag(value) {
             qjs::JS_TAG_UNDEFINED | qjs::JS_TAG_NULL => {
-                sink.status(Kind::Nothing.status(self.status))?;
+                sink.status(AnswerKind::Nothing.status(self.status))?;
                 return Ok(());
             }
             qjs::JS_TAG_OBJECT if self.other_object(cx, value, sink)? => return Ok(()),

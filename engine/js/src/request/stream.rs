@@ -10,7 +10,7 @@ use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::ROUNDS_MAX;
 use crate::vm::sys::{Cx, Raw, Thrown, UNDEFINED, Val, is_nothing};
-use sampan_host::{BodyStream, Error, HandlerId};
+use sampan_host::{Error, HandlerId, StreamedBody};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
@@ -125,7 +125,7 @@ fn chunk_of(cx: Cx<'_>, promise: Raw) -> Result<Option<Vec<u8>>, Error> {
     }
 }
 
-impl BodyStream for Stream {
+impl StreamedBody for Stream {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
         if self.is_over {
             return Poll::Ready(None);

@@ -8,7 +8,7 @@ use crate::values::value::integer;
 use crate::vm::sys::{Cx, NULL, Thrown, Val, number};
 use rquickjs::qjs;
 use sampan_host::Rows;
-use sampan_host::rows::Raw;
+use sampan_host::rows::RawCell;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -148,12 +148,12 @@ fn object(cx: Cx<'_>, rows: &Rows, known: &Known, row: usize) -> Result<Val, Thr
 }
 
 #[inline]
-fn cell(cx: Cx<'_>, cell: Raw<'_>) -> Result<Val, Thrown> {
+fn cell(cx: Cx<'_>, cell: RawCell<'_>) -> Result<Val, Thrown> {
     match cell {
-        Raw::Null => Ok(cx.own(NULL)),
-        Raw::Int(value) => integer(cx, value),
-        Raw::Float(value) => Ok(cx.own(number(value))),
-        Raw::Text(text) => cx.string_from(text),
-        Raw::Bytes(bytes) => cx.bytes(bytes),
+        RawCell::Null => Ok(cx.own(NULL)),
+        RawCell::Int(value) => integer(cx, value),
+        RawCell::Float(value) => Ok(cx.own(number(value))),
+        RawCell::Text(text) => cx.string_from(text),
+        RawCell::Bytes(bytes) => cx.bytes(bytes),
     }
 }

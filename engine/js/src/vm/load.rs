@@ -13,7 +13,7 @@ use crate::vm::modules;
 use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_object, number};
 use crate::web;
 use rquickjs::qjs;
-use sampan_host::answer::Kind;
+use sampan_host::answer::AnswerKind;
 use sampan_host::{Error, ErrorKind, HandlerId, Program, Setup, WorkerPlace};
 use std::ffi::CStr;
 use std::rc::Rc;
@@ -150,16 +150,16 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
     )?;
     let types = cx.object()?;
     for (name, kind) in [
-        (c"json", Kind::Json),
-        (c"text", Kind::Text),
-        (c"html", Kind::Html),
-        (c"stream", Kind::Bytes),
+        (c"json", AnswerKind::Json),
+        (c"text", AnswerKind::Text),
+        (c"html", AnswerKind::Html),
+        (c"stream", AnswerKind::Bytes),
     ] {
         let content_type = cx.string(kind.content_type().unwrap_or_default())?;
         cx.define(types.raw(), name, content_type)?;
     }
     cx.define(native.raw(), c"types", types)?;
-    let nothing = cx.own(number(f64::from(Kind::Nothing.status(200))));
+    let nothing = cx.own(number(f64::from(AnswerKind::Nothing.status(200))));
     cx.define(native.raw(), c"statusOfNothing", nothing)?;
     let worker = cx.object()?;
     let place = cx.core().context_of_capabilities.get::<WorkerPlace>();

@@ -1,7 +1,7 @@
 //! The rig with a JavaScript project in it.
 #![allow(dead_code, unused_imports, missing_docs, unreachable_pub)] // Each test file uses its own part.
 
-pub use sampan_rig::{Answer, End, Request, cpu_time, get, post};
+pub use sampan_rig::{End, TestAnswer, TestRequest, cpu_time, get, post};
 
 use sampan_host::{Error, Isolate, Module, Program, ScriptLimits};
 use sampan_js::Js;

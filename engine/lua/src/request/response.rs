@@ -6,7 +6,7 @@ use crate::vm::bind::WORDS;
 use crate::vm::error::raise_result;
 use crate::vm::state::{Inner, State, Thread, current, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::answer::{self, Kind};
+use sampan_host::answer::{self, AnswerKind};
 use sampan_host::{Error, ResponseSink};
 use std::ffi::{CStr, c_int};
 
@@ -38,7 +38,7 @@ pub(crate) unsafe fn deliver(
                 sink.body().extend_from_slice(text_at(state, index));
                 Ok(None)
             }
-            LUA_TNIL => sink.status(Kind::Nothing.status(200)).map(|()| None),
+            LUA_TNIL => sink.status(AnswerKind::Nothing.status(200)).map(|()| None),
             _ => Err(answer::no_answer(&WORDS, &found(state, index))),
         }
     }

@@ -7,7 +7,7 @@ use crate::request::call::{CallOutcome, HandlerEntry, run_on};
 use crate::request::object::Slot;
 use crate::vm::state::{Inner, State, Thread, Wait, current, guard, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::{BodyStream, Error, LocalFuture, Value};
+use sampan_host::{Error, LocalFuture, StreamedBody, Value};
 use std::ffi::c_int;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -62,7 +62,7 @@ impl LuaStream {
     }
 }
 
-impl BodyStream for LuaStream {
+impl StreamedBody for LuaStream {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
         loop {
             let mut has_result = false;

@@ -12,7 +12,7 @@ use crate::vm::state::{Fixed, State, current, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::Rows;
 use sampan_host::json::write_string;
-use sampan_host::rows::Raw;
+use sampan_host::rows::RawCell;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -251,10 +251,10 @@ unsafe fn push_cell(state: State, rows: &Rows, row: usize, column: usize) {
     // SAFETY: as above.
     unsafe {
         match rows.raw(row, column) {
-            Raw::Text(bytes) | Raw::Bytes(bytes) => push_text(state, bytes),
-            Raw::Int(value) => push_i64(state, value),
-            Raw::Float(value) => lua_pushnumber(state, value),
-            Raw::Null => lua_pushnil(state),
+            RawCell::Text(bytes) | RawCell::Bytes(bytes) => push_text(state, bytes),
+            RawCell::Int(value) => push_i64(state, value),
+            RawCell::Float(value) => lua_pushnumber(state, value),
+            RawCell::Null => lua_pushnil(state),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::vm::state::{
     Fixed, Inner, Refs, State, anchor_entry, current, data, guard, key, push_text, text_at,
 };
 use mlua_sys::lua51::*;
-use sampan_host::answer::Kind;
+use sampan_host::answer::AnswerKind;
 use sampan_host::{
     Call, Error, ErrorKind, HandlerId, Isolate, MiddlewareDef, Place, Program, ResponseSink,
     RouteDef, Setup, Step, WorkerPlace,
@@ -214,16 +214,16 @@ unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
         set(c"cannot_wait");
         lua_createtable(state, 0, 5);
         for (name, kind) in [
-            (c"json", Kind::Json),
-            (c"text", Kind::Text),
-            (c"html", Kind::Html),
-            (c"stream", Kind::Bytes),
+            (c"json", AnswerKind::Json),
+            (c"text", AnswerKind::Text),
+            (c"html", AnswerKind::Html),
+            (c"stream", AnswerKind::Bytes),
         ] {
             push_text(state, kind.content_type().unwrap_or_default().as_bytes());
             lua_setfield(state, -2, name.as_ptr());
         }
         set(c"types");
-        lua_pushnumber(state, f64::from(Kind::Nothing.status(200)));
+        lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
         let functions: [(&CStr, lua_CFunction); 8] = [
             (c"print", print),

@@ -1,7 +1,7 @@
 //! The rig with a Lua project in it.
 #![allow(dead_code, unused_imports)] // Each test file uses its own part.
 
-pub(crate) use sampan_rig::{Answer, End, Request, block_on, cpu_time, get, post};
+pub(crate) use sampan_rig::{End, TestAnswer, TestRequest, block_on, cpu_time, get, post};
 
 use sampan_host::{Error, Module, ScriptLimits};
 use sampan_lua::Lua;
