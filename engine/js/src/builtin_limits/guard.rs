@@ -17,7 +17,7 @@ use crate::vm::limits::{
     SEARCH_STEPS_MAX, SORT_LENGTH_MAX,
 };
 use crate::vm::sys::{
-    Cx, Failure, Raw, Thrown, Val, arguments, class_id, is_nothing, is_object, is_string,
+    Cx, Failure, RawValue, Thrown, Val, arguments, class_id, is_nothing, is_object, is_string,
     is_undefined, native, tag,
 };
 use rquickjs::qjs;
@@ -133,14 +133,20 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
 }
 
 /// A native function that has data of its own.
-type WithData =
-    unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int, *mut Raw, c_int, *mut Raw) -> Raw;
+type WithData = unsafe extern "C" fn(
+    *mut qjs::JSContext,
+    RawValue,
+    c_int,
+    *mut RawValue,
+    c_int,
+    *mut RawValue,
+) -> RawValue;
 
 /// A function around the built-in that is the first of its data.
 fn wrapper(
     cx: Cx<'_>,
     body: WithData,
-    data: &mut [Raw],
+    data: &mut [RawValue],
     name: &CStr,
     index: usize,
 ) -> Result<Val, Thrown> {
@@ -173,12 +179,12 @@ fn find(cx: Cx<'_>, path: &CStr) -> Result<Val, Thrown> {
 // SAFETY: called by QuickJS alone, with a context that has a core, `argc` values and one datum.
 unsafe extern "C" fn stringify(
     ctx: *mut qjs::JSContext,
-    this: Raw,
+    this: RawValue,
     argc: c_int,
-    argv: *mut Raw,
+    argv: *mut RawValue,
     _: c_int,
-    data: *mut Raw,
-) -> Raw {
+    data: *mut RawValue,
+) -> RawValue {
     native(ctx, |cx| {
         // SAFETY: QuickJS passes `argc` values, and the function was made with one datum.
         let (args, original) = unsafe { (arguments(argc, argv), *data) };
@@ -196,16 +202,16 @@ unsafe extern "C" fn stringify(
 // SAFETY: called by QuickJS alone, with a context that has a core and the data that it was made with.
 unsafe extern "C" fn guarded(
     ctx: *mut qjs::JSContext,
-    this: Raw,
+    this: RawValue,
     argc: c_int,
-    argv: *mut Raw,
+    argv: *mut RawValue,
     index: c_int,
-    data: *mut Raw,
-) -> Raw {
+    data: *mut RawValue,
+) -> RawValue {
     native(ctx, |cx| {
         // SAFETY: QuickJS passes `argc` values, and the function was made with three data.
         let (args, [original, typed_length, symbol]) =
-            unsafe { (arguments(argc, argv), *data.cast::<[Raw; 3]>()) };
+            unsafe { (arguments(argc, argv), *data.cast::<[RawValue; 3]>()) };
         let guard = Guard {
             cx,
             index: index as usize,
@@ -232,8 +238,8 @@ unsafe extern "C" fn guarded(
 struct Guard<'a> {
     cx: Cx<'a>,
     index: usize,
-    typed_length: Raw,
-    symbol: Raw,
+    typed_length: RawValue,
+    symbol: RawValue,
 }
 
 impl Guard<'_> {
@@ -252,7 +258,7 @@ impl Guard<'_> {
 
     /// The size of the work on arrays, numbers and digits.
     #[inline]
-    fn measure(&self, rule: Rule, this: Raw, args: &[Raw]) -> Result<i64, Failure> {
+    fn measure(&self, rule: Rule, this: RawValue, args: &[RawValue]) -> Result<i64, Failure> {
         let cx = self.cx;
         let Some(&first) = args.first() else {
             return match rule {
@@ -282,13 +288,13 @@ impl Guard<'_> {
         }
     }
 
-    fn is_array(&self, value: Raw) -> bool {
+    fn is_array(&self, value: RawValue) -> bool {
         class_id(value) == self.cx.core().classes.array
     }
 
     /// How many elements a built-in sees.
     #[inline]
-    fn length(&self, value: Raw) -> Result<i64, Failure> {
+    fn length(&self, value: RawValue) -> Result<i64, Failure> {
         if self.is_array(value) {
             let length = self.cx.length(value)?;
             // A hole is looked for in the prototypes.
@@ -303,7 +309,7 @@ impl Guard<'_> {
     }
 
     #[cold]
-    fn unusual_length(&self, value: Raw) -> Result<i64, Failure> {
+    fn unusual_length(&self, value: RawValue) -> Result<i64, Failure> {
         let length = if is_string(value) {
             self.cx.length(value)?
         } else if !is_object(value) {
@@ -332,7 +338,7 @@ impl Guard<'_> {
     }
 
     /// How many elements an argument of `concat` adds.
-    fn spread(&self, value: Raw) -> Result<i64, Failure> {
+    fn spread(&self, value: RawValue) -> Result<i64, Failure> {
         if !is_object(value) {
             return Ok(1);
         }
@@ -350,7 +356,7 @@ impl Guard<'_> {
     }
 
     /// A property that is no getter and not behind a proxy.
-    fn plain_property(&self, value: Raw, name: &CStr) -> Result<Option<Val>, Failure> {
+    fn plain_property(&self, value: RawValue, name: &CStr) -> Result<Option<Val>, Failure> {
         let found = inspect::named(self.cx, value, name, self.typed_length)?;
         self.value(found)
     }
@@ -366,7 +372,12 @@ impl Guard<'_> {
     }
 
     /// Runs a built-in on texts, which are converted here, so that they are the ones that were measured.
-    fn on_text(&self, original: Raw, this: Raw, args: &[Raw]) -> Result<Val, Failure> {
+    fn on_text(
+        &self,
+        original: RawValue,
+        this: RawValue,
+        args: &[RawValue],
+    ) -> Result<Val, Failure> {
         let cx = self.cx;
         if is_nothing(this) {
             return Ok(cx.call(original, this, args)?);
@@ -396,7 +407,7 @@ impl Guard<'_> {
 
     /// Whether what is to be found says itself how, as regular expressions do.
     #[cold]
-    fn has_own_way(&self, wanted: Raw) -> Result<bool, Failure> {
+    fn has_own_way(&self, wanted: RawValue) -> Result<bool, Failure> {
         let Rule::Search(name) = self.rule() else {
             return Ok(false);
         };

@@ -1,14 +1,14 @@
 //! How much work built-ins have with texts, counted before they do it and in time that grows with the length only.
 
 use crate::vm::limits::SEARCH_STEPS_MAX;
-use crate::vm::sys::{Cx, Failure, Raw};
+use crate::vm::sys::{Cx, Failure, RawValue};
 
 /// After how many bytes a count looks whether it must stop.
 const BYTES_PER_CHECK: usize = 64 * 1024;
 
 /// How many characters a search for `wanted` compares, at least nearly. Bytes of UTF-8 are counted, of which a character may have
 /// three.
-pub(crate) fn search(cx: Cx<'_>, text: Raw, wanted: Raw) -> Result<i64, Failure> {
+pub(crate) fn search(cx: Cx<'_>, text: RawValue, wanted: RawValue) -> Result<i64, Failure> {
     let (length, wanted_length) = (cx.length(text)?, cx.length(wanted)?);
     let most = (length - wanted_length + 1)
         .max(0)
@@ -24,7 +24,7 @@ pub(crate) fn search(cx: Cx<'_>, text: Raw, wanted: Raw) -> Result<i64, Failure>
 
 /// How much work it is to normalize a text: what is not known to start a new character may be reordered, at a cost that
 /// grows with the square of the length of such a run.
-pub(crate) fn normalization(cx: Cx<'_>, text: Raw) -> Result<i64, Failure> {
+pub(crate) fn normalization(cx: Cx<'_>, text: RawValue) -> Result<i64, Failure> {
     cx.with_bytes(text, |bytes| {
         let (mut sum, mut run) = (0_i64, 0_i64);
         for chunk in bytes.chunks(BYTES_PER_CHECK) {

@@ -5,7 +5,7 @@ use crate::request::call::{promise_result, rejected};
 use crate::request::response::Answerer;
 use crate::vm::isolate::Core;
 use crate::vm::limits::{BACKGROUND_MAX, BACKGROUND_MILLIS_MAX};
-use crate::vm::sys::{Cx, Raw, Thrown, UNDEFINED, Val, native, number};
+use crate::vm::sys::{Cx, RawValue, Thrown, UNDEFINED, Val, native, number};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink, Suspended};
 use std::cell::{OnceCell, RefCell};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Somebody who waits for a promise. The promise may be settled by another request's script, so it wakes whoever waits.
 pub(crate) type Waiter = RefCell<Option<Waker>>;
 
-pub(crate) fn is_settled(cx: Cx<'_>, promise: Raw) -> bool {
+pub(crate) fn is_settled(cx: Cx<'_>, promise: RawValue) -> bool {
     // SAFETY: the promise is alive.
     let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise) };
     state != qjs::JSPromiseStateEnum_JS_PROMISE_PENDING
@@ -90,7 +90,7 @@ impl Watched {
     }
 
     /// The promise.
-    pub(crate) fn promise(&self) -> Raw {
+    pub(crate) fn promise(&self) -> RawValue {
         self.promise.raw()
     }
 }
@@ -104,12 +104,12 @@ impl Drop for Watched {
 // SAFETY: called by QuickJS alone, with a context that has a core.
 unsafe extern "C" fn on_settled(
     ctx: *mut qjs::JSContext,
-    _: Raw,
+    _: RawValue,
     _: c_int,
-    _: *mut Raw,
+    _: *mut RawValue,
     _: c_int,
-    data: *mut Raw,
-) -> Raw {
+    data: *mut RawValue,
+) -> RawValue {
     native(ctx, |cx| {
         // SAFETY: the function was made with one datum.
         let key = crate::vm::error::whole_number(unsafe { *data }).unwrap_or(-1);

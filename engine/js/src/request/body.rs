@@ -5,31 +5,31 @@
 use crate::request::object::{data, form_object};
 use crate::values::json_read;
 use crate::vm::error;
-use crate::vm::sys::{Cx, Failure, Raw, Thrown, UNDEFINED, Val};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val};
 use rquickjs::qjs;
 use sampan_host::Error;
 use sampan_host::request::{self, FormKind};
 use std::ffi::CStr;
 
 /// `json()`: a promise of the parsed body.
-pub(crate) fn json(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
+pub(crate) fn json(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     consume(cx, this, c"json", json_read::json)
 }
 
 /// `text()`: a promise of the body as text; what is not UTF-8 is replaced, a byte order mark dropped.
-pub(crate) fn text(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
+pub(crate) fn text(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     consume(cx, this, c"text", |cx, bytes| {
         Ok(cx.string(&request::text(bytes))?)
     })
 }
 
 /// `bytes()`: a promise of a `Uint8Array`.
-pub(crate) fn bytes(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
+pub(crate) fn bytes(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     consume(cx, this, c"bytes", |cx, bytes| Ok(cx.bytes(bytes)?))
 }
 
 /// `form()`: a promise of an object of the fields, from `application/x-www-form-urlencoded` or `multipart/form-data`.
-pub(crate) fn form(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
+pub(crate) fn form(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     let known = [FormKind::Urlencoded, FormKind::Multipart];
     match request::form_kind(data.view()?, &known) {
@@ -45,13 +45,13 @@ pub(crate) fn form(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// `clone()`: the Web surface's, which keeps the body from now on.
-pub(crate) fn clone(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
+pub(crate) fn clone(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     data(cx, this)?.is_streamed.set(true);
     inherited(cx, this, c"clone")
 }
 
 /// The content for the Web surface, handed out once: bytes, or `null` if there are none.
-pub(crate) fn take(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
+pub(crate) fn take(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     let bytes = data.view()?.body();
     if bytes.is_empty() {
@@ -64,7 +64,7 @@ pub(crate) fn take(cx: Cx<'_>, this: Raw, _: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// `body`: the Web surface's stream, which keeps the content from now on.
-pub(crate) fn stream(cx: Cx<'_>, this: Raw) -> Result<Val, Failure> {
+pub(crate) fn stream(cx: Cx<'_>, this: RawValue) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     if data.view()?.body().is_empty() {
         return Ok(cx.own(qjs::JS_NULL));
@@ -104,7 +104,7 @@ pub(crate) fn stream(cx: Cx<'_>, this: Raw) -> Result<Val, Failure> {
 unsafe fn own_or_inherited(
     cx: Cx<'_>,
     descriptor: &mut qjs::JSPropertyDescriptor,
-    object: Raw,
+    object: RawValue,
     atom: qjs::JSAtom,
 ) -> Result<(), Failure> {
     let mut at = cx.dup(object);
@@ -126,7 +126,7 @@ fn already_read() -> Failure {
 }
 
 /// Calls the method of that name on the Web surface's prototype.
-fn inherited(cx: Cx<'_>, this: Raw, name: &CStr) -> Result<Val, Failure> {
+fn inherited(cx: Cx<'_>, this: RawValue, name: &CStr) -> Result<Val, Failure> {
     let method = cx.get(cx.core().tables()?.request_prototype.raw(), name)?;
     Ok(cx.call(method.raw(), this, &[])?)
 }
@@ -135,7 +135,7 @@ fn inherited(cx: Cx<'_>, this: Raw, name: &CStr) -> Result<Val, Failure> {
 #[inline]
 fn consume(
     cx: Cx<'_>,
-    this: Raw,
+    this: RawValue,
     name: &CStr,
     read: impl FnOnce(Cx<'_>, &[u8]) -> Result<Val, Failure>,
 ) -> Result<Val, Failure> {

@@ -5,7 +5,7 @@ use crate::request::object;
 use crate::request::response::Answerer;
 use crate::vm::error;
 use crate::vm::isolate::{Core, Ran};
-use crate::vm::sys::{Cx, Failure, Raw, Thrown, UNDEFINED, Val, is_promise, number};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, is_promise, number};
 use rquickjs::qjs;
 use sampan_host::{Call, Error, ErrorKind, HandlerId, ResponseSink, Step};
 use std::cell::OnceCell;
@@ -112,7 +112,7 @@ fn raised(
 fn finish(
     cx: Cx<'_>,
     answerer: &Answerer<'_>,
-    value: Raw,
+    value: RawValue,
     sink: &mut dyn ResponseSink,
 ) -> CallOutcome {
     match answerer.write(cx, value, sink) {
@@ -122,7 +122,7 @@ fn finish(
 }
 
 /// What a promise was settled with; `None` if it is pending.
-pub(crate) fn promise_result(cx: Cx<'_>, promise: Raw) -> Option<Result<Val, Val>> {
+pub(crate) fn promise_result(cx: Cx<'_>, promise: RawValue) -> Option<Result<Val, Val>> {
     // SAFETY: the promise is alive.
     unsafe {
         let state = qjs::JS_PromiseState(cx.raw(), promise);

@@ -8,7 +8,7 @@
 use crate::request::body;
 use crate::values::shapes::Hash;
 use crate::vm::sys::{
-    Cx, Failure, Native, Raw, Thrown, UNDEFINED, Val, boolean, class_id, entry, is_object,
+    Cx, Failure, Native, RawValue, Thrown, UNDEFINED, Val, boolean, class_id, entry, is_object,
     is_undefined, native,
 };
 use rquickjs::qjs;
@@ -18,7 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_int, c_void};
 use std::rc::Rc;
 
-/// Properties that are made once and kept; the index of each in [`Data::made`].
+/// Properties that are made once and kept; the index of each in [`RequestData::made`].
 const KEPT: usize = 4;
 const PARAMS: usize = 0;
 const QUERY: usize = 1;
@@ -26,11 +26,11 @@ const HEADERS: usize = 2;
 const COOKIES: usize = 3;
 
 /// What a request object holds.
-pub(crate) struct Data {
+pub(crate) struct RequestData {
     view: Option<Rc<dyn RequestView>>,
     /// `undefined` until a script asks.
-    made: [Cell<Raw>; KEPT],
-    state: Cell<Raw>,
+    made: [Cell<RawValue>; KEPT],
+    state: Cell<RawValue>,
     /// Whether the body has been handed out.
     pub(crate) is_taken: Cell<bool>,
     /// Whether the Web surface keeps the body, in own properties of the object.
@@ -42,7 +42,7 @@ pub(crate) struct Data {
 #[derive(Default)]
 // Boxes, because an object holds the address of its data.
 #[allow(clippy::vec_box)]
-pub(crate) struct RequestPool(RefCell<Vec<Box<Data>>>);
+pub(crate) struct RequestPool(RefCell<Vec<Box<RequestData>>>);
 
 impl RequestPool {
     /// How many are kept.
@@ -51,9 +51,9 @@ impl RequestPool {
 
 /// The names of route parameters as atoms: there are few, and each request has the same.
 #[derive(Default)]
-pub(crate) struct Names(RefCell<Vec<(Box<str>, qjs::JSAtom)>>);
+pub(crate) struct ParameterNames(RefCell<Vec<(Box<str>, qjs::JSAtom)>>);
 
-impl Names {
+impl ParameterNames {
     /// The atom of a name; it stays owned by the table.
     #[inline]
     fn atom(&self, cx: Cx<'_>, name: &str) -> qjs::JSAtom {
@@ -119,7 +119,7 @@ pub(crate) fn new(
             data.view = Some(view);
             data
         }
-        None => Box::new(Data {
+        None => Box::new(RequestData {
             view: Some(view),
             made: [const { Cell::new(UNDEFINED) }; KEPT],
             state: Cell::new(UNDEFINED),
@@ -135,15 +135,15 @@ pub(crate) fn new(
 
 /// The data of an object that should be a request.
 #[inline]
-pub(crate) fn data<'a>(cx: Cx<'a>, object: Raw) -> Result<&'a Data, Failure> {
+pub(crate) fn data<'a>(cx: Cx<'a>, object: RawValue) -> Result<&'a RequestData, Failure> {
     let id = cx.core().classes.request;
-    // SAFETY: asks for the opaque pointer of that very class, which is a `Data` for as long as the object lives; callers
+    // SAFETY: asks for the opaque pointer of that very class, which is a `RequestData` for as long as the object lives; callers
     // hold the object.
-    let data = unsafe { qjs::JS_GetOpaque(object, id).cast::<Data>().as_ref() };
+    let data = unsafe { qjs::JS_GetOpaque(object, id).cast::<RequestData>().as_ref() };
     data.ok_or_else(|| Error::script("this is not a request of the server").into())
 }
 
-impl Data {
+impl RequestData {
     /// The request.
     #[inline]
     pub(crate) fn view(&self) -> Result<&dyn RequestView, Failure> {
@@ -152,18 +152,18 @@ impl Data {
             .ok_or_else(|| request::is_over().into())
     }
 
-    fn values(&self) -> impl Iterator<Item = &Cell<Raw>> {
+    fn values(&self) -> impl Iterator<Item = &Cell<RawValue>> {
         self.made.iter().chain(std::iter::once(&self.state))
     }
 }
 
 // SAFETY: called by QuickJS alone, once for each object of our class.
-unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: Raw) {
+unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: RawValue) {
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class; its pointer is null or a box that nothing else owns. The pool lies in the core, after
     // the runtime, so it is still there.
     let data = unsafe {
-        let pointer = qjs::JS_GetAnyOpaque(object, &raw mut id).cast::<Data>();
+        let pointer = qjs::JS_GetAnyOpaque(object, &raw mut id).cast::<RequestData>();
         if pointer.is_null() {
             return;
         }
@@ -177,7 +177,7 @@ unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: Raw) {
     drop(recycled);
 }
 
-fn recycle(mut data: Box<Data>) {
+fn recycle(mut data: Box<RequestData>) {
     data.view = None;
     data.is_taken.set(false);
     data.is_streamed.set(false);
@@ -191,12 +191,12 @@ fn recycle(mut data: Box<Data>) {
 }
 
 // SAFETY: called by QuickJS alone, with a live object of our class.
-unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: Raw, mark: qjs::JS_MarkFunc) {
+unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: RawValue, mark: qjs::JS_MarkFunc) {
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class; its values are alive.
     unsafe {
         if let Some(data) = qjs::JS_GetAnyOpaque(object, &raw mut id)
-            .cast::<Data>()
+            .cast::<RequestData>()
             .as_ref()
         {
             for value in data.values() {
@@ -207,11 +207,11 @@ unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: Raw, mark: qjs::
 }
 
 /// A getter; the number says which.
-type Getter = unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int) -> Raw;
+type Getter = unsafe extern "C" fn(*mut qjs::JSContext, RawValue, c_int) -> RawValue;
 
 /// Reads a field; `state` has accessors of its own.
 #[inline]
-fn read(cx: Cx<'_>, this: Raw, field: Field) -> Result<Val, Failure> {
+fn read(cx: Cx<'_>, this: RawValue, field: Field) -> Result<Val, Failure> {
     match field {
         Field::Pairs(Pairs::Params) => kept(cx, this, PARAMS, params),
         Field::Pairs(Pairs::Query) => kept(cx, this, QUERY, |cx, view| {
@@ -232,13 +232,18 @@ fn read(cx: Cx<'_>, this: Raw, field: Field) -> Result<Val, Failure> {
 }
 
 // SAFETY: called by QuickJS alone, with a context that has a core and the number of a getter.
-unsafe extern "C" fn get(ctx: *mut qjs::JSContext, this: Raw, which: c_int) -> Raw {
+unsafe extern "C" fn get(ctx: *mut qjs::JSContext, this: RawValue, which: c_int) -> RawValue {
     native(ctx, |cx| read(cx, this, FIELDS[which as usize].1))
 }
 
 /// What a script assigns becomes a property of its own, which hides the getter. `this` may be a proxy of the request.
 // SAFETY: called by QuickJS alone, with a context that has a core and the number of a getter.
-unsafe extern "C" fn set(ctx: *mut qjs::JSContext, this: Raw, value: Raw, which: c_int) -> Raw {
+unsafe extern "C" fn set(
+    ctx: *mut qjs::JSContext,
+    this: RawValue,
+    value: RawValue,
+    which: c_int,
+) -> RawValue {
     native(ctx, |cx| {
         let atom = cx.atom(FIELDS[which as usize].0);
         let done = cx.define_atom(this, atom, cx.dup(value));
@@ -265,7 +270,7 @@ fn setter(field: Field) -> Option<Setter> {
     }
 }
 
-fn state(cx: Cx<'_>, this: Raw) -> Result<Val, Failure> {
+fn state(cx: Cx<'_>, this: RawValue) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     if is_undefined(data.state.get()) {
         data.state.set(cx.object()?.into_raw());
@@ -273,7 +278,12 @@ fn state(cx: Cx<'_>, this: Raw) -> Result<Val, Failure> {
     Ok(cx.dup(data.state.get()))
 }
 
-unsafe extern "C" fn set_state(ctx: *mut qjs::JSContext, this: Raw, value: Raw, _: c_int) -> Raw {
+unsafe extern "C" fn set_state(
+    ctx: *mut qjs::JSContext,
+    this: RawValue,
+    value: RawValue,
+    _: c_int,
+) -> RawValue {
     native(ctx, |cx| {
         let old = data(cx, this)?.state.replace(cx.dup(value).into_raw());
         drop(cx.own(old));
@@ -281,7 +291,7 @@ unsafe extern "C" fn set_state(ctx: *mut qjs::JSContext, this: Raw, value: Raw, 
     })
 }
 
-unsafe extern "C" fn get_used(ctx: *mut qjs::JSContext, this: Raw, _: c_int) -> Raw {
+unsafe extern "C" fn get_used(ctx: *mut qjs::JSContext, this: RawValue, _: c_int) -> RawValue {
     // The prototype itself is no request, and has no body.
     native(ctx, |cx| {
         Ok(cx.own(boolean(
@@ -291,7 +301,7 @@ unsafe extern "C" fn get_used(ctx: *mut qjs::JSContext, this: Raw, _: c_int) -> 
 }
 
 /// `null` for a request without a body, `undefined` for one whose body is native.
-unsafe extern "C" fn get_web_body(ctx: *mut qjs::JSContext, this: Raw, _: c_int) -> Raw {
+unsafe extern "C" fn get_web_body(ctx: *mut qjs::JSContext, this: RawValue, _: c_int) -> RawValue {
     native(ctx, |cx| {
         let is_empty = data(cx, this)?.view()?.body().is_empty();
         Ok(cx.own(if is_empty { qjs::JS_NULL } else { UNDEFINED }))
@@ -356,7 +366,7 @@ pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<Val, Thrown
 
 /// `showToFetch(request, isForFetch)`: gives the request the prototype that a `fetch` export sees, or that of middleware again.
 /// Other objects stay as they are.
-pub(crate) fn show_to_fetch(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+pub(crate) fn show_to_fetch(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let &[request, is_for_fetch] = args else {
         return Ok(cx.undefined());
     };
@@ -381,7 +391,7 @@ pub(crate) fn show_to_fetch(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Fai
 }
 
 /// `requestField(request, name)`: a field of the request, whatever its prototype shows. Nothing for other objects.
-pub(crate) fn request_field(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+pub(crate) fn request_field(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let &[request, name] = args else {
         return Ok(cx.undefined());
     };
@@ -392,12 +402,12 @@ pub(crate) fn request_field(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Fai
     }
 }
 
-fn is_request(cx: Cx<'_>, value: Raw) -> bool {
+fn is_request(cx: Cx<'_>, value: RawValue) -> bool {
     is_object(value) && class_id(value) == cx.core().classes.request
 }
 
 /// A setter.
-type Setter = unsafe extern "C" fn(*mut qjs::JSContext, Raw, Raw, c_int) -> Raw;
+type Setter = unsafe extern "C" fn(*mut qjs::JSContext, RawValue, RawValue, c_int) -> RawValue;
 
 fn accessor(
     cx: Cx<'_>,
@@ -407,10 +417,11 @@ fn accessor(
     magic: c_int,
     set: Option<Setter>,
 ) -> Result<(), Thrown> {
-    type Plain = unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int, *mut Raw) -> Raw;
+    type PlainFunction =
+        unsafe extern "C" fn(*mut qjs::JSContext, RawValue, c_int, *mut RawValue) -> RawValue;
     // SAFETY: the kinds say how QuickJS calls the functions; it takes the references of both, and the atom is released.
     unsafe {
-        let get = std::mem::transmute::<Getter, Plain>(get);
+        let get = std::mem::transmute::<Getter, PlainFunction>(get);
         let kind = qjs::JSCFunctionEnum_JS_CFUNC_getter_magic;
         let getter = cx.check(qjs::JS_NewCFunction2(
             cx.raw(),
@@ -422,7 +433,7 @@ fn accessor(
         ))?;
         let setter = match set {
             Some(set) => {
-                let set = std::mem::transmute::<Setter, Plain>(set);
+                let set = std::mem::transmute::<Setter, PlainFunction>(set);
                 let kind = qjs::JSCFunctionEnum_JS_CFUNC_setter_magic;
                 cx.check(qjs::JS_NewCFunction2(
                     cx.raw(),
@@ -453,7 +464,7 @@ fn accessor(
 #[inline]
 fn kept(
     cx: Cx<'_>,
-    this: Raw,
+    this: RawValue,
     which: usize,
     make: fn(Cx<'_>, &dyn RequestView) -> Result<Val, Thrown>,
 ) -> Result<Val, Failure> {
@@ -472,7 +483,7 @@ fn params(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
     let mut index = 0;
     while let Some((name, value)) = view.param(index) {
         let value = cx.string(&value)?;
-        let atom = core.names.atom(cx, name);
+        let atom = core.parameter_names.atom(cx, name);
         cx.define_atom(object.raw(), atom, value)?;
         hash.add(atom);
         index += 1;
@@ -480,7 +491,7 @@ fn params(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
     if !core.shapes.knows(hash) {
         let names = (0..index)
             .filter_map(|index| view.param(index))
-            .map(|(name, _)| core.names.atom(cx, name));
+            .map(|(name, _)| core.parameter_names.atom(cx, name));
         core.shapes.keep(cx, hash, false, names)?;
     }
     Ok(object)

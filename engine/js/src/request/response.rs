@@ -11,7 +11,7 @@ use crate::vm::bind::WORDS;
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::sys;
-use crate::vm::sys::{Cx, Failure, Raw, UNDEFINED, Val, class_id, is_object, is_string, tag};
+use crate::vm::sys::{Cx, Failure, RawValue, UNDEFINED, Val, class_id, is_object, is_string, tag};
 use rquickjs::qjs;
 use sampan_host::answer::{self, AnswerKind};
 use sampan_host::{Error, HandlerId, ResponseSink};
@@ -34,7 +34,7 @@ impl Answerer<'_> {
     pub(crate) fn write(
         &self,
         cx: Cx<'_>,
-        value: Raw,
+        value: RawValue,
         sink: &mut dyn ResponseSink,
     ) -> Result<(), Error> {
         self.try_write(cx, value, sink)
@@ -48,7 +48,7 @@ impl Answerer<'_> {
     fn try_write(
         &self,
         cx: Cx<'_>,
-        value: Raw,
+        value: RawValue,
         sink: &mut dyn ResponseSink,
     ) -> Result<(), Failure> {
         match tag(value) {
@@ -80,7 +80,7 @@ impl Answerer<'_> {
     fn other_object(
         &self,
         cx: Cx<'_>,
-        value: Raw,
+        value: RawValue,
         sink: &mut dyn ResponseSink,
     ) -> Result<bool, Failure> {
         if !may_be_bytes(cx, value) {
@@ -95,7 +95,12 @@ impl Answerer<'_> {
 
     /// The same for bytes, a `Blob` or a stream.
     #[cold]
-    fn bytes(&self, cx: Cx<'_>, value: Raw, sink: &mut dyn ResponseSink) -> Result<bool, Failure> {
+    fn bytes(
+        &self,
+        cx: Cx<'_>,
+        value: RawValue,
+        sink: &mut dyn ResponseSink,
+    ) -> Result<bool, Failure> {
         let Some((body, content_type)) = body_of(cx, value)? else {
             return Ok(false);
         };
@@ -117,7 +122,7 @@ impl Answerer<'_> {
     pub(crate) fn write_thrown(
         &self,
         cx: Cx<'_>,
-        thrown: Raw,
+        thrown: RawValue,
         sink: &mut dyn ResponseSink,
     ) -> Option<Result<(), Error>> {
         let is_answer = is_object(thrown)
@@ -131,7 +136,7 @@ impl Answerer<'_> {
 
     /// Whether an object that is plain by its native class is a `Response` of the Web surface.
     #[inline]
-    fn is_response(&self, cx: Cx<'_>, value: Raw) -> bool {
+    fn is_response(&self, cx: Cx<'_>, value: RawValue) -> bool {
         // SAFETY: looks for an own property without reading it; the object is no proxy, so no script runs.
         unsafe {
             qjs::JS_GetOwnProperty(
@@ -146,7 +151,7 @@ impl Answerer<'_> {
     fn response(
         &self,
         cx: Cx<'_>,
-        response: Raw,
+        response: RawValue,
         sink: &mut dyn ResponseSink,
     ) -> Result<(), Failure> {
         let atoms = &cx.core().atoms;
@@ -169,7 +174,7 @@ impl Answerer<'_> {
         self.body(cx, body.raw(), sink)
     }
 
-    fn body(&self, cx: Cx<'_>, body: Raw, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
+    fn body(&self, cx: Cx<'_>, body: RawValue, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
         if write_at_once(cx, body, sink)? {
             return Ok(());
         }
@@ -208,7 +213,7 @@ impl Answerer<'_> {
 
 /// Whether a value may be anything but JSON: arrays and objects made by a literal are not.
 #[inline]
-pub(crate) fn may_be_bytes(cx: Cx<'_>, value: Raw) -> bool {
+pub(crate) fn may_be_bytes(cx: Cx<'_>, value: RawValue) -> bool {
     let classes = &cx.core().classes;
     is_object(value)
         && class_id(value) != classes.array
@@ -217,7 +222,7 @@ pub(crate) fn may_be_bytes(cx: Cx<'_>, value: Raw) -> bool {
 
 /// What an object is as a body, with its content type if it has one: bytes, a `Blob` or a stream.
 #[cold]
-pub(crate) fn body_of(cx: Cx<'_>, value: Raw) -> Result<Option<(Val, Option<Val>)>, Failure> {
+pub(crate) fn body_of(cx: Cx<'_>, value: RawValue) -> Result<Option<(Val, Option<Val>)>, Failure> {
     if let Some(bytes) = bytes_of(cx, value) {
         return Ok(Some((cx.bytes(&bytes)?, None)));
     }
@@ -235,7 +240,7 @@ pub(crate) fn body_of(cx: Cx<'_>, value: Raw) -> Result<Option<(Val, Option<Val>
 
 /// The text of a string as UTF-8; surrogates without a partner are replaced.
 #[inline]
-fn write_string(cx: Cx<'_>, value: Raw, out: &mut Vec<u8>) -> Result<(), sys::Thrown> {
+fn write_string(cx: Cx<'_>, value: RawValue, out: &mut Vec<u8>) -> Result<(), sys::Thrown> {
     cx.with_bytes(value, |bytes| match std::str::from_utf8(bytes) {
         Ok(_) => out.extend_from_slice(bytes),
         Err(_) => out.extend_from_slice(sys::well_formed(bytes).as_bytes()),
@@ -243,7 +248,7 @@ fn write_string(cx: Cx<'_>, value: Raw, out: &mut Vec<u8>) -> Result<(), sys::Th
 }
 
 /// Writes a body that is there as a whole: text, bytes or none. False for any other object.
-fn write_at_once(cx: Cx<'_>, body: Raw, sink: &mut dyn ResponseSink) -> Result<bool, Failure> {
+fn write_at_once(cx: Cx<'_>, body: RawValue, sink: &mut dyn ResponseSink) -> Result<bool, Failure> {
     if is_string(body) {
         write_string(cx, body, sink.body())?;
         return Ok(true);
@@ -255,7 +260,7 @@ fn write_at_once(cx: Cx<'_>, body: Raw, sink: &mut dyn ResponseSink) -> Result<b
 }
 
 /// Writes the flat list `[name, value, ...]` of a `Headers`. The sink checks each; scripts can reach the list.
-fn write_headers(cx: Cx<'_>, list: Raw, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
+fn write_headers(cx: Cx<'_>, list: RawValue, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
     let length = u32::try_from(cx.length(list)?).unwrap_or(u32::MAX);
     if length as usize > 2 * answer::FIELDS_MAX {
         return Err(answer::too_many_fields().into());

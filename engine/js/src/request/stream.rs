@@ -9,7 +9,7 @@ use crate::values::value::bytes_of;
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::ROUNDS_MAX;
-use crate::vm::sys::{Cx, Raw, Thrown, UNDEFINED, Val, is_nothing};
+use crate::vm::sys::{Cx, RawValue, Thrown, UNDEFINED, Val, is_nothing};
 use sampan_host::{Error, HandlerId, StreamedBody};
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -114,7 +114,7 @@ impl Stream {
     }
 }
 
-fn chunk_of(cx: Cx<'_>, promise: Raw) -> Result<Option<Vec<u8>>, Error> {
+fn chunk_of(cx: Cx<'_>, promise: RawValue) -> Result<Option<Vec<u8>>, Error> {
     match promise_result(cx, promise) {
         Some(Ok(value)) if is_nothing(value.raw()) => Ok(None),
         Some(Ok(value)) => bytes_of(cx, value.raw())

@@ -1,7 +1,7 @@
 //! Reads properties without side effects, so that the size checked is the size used.
 
 use crate::vm::limits::PROTOTYPES_MAX;
-use crate::vm::sys::{Cx, Raw, Thrown, UNDEFINED, Val, address, is_object};
+use crate::vm::sys::{Cx, RawValue, Thrown, UNDEFINED, Val, address, is_object};
 use rquickjs::qjs;
 use std::ffi::CStr;
 
@@ -17,7 +17,12 @@ pub(crate) enum Found {
 
 /// The property `name` of an object or its prototypes; `Nothing` for other values. A getter counts as plain if it is
 /// `allowed`.
-pub(crate) fn named(cx: Cx<'_>, value: Raw, name: &CStr, allowed: Raw) -> Result<Found, Thrown> {
+pub(crate) fn named(
+    cx: Cx<'_>,
+    value: RawValue,
+    name: &CStr,
+    allowed: RawValue,
+) -> Result<Found, Thrown> {
     // SAFETY: the name is terminated; the atom is released after its last use.
     unsafe {
         let atom = qjs::JS_NewAtom(cx.raw(), name.as_ptr());
@@ -28,7 +33,12 @@ pub(crate) fn named(cx: Cx<'_>, value: Raw, name: &CStr, allowed: Raw) -> Result
 }
 
 /// The same for a symbol.
-pub(crate) fn symbol(cx: Cx<'_>, value: Raw, symbol: Raw, allowed: Raw) -> Result<Found, Thrown> {
+pub(crate) fn symbol(
+    cx: Cx<'_>,
+    value: RawValue,
+    symbol: RawValue,
+    allowed: RawValue,
+) -> Result<Found, Thrown> {
     // SAFETY: the symbol is alive; the atom is released after its last use.
     unsafe {
         let atom = qjs::JS_ValueToAtom(cx.raw(), symbol);
@@ -39,7 +49,7 @@ pub(crate) fn symbol(cx: Cx<'_>, value: Raw, symbol: Raw, allowed: Raw) -> Resul
 }
 
 /// The getter of an own property.
-pub(crate) fn getter(cx: Cx<'_>, object: Raw, name: &CStr) -> Result<Val, Thrown> {
+pub(crate) fn getter(cx: Cx<'_>, object: RawValue, name: &CStr) -> Result<Val, Thrown> {
     // SAFETY: the name is terminated; the atom is released after its last use.
     let found = unsafe {
         let atom = qjs::JS_NewAtom(cx.raw(), name.as_ptr());
@@ -53,9 +63,9 @@ pub(crate) fn getter(cx: Cx<'_>, object: Raw, name: &CStr) -> Result<Val, Thrown
 /// The same for an atom.
 pub(crate) fn property(
     cx: Cx<'_>,
-    value: Raw,
+    value: RawValue,
     atom: qjs::JSAtom,
-    allowed: Raw,
+    allowed: RawValue,
 ) -> Result<Found, Thrown> {
     let mut at = cx.dup(value);
     for _ in 0..PROTOTYPES_MAX {
@@ -83,7 +93,7 @@ pub(crate) fn property(
 /// An own property of an object that is no proxy: whether it is computed, its value, its getter.
 pub(crate) fn own(
     cx: Cx<'_>,
-    object: Raw,
+    object: RawValue,
     atom: qjs::JSAtom,
 ) -> Result<Option<(bool, Val, Val)>, Thrown> {
     let mut found = qjs::JSPropertyDescriptor {
@@ -115,7 +125,7 @@ fn prototype(cx: Cx<'_>, object: &Val) -> Val {
 }
 
 /// Whether an object has at most `max` prototypes, and none is a proxy.
-pub(crate) fn is_shallow(cx: Cx<'_>, object: Raw, max: usize) -> bool {
+pub(crate) fn is_shallow(cx: Cx<'_>, object: RawValue, max: usize) -> bool {
     let mut at = cx.dup(object);
     for _ in 0..=max {
         if is_proxy(at.raw()) {
@@ -130,31 +140,31 @@ pub(crate) fn is_shallow(cx: Cx<'_>, object: Raw, max: usize) -> bool {
 }
 
 /// Whether a value is a proxy.
-pub(crate) fn is_proxy(value: Raw) -> bool {
+pub(crate) fn is_proxy(value: RawValue) -> bool {
     // SAFETY: looks at a live value.
     unsafe { qjs::JS_IsProxy(value) }
 }
 
 /// Whether a value is a regular expression.
-pub(crate) fn is_regexp(value: Raw) -> bool {
+pub(crate) fn is_regexp(value: RawValue) -> bool {
     // SAFETY: looks at a live value.
     unsafe { qjs::JS_IsRegExp(value) }
 }
 
 /// Whether a value is a typed array.
-pub(crate) fn is_typed_array(value: Raw) -> bool {
+pub(crate) fn is_typed_array(value: RawValue) -> bool {
     // SAFETY: looks at a live value.
     unsafe { qjs::JS_GetTypedArrayType(value) >= 0 }
 }
 
 /// Whether a value counts as true.
-pub(crate) fn is_truthy(cx: Cx<'_>, value: Raw) -> bool {
+pub(crate) fn is_truthy(cx: Cx<'_>, value: RawValue) -> bool {
     // SAFETY: the value is alive.
     unsafe { qjs::JS_ToBool(cx.raw(), value) > 0 }
 }
 
 /// The length that a value means which is no object.
-pub(crate) fn to_length(cx: Cx<'_>, value: Raw) -> Result<i64, Thrown> {
+pub(crate) fn to_length(cx: Cx<'_>, value: RawValue) -> Result<i64, Thrown> {
     let mut number = 0.0;
     // SAFETY: the value is alive, `number` is writable.
     if unsafe { qjs::JS_ToFloat64(cx.raw(), &raw mut number, value) } < 0 {

@@ -3,7 +3,7 @@
 //! The shared reader of `sampan-host` decides what is JSON and where it is not, so that both engines accept the same texts
 //! and say the same about the others; script values are made from its tape.
 
-use crate::vm::sys::{Cx, Failure, NULL, Raw, Thrown, Val, boolean, number};
+use crate::vm::sys::{Cx, Failure, NULL, RawValue, Thrown, Val, boolean, number};
 use rquickjs::qjs;
 use sampan_host::json::{Tape, Token};
 use sampan_host::request::bad_json;
@@ -90,7 +90,7 @@ impl Builder<'_, '_> {
         Ok(object)
     }
 
-    fn define(&self, object: Raw, name: &[u8], value: Val) -> Result<(), Thrown> {
+    fn define(&self, object: RawValue, name: &[u8], value: Val) -> Result<(), Thrown> {
         let cx = self.cx;
         // SAFETY: the reader has checked that strings are UTF-8; the atom is released.
         unsafe {

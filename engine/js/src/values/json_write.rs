@@ -7,18 +7,18 @@
 use crate::values::inspect::{self, Found};
 use crate::values::layout::Layout;
 use crate::values::shapes::{Hash, Plan};
-use crate::values::value::{Names, has_own_class, is_bytes, is_ordinary};
+use crate::values::value::{PropertyNames, has_own_class, is_bytes, is_ordinary};
 use crate::vm::limits::VALUES_PER_CHECK;
 use crate::vm::sys::{
-    Cx, Failure, Raw, Thrown, UNDEFINED, Val, class_id, float_of, int_of, is_object, is_promise,
-    is_string, is_true, tag,
+    Cx, Failure, RawValue, Thrown, UNDEFINED, Val, class_id, float_of, int_of, is_object,
+    is_promise, is_string, is_true, tag,
 };
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, json as host_json};
 use std::cell::RefCell;
 
 /// Writes a value. False, with nothing written, for what has no JSON: `undefined`, functions and symbols.
-pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: Raw) -> Result<bool, Failure> {
+pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: RawValue) -> Result<bool, Failure> {
     let depth = cx.core().limits.json_depth_max;
     Writer {
         cx,
@@ -33,7 +33,7 @@ pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: Raw) -> Result<bool, F
 
 /// The text that `JSON.stringify(value)` returns, or `undefined`. `None` where that is an error by the standard but not
 /// to us, or the other way round: then the engine's own function must decide.
-pub(crate) fn standard(cx: Cx<'_>, value: Raw) -> Result<Option<Val>, Failure> {
+pub(crate) fn standard(cx: Cx<'_>, value: RawValue) -> Result<Option<Val>, Failure> {
     let mut out = Vec::new();
     let mut writer = Writer {
         cx,
@@ -75,7 +75,7 @@ struct Writer<'a, 'out> {
 }
 
 impl Writer<'_, '_> {
-    fn value(&mut self, value: Raw, key: Key) -> Result<bool, Failure> {
+    fn value(&mut self, value: RawValue, key: Key) -> Result<bool, Failure> {
         self.until_check -= 1;
         if self.until_check == 0 || self.out.len() >= self.check_at {
             self.check()?;
@@ -108,7 +108,7 @@ impl Writer<'_, '_> {
     }
 
     /// JavaScript writes some numbers in its own way (`1e+21`): those are left to it.
-    fn float(&mut self, number: f64, value: Raw) -> Result<(), Failure> {
+    fn float(&mut self, number: f64, value: RawValue) -> Result<(), Failure> {
         if !number.is_finite() {
             self.out.extend_from_slice(b"null");
         } else if number == 0.0 {
@@ -123,7 +123,7 @@ impl Writer<'_, '_> {
 
     /// A BigInt may have a `toJSON`, which scripts put there because the standard has no JSON for it.
     #[cold]
-    fn big_int(&mut self, value: Raw, key: Key) -> Result<bool, Failure> {
+    fn big_int(&mut self, value: RawValue, key: Key) -> Result<bool, Failure> {
         if self.is_standard {
             return Err(Error::script("JSON: a BigInt").into());
         }
@@ -135,7 +135,7 @@ impl Writer<'_, '_> {
         Ok(true)
     }
 
-    fn text_of(&mut self, value: Raw) -> Result<(), Failure> {
+    fn text_of(&mut self, value: RawValue) -> Result<(), Failure> {
         let (cx, out) = (self.cx, &mut *self.out);
         cx.with_bytes(value, |bytes| {
             fits(cx, out.len() + bytes.len())?;
@@ -145,7 +145,7 @@ impl Writer<'_, '_> {
     }
 
     #[inline]
-    fn string(&mut self, value: Raw) -> Result<(), Failure> {
+    fn string(&mut self, value: RawValue) -> Result<(), Failure> {
         let (cx, out) = (self.cx, &mut *self.out);
         cx.with_bytes(value, |bytes| {
             if bytes.len() > BYTES_PER_CHECK {
@@ -156,7 +156,7 @@ impl Writer<'_, '_> {
         })?
     }
 
-    fn object(&mut self, value: Raw, key: Key) -> Result<bool, Failure> {
+    fn object(&mut self, value: RawValue, key: Key) -> Result<bool, Failure> {
         let cx = self.cx;
         let classes = &cx.core().classes;
         if let Some(layout) = cx.core().layout.get()
@@ -210,7 +210,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn converted(&mut self, value: Raw, to_json: &Val, key: Key) -> Result<bool, Failure> {
+    fn converted(&mut self, value: RawValue, to_json: &Val, key: Key) -> Result<bool, Failure> {
         let cx = self.cx;
         let name = match key {
             Key::None => cx.string("")?,
@@ -225,7 +225,7 @@ impl Writer<'_, '_> {
         self.plain_object(plain.raw())
     }
 
-    fn plain_object(&mut self, value: Raw) -> Result<bool, Failure> {
+    fn plain_object(&mut self, value: RawValue) -> Result<bool, Failure> {
         let class = class_id(value);
         if class == self.cx.core().classes.array {
             self.nested(|writer| writer.array(value))?;
@@ -239,7 +239,7 @@ impl Writer<'_, '_> {
         Ok(true)
     }
 
-    fn array(&mut self, value: Raw) -> Result<(), Failure> {
+    fn array(&mut self, value: RawValue) -> Result<(), Failure> {
         let length = self.cx.length(value)?;
         self.out.push(b'[');
         for index in 0..u32::try_from(length).unwrap_or(u32::MAX) {
@@ -255,9 +255,9 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn members(&mut self, value: Raw) -> Result<(), Failure> {
+    fn members(&mut self, value: RawValue) -> Result<(), Failure> {
         let cx = self.cx;
-        let names = Names::of(cx, value)?;
+        let names = PropertyNames::of(cx, value)?;
         self.out.push(b'{');
         let mut first = true;
         let mut hash = Hash::PLAIN;
@@ -268,7 +268,7 @@ impl Writer<'_, '_> {
             if !first {
                 self.out.push(b',');
             }
-            cx.core().keys.write(cx, self.out, name)?;
+            cx.core().member_names.write(cx, self.out, name)?;
             if self.value(member.raw(), Key::Name(name))? {
                 first = false;
             } else {
@@ -283,7 +283,7 @@ impl Writer<'_, '_> {
     }
 
     /// The same as `members` for an object whose shape has a plan: its values are read where they lie.
-    fn planned(&mut self, value: Raw, layout: Layout, plan: &Plan) -> Result<(), Failure> {
+    fn planned(&mut self, value: RawValue, layout: Layout, plan: &Plan) -> Result<(), Failure> {
         let cx = self.cx;
         let start = self.out.len();
         for (index, member) in plan.members.iter().enumerate() {
@@ -317,7 +317,7 @@ impl Writer<'_, '_> {
     }
 
     /// Everything else (wrapped numbers, maps, proxies, typed arrays, ...): the engine's own writer.
-    fn unusual(&mut self, value: Raw) -> Result<bool, Failure> {
+    fn unusual(&mut self, value: RawValue) -> Result<bool, Failure> {
         let cx = self.cx;
         // SAFETY: the value is alive.
         let text =
@@ -332,7 +332,7 @@ impl Writer<'_, '_> {
 
 /// What `JSON.stringify` would write as `{}`, which nobody means: what it is, and what to do instead.
 #[cold]
-fn refused(cx: Cx<'_>, value: Raw) -> Result<Option<[&'static str; 2]>, Thrown> {
+fn refused(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static str; 2]>, Thrown> {
     // SAFETY: looks at a live value.
     let (is_map, is_set, is_error) = unsafe {
         (
@@ -362,7 +362,7 @@ fn refused(cx: Cx<'_>, value: Raw) -> Result<Option<[&'static str; 2]>, Thrown> 
 }
 
 /// The name of the class of the Web surface that a value is of. Looks without running scripts: no proxy is shown the key.
-pub(crate) fn web_kind(cx: Cx<'_>, value: Raw) -> Result<Option<Val>, Thrown> {
+pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue) -> Result<Option<Val>, Thrown> {
     if class_id(value) != cx.core().classes.object {
         return Ok(None);
     }
@@ -374,7 +374,7 @@ pub(crate) fn web_kind(cx: Cx<'_>, value: Raw) -> Result<Option<Val>, Thrown> {
 }
 
 /// The same for the classes of the Web surface.
-fn web_class(cx: Cx<'_>, value: Raw) -> Result<Option<[&'static str; 2]>, Thrown> {
+fn web_class(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static str; 2]>, Thrown> {
     let Some(kind) = web_kind(cx, value)? else {
         return Ok(None);
     };
@@ -407,7 +407,7 @@ fn refuse(cx: Cx<'_>, key: Key, [what, advice]: [&str; 2]) -> Failure {
 }
 
 /// The JSON of a value, for builders and capabilities.
-pub(crate) fn text(cx: Cx<'_>, value: Raw) -> Result<String, Failure> {
+pub(crate) fn text(cx: Cx<'_>, value: RawValue) -> Result<String, Failure> {
     let mut out = Vec::new();
     if !write(cx, &mut out, value)? {
         return Err(host_json::no_json(found(cx, value)).into());
@@ -418,7 +418,7 @@ pub(crate) fn text(cx: Cx<'_>, value: Raw) -> Result<String, Failure> {
 
 /// What a value is that has no JSON, with its article.
 #[cold]
-pub(crate) fn found(cx: Cx<'_>, value: Raw) -> &'static str {
+pub(crate) fn found(cx: Cx<'_>, value: RawValue) -> &'static str {
     if cx.is_function(value) {
         "a function"
     } else if is_object(value) {
@@ -505,12 +505,12 @@ fn write_with_surrogates(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Member names as they are written, `"name":`, by their atom. Scripts write the same few names again and again.
-pub(crate) struct Keys(RefCell<Vec<Option<Written>>>);
+pub(crate) struct MemberNames(RefCell<Vec<Option<Written>>>);
 
 /// A name and how it is written.
 type Written = (qjs::JSAtom, Box<[u8]>);
 
-impl Keys {
+impl MemberNames {
     /// How many names are remembered; a power of two.
     const SLOTS: usize = 512;
     /// Longer names are not worth remembering.

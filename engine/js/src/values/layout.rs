@@ -5,7 +5,7 @@
 //! hundred instructions for each value. The places are those of `JSObject` in its sources, which are a part of the build; a probe
 //! makes sure of them (see [`Layout::find`]), and without them everything works but less quickly.
 
-use crate::vm::sys::{Cx, Raw, Thrown, Val, address, int_of, tag, whole};
+use crate::vm::sys::{Cx, RawValue, Thrown, Val, address, int_of, tag, whole};
 use rquickjs::qjs;
 use std::ffi::c_void;
 
@@ -32,8 +32,8 @@ impl Layout {
         if size_of::<usize>() != 8 {
             return Ok(None);
         }
-        let (x, y) = (Name::new(cx, "x"), Name::new(cx, "y"));
-        let make = |names: &[&Name<'_>], first: i32| -> Result<Val, Thrown> {
+        let (x, y) = (ProbeName::new(cx, "x"), ProbeName::new(cx, "y"));
+        let make = |names: &[&ProbeName<'_>], first: i32| -> Result<Val, Thrown> {
             let object = cx.object()?;
             for (value, name) in (first..).zip(names) {
                 cx.define_atom(object.raw(), name.0, cx.own(whole(value)))?;
@@ -71,16 +71,21 @@ impl Layout {
 
     /// The shape of an object.
     #[inline]
-    pub(crate) fn shape(self, object: Raw) -> Shape {
+    pub(crate) fn shape(self, object: RawValue) -> Shape {
         // SAFETY: the word is there in every object, and the value is one.
         unsafe { address(object).cast::<Shape>().add(SHAPE_WORD).read() }
     }
 
     /// The values of an object, in the order of its names. Only as many are there as it has names, and only until it changes.
     #[inline]
-    pub(crate) fn values(self, object: Raw) -> *mut Raw {
+    pub(crate) fn values(self, object: RawValue) -> *mut RawValue {
         // SAFETY: as above.
-        unsafe { address(object).cast::<*mut Raw>().add(VALUES_WORD).read() }
+        unsafe {
+            address(object)
+                .cast::<*mut RawValue>()
+                .add(VALUES_WORD)
+                .read()
+        }
     }
 
     /// A plain object of this shape, with `values` in it, of which there are `count`.
@@ -103,7 +108,7 @@ impl Layout {
             let words = address(object.raw()).cast::<*mut c_void>();
             let mut room = self.values(object.raw());
             if count > VALUES_MIN {
-                let bytes = (count + count / 2 + 2) * size_of::<Raw>();
+                let bytes = (count + count / 2 + 2) * size_of::<RawValue>();
                 room = qjs::js_realloc(cx.raw(), room.cast(), bytes as _).cast();
                 if room.is_null() {
                     return Err(Thrown);
@@ -132,15 +137,15 @@ impl Layout {
 }
 
 /// A property name for the probe.
-struct Name<'a>(qjs::JSAtom, Cx<'a>);
+struct ProbeName<'a>(qjs::JSAtom, Cx<'a>);
 
-impl<'a> Name<'a> {
+impl<'a> ProbeName<'a> {
     fn new(cx: Cx<'a>, name: &str) -> Self {
         Self(cx.atom(name), cx)
     }
 }
 
-impl Drop for Name<'_> {
+impl Drop for ProbeName<'_> {
     fn drop(&mut self) {
         // SAFETY: the name is owned.
         unsafe { qjs::JS_FreeAtom(self.1.raw(), self.0) };

@@ -20,7 +20,7 @@ const SETS_MAX: usize = 128;
 struct Known {
     /// Holds the address that it is found by.
     columns: Arc<[String]>,
-    names: Vec<Name>,
+    names: Vec<ColumnName>,
     /// How rows are made and written at once, if they can be.
     plan: Option<Rc<Plan>>,
     /// Objects that keep the shapes which a row passes through that is made name by name.
@@ -39,7 +39,7 @@ impl Drop for Known {
 }
 
 /// A property name.
-type Name = qjs::JSAtom;
+type ColumnName = qjs::JSAtom;
 
 /// The sets of columns that an isolate remembers: a set with the same slot replaces the one that is there.
 pub(crate) struct Columns(RefCell<Vec<Option<Rc<Known>>>>);

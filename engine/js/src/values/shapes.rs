@@ -7,7 +7,7 @@
 
 use crate::values::json_write::write_text;
 use crate::values::layout::{Layout, Shape};
-use crate::vm::sys::{Cx, Raw, Thrown, Val};
+use crate::vm::sys::{Cx, RawValue, Thrown, Val};
 use rquickjs::qjs;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -36,11 +36,11 @@ pub(crate) struct Plan {
     /// Keeps the shape.
     _object: Val,
     pub(crate) shape: Shape,
-    pub(crate) members: Box<[Member]>,
+    pub(crate) members: Box<[PlannedMember]>,
 }
 
 /// A member of such an object.
-pub(crate) struct Member {
+pub(crate) struct PlannedMember {
     /// The name, which the object keeps alive.
     pub(crate) name: qjs::JSAtom,
     /// As it is written, with the comma in front.
@@ -67,7 +67,7 @@ impl Plan {
             let string = cx.name(*name)?;
             cx.with_bytes(string.raw(), |bytes| write_text(&mut text, bytes))?;
             text.push(b':');
-            members.push(Member {
+            members.push(PlannedMember {
                 name: *name,
                 text: text.into(),
             });
@@ -81,7 +81,7 @@ impl Plan {
 
     /// Whether it is the plan of objects like this one, which is plain by class.
     #[inline]
-    pub(crate) fn fits(&self, layout: Layout, object: Raw) -> bool {
+    pub(crate) fn fits(&self, layout: Layout, object: RawValue) -> bool {
         layout.shape(object) == self.shape
     }
 }
@@ -160,7 +160,7 @@ impl Shapes {
 
     /// The plan for a plain object, if there is one.
     #[inline]
-    pub(crate) fn plan(&self, layout: Layout, object: Raw) -> Option<Rc<Plan>> {
+    pub(crate) fn plan(&self, layout: Layout, object: RawValue) -> Option<Rc<Plan>> {
         let slot = Self::slot_of_shape(layout.shape(object));
         let plans = self.plans.borrow();
         plans[slot]

@@ -4,9 +4,10 @@
 //! them `cause` and `errors`.
 
 use crate::values::inspect::{self, Found};
-use crate::values::value::{Names, bytes_of, from_js};
+use crate::values::value::{PropertyNames, bytes_of, from_js};
 use crate::vm::sys::{
-    Cx, Failure, Raw, Thrown, UNDEFINED, address, class_id, is_object, is_promise, is_string, tag,
+    Cx, Failure, RawValue, Thrown, UNDEFINED, address, class_id, is_object, is_promise, is_string,
+    tag,
 };
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, Value};
@@ -22,8 +23,8 @@ const TEXT_BYTES_MAX: usize = 1024 * 1024;
 const ERRORS_MAX: u32 = 10;
 
 /// Reads a value. Fails only where the script must stop.
-pub(crate) fn read(cx: Cx<'_>, value: Raw) -> Result<Value, Failure> {
-    let mut reader = Reader {
+pub(crate) fn read(cx: Cx<'_>, value: RawValue) -> Result<Value, Failure> {
+    let mut reader = ShownReader {
         cx,
         inside: Vec::new(),
         values_left: VALUES_MAX,
@@ -36,7 +37,7 @@ pub(crate) fn read(cx: Cx<'_>, value: Raw) -> Result<Value, Failure> {
     Ok(shown)
 }
 
-struct Reader<'a> {
+struct ShownReader<'a> {
     cx: Cx<'a>,
     /// The objects that are being read, to notice a cycle.
     inside: Vec<*mut c_void>,
@@ -44,8 +45,8 @@ struct Reader<'a> {
     bytes_left: usize,
 }
 
-impl Reader<'_> {
-    fn read(&mut self, value: Raw) -> Value {
+impl ShownReader<'_> {
+    fn read(&mut self, value: RawValue) -> Value {
         if self.values_left == 0 || self.bytes_left == 0 || self.cx.core().must_stop() {
             return named("...");
         }
@@ -70,7 +71,7 @@ impl Reader<'_> {
         })
     }
 
-    fn text(&mut self, value: Raw) -> Value {
+    fn text(&mut self, value: RawValue) -> Value {
         match self.cx.text(value) {
             Ok(text) => Value::Text(self.cut(text)),
             Err(Thrown) => self.tried::<Failure>(Err(Failure::Thrown), "[unreadable]"),
@@ -89,7 +90,7 @@ impl Reader<'_> {
     }
 
     /// A BigInt of up to 64 bits: one that is the same when it is made from those again.
-    fn read_big_int(&mut self, value: Raw) -> Value {
+    fn read_big_int(&mut self, value: RawValue) -> Value {
         let cx = self.cx;
         let mut number = 0;
         // SAFETY: the value is alive, `number` is writable.
@@ -106,7 +107,7 @@ impl Reader<'_> {
         named("[BigInt of more than 64 bits]")
     }
 
-    fn read_object(&mut self, value: Raw) -> Value {
+    fn read_object(&mut self, value: RawValue) -> Value {
         if inspect::is_proxy(value) {
             return named("[proxy]");
         }
@@ -142,7 +143,7 @@ impl Reader<'_> {
     }
 
     /// The property of an object or its prototypes, if it is plain data.
-    fn plain(&mut self, object: Raw, name: &CStr) -> Option<Value> {
+    fn plain(&mut self, object: RawValue, name: &CStr) -> Option<Value> {
         match inspect::named(self.cx, object, name, UNDEFINED) {
             Ok(Found::Value(value)) => Some(self.read(value.raw())),
             Ok(Found::Nothing) => None,
@@ -154,7 +155,7 @@ impl Reader<'_> {
         }
     }
 
-    fn read_error(&mut self, error: Raw) -> Value {
+    fn read_error(&mut self, error: RawValue) -> Value {
         let text_of = |value: Option<Value>| match value {
             Some(Value::Text(text)) => text,
             _ => String::new(),
@@ -202,7 +203,7 @@ impl Reader<'_> {
         Value::Map(members)
     }
 
-    fn read_list(&mut self, list: Raw, items_max: u32) -> Value {
+    fn read_list(&mut self, list: RawValue, items_max: u32) -> Value {
         let length = self.cx.length(list).unwrap_or(0);
         let length = u32::try_from(length).unwrap_or(u32::MAX).min(items_max);
         let mut items = Vec::new();
@@ -220,7 +221,7 @@ impl Reader<'_> {
         Value::List(items)
     }
 
-    fn read_members(&mut self, object: Raw) -> Value {
+    fn read_members(&mut self, object: RawValue) -> Value {
         let cx = self.cx;
         // A class may say itself what it is in JSON. What that throws is not the log's.
         if let Ok(Found::Value(to_json)) = inspect::named(cx, object, c"toJSON", UNDEFINED)
@@ -235,7 +236,7 @@ impl Reader<'_> {
         if let Ok(Found::Value(list)) = inspect::property(cx, object, list, UNDEFINED) {
             return self.read_headers(list.raw());
         }
-        let Ok(names) = Names::of(cx, object) else {
+        let Ok(names) = PropertyNames::of(cx, object) else {
             return self.tried::<Failure>(Err(Failure::Thrown), "[unreadable]");
         };
         if names.iter().next().is_none()
@@ -265,7 +266,7 @@ impl Reader<'_> {
     }
 
     /// A `Headers`, which keeps its names and values in one list.
-    fn read_headers(&mut self, list: Raw) -> Value {
+    fn read_headers(&mut self, list: RawValue) -> Value {
         let Value::List(items) = self.read_list(list, u32::MAX) else {
             return named("[Headers]");
         };
@@ -277,7 +278,7 @@ impl Reader<'_> {
     }
 
     /// The name of an object's class, if it has one of its own: what it holds is not in its properties.
-    fn class_name(&mut self, object: Raw) -> Option<String> {
+    fn class_name(&mut self, object: RawValue) -> Option<String> {
         let Ok(Found::Value(class)) = inspect::named(self.cx, object, c"constructor", UNDEFINED)
         else {
             return None;
@@ -289,7 +290,7 @@ impl Reader<'_> {
     }
 
     /// An own property; `None` if it is undefined or there is none.
-    fn own(&mut self, object: Raw, atom: qjs::JSAtom) -> Option<Value> {
+    fn own(&mut self, object: RawValue, atom: qjs::JSAtom) -> Option<Value> {
         match inspect::own(self.cx, object, atom) {
             Ok(Some((true, _, _))) => Some(named("[getter]")),
             Ok(Some((false, value, _))) if tag(value.raw()) != qjs::JS_TAG_UNDEFINED => {

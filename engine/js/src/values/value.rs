@@ -4,7 +4,7 @@ use crate::values::rows;
 use crate::vm::error::whole_number;
 use crate::vm::limits::{VALUE_DEPTH_MAX, VALUES_PER_CHECK};
 use crate::vm::sys::{
-    Cx, Failure, NULL, Raw, Thrown, Val, address, boolean, class_id, float_of, is_object,
+    Cx, Failure, NULL, RawValue, Thrown, Val, address, boolean, class_id, float_of, is_object,
     is_promise, is_string, is_true, number, tag, whole,
 };
 use rquickjs::qjs;
@@ -81,14 +81,14 @@ pub(crate) fn integer(cx: Cx<'_>, value: i64) -> Result<Val, Thrown> {
 
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an object with
 /// `toJSON`, such as a date, is what that returns.
-pub(crate) fn from_js(cx: Cx<'_>, value: Raw) -> Result<Value, Failure> {
-    Reader::new(cx).read(value)
+pub(crate) fn from_js(cx: Cx<'_>, value: RawValue) -> Result<Value, Failure> {
+    ValueReader::new(cx).read(value)
 }
 
 /// Room for so many items is made before the first is read: a length may promise more than comes.
 const ITEMS_AT_ONCE: u32 = 64;
 
-struct Reader<'a> {
+struct ValueReader<'a> {
     cx: Cx<'a>,
     /// The objects that are being read, to notice a cycle.
     inside: Vec<*mut c_void>,
@@ -98,7 +98,7 @@ struct Reader<'a> {
     read: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ValueReader<'a> {
     fn new(cx: Cx<'a>) -> Self {
         Self {
             cx,
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         Err(Error::script(format!("{}{hint}", cannot_pass(what))).into())
     }
 
-    fn read(&mut self, value: Raw) -> Result<Value, Failure> {
+    fn read(&mut self, value: RawValue) -> Result<Value, Failure> {
         self.until_check -= 1;
         if self.until_check == 0 {
             self.check()?;
@@ -146,14 +146,14 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn read_big_int(&self, value: Raw) -> Result<Value, Failure> {
+    fn read_big_int(&self, value: RawValue) -> Result<Value, Failure> {
         match self.cx.text(value)?.parse() {
             Ok(whole) => Ok(Value::Int(whole)),
             Err(_) => self.refuse("a BigInt that takes more than 64 bits", ""),
         }
     }
 
-    fn read_object(&mut self, value: Raw) -> Result<Value, Failure> {
+    fn read_object(&mut self, value: RawValue) -> Result<Value, Failure> {
         if class_id(value) == self.cx.core().classes.array {
             return self.read_inside(value, Self::read_list);
         }
@@ -173,8 +173,8 @@ impl<'a> Reader<'a> {
     #[inline]
     fn read_inside(
         &mut self,
-        value: Raw,
-        read: fn(&mut Self, Raw) -> Result<Value, Failure>,
+        value: RawValue,
+        read: fn(&mut Self, RawValue) -> Result<Value, Failure>,
     ) -> Result<Value, Failure> {
         if self.inside.contains(&address(value)) {
             return self.refuse("an object that contains itself", "");
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
         read
     }
 
-    fn read_list(&mut self, value: Raw) -> Result<Value, Failure> {
+    fn read_list(&mut self, value: RawValue) -> Result<Value, Failure> {
         let cx = self.cx;
         let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
         if cx.is_function(to_json.raw()) {
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
         Ok(Value::List(items))
     }
 
-    fn read_members(&mut self, value: Raw) -> Result<Value, Failure> {
+    fn read_members(&mut self, value: RawValue) -> Result<Value, Failure> {
         let cx = self.cx;
         let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
         if cx.is_function(to_json.raw()) {
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
             return self.refuse("a Map or Set", "; use an object or an array");
         }
         let mut members = Vec::new();
-        for name in Names::of(cx, value)?.iter() {
+        for name in PropertyNames::of(cx, value)?.iter() {
             let member = cx.get_atom(value, name)?;
             if tag(member.raw()) == qjs::JS_TAG_UNDEFINED {
                 continue;
@@ -232,18 +232,18 @@ impl<'a> Reader<'a> {
 }
 
 /// Whether a number is positive or a zero without sign.
-fn float_is_positive(value: Raw) -> bool {
+fn float_is_positive(value: RawValue) -> bool {
     tag(value) == qjs::JS_TAG_INT || float_of(value).is_sign_positive()
 }
 
 /// The bytes of an `ArrayBuffer` or of a view of one.
-pub(crate) fn bytes_of(cx: Cx<'_>, value: Raw) -> Option<Vec<u8>> {
+pub(crate) fn bytes_of(cx: Cx<'_>, value: RawValue) -> Option<Vec<u8>> {
     let view = with_bytes_of(cx, value, <[u8]>::to_vec);
     view.or_else(|| bytes_of_view(cx, value))
 }
 
 /// The bytes that a typed array of wider elements, or a `DataView`, shows.
-fn bytes_of_view(cx: Cx<'_>, value: Raw) -> Option<Vec<u8>> {
+fn bytes_of_view(cx: Cx<'_>, value: RawValue) -> Option<Vec<u8>> {
     // SAFETY: looks at a live value.
     let is_view = unsafe { qjs::JS_IsDataView(value) || qjs::JS_GetTypedArrayType(value) >= 0 };
     if !is_view {
@@ -273,7 +273,11 @@ fn bytes_of_view(cx: Cx<'_>, value: Raw) -> Option<Vec<u8>> {
 }
 
 /// Shows the bytes of a `Uint8Array` or an `ArrayBuffer`, which nothing may change meanwhile.
-pub(crate) fn with_bytes_of<R>(cx: Cx<'_>, value: Raw, each: impl FnOnce(&[u8]) -> R) -> Option<R> {
+pub(crate) fn with_bytes_of<R>(
+    cx: Cx<'_>,
+    value: RawValue,
+    each: impl FnOnce(&[u8]) -> R,
+) -> Option<R> {
     let mut length = 0;
     // SAFETY: the value is alive; the class says which function fits, so neither throws for a wrong type. No script runs while
     // the bytes are looked at.
@@ -297,16 +301,16 @@ pub(crate) fn with_bytes_of<R>(cx: Cx<'_>, value: Raw, each: impl FnOnce(&[u8]) 
 }
 
 /// The names of an object's own enumerable properties that are strings, in order.
-pub(crate) struct Names<'a> {
+pub(crate) struct PropertyNames<'a> {
     cx: Cx<'a>,
     table: *mut qjs::JSPropertyEnum,
     length: u32,
 }
 
-impl<'a> Names<'a> {
+impl<'a> PropertyNames<'a> {
     /// The names of `object`; for a proxy this runs its handler.
     #[inline]
-    pub(crate) fn of(cx: Cx<'a>, object: Raw) -> Result<Self, Thrown> {
+    pub(crate) fn of(cx: Cx<'a>, object: RawValue) -> Result<Self, Thrown> {
         let mut names = Self {
             cx,
             table: std::ptr::null_mut(),
@@ -334,7 +338,7 @@ impl<'a> Names<'a> {
     }
 }
 
-impl Drop for Names<'_> {
+impl Drop for PropertyNames<'_> {
     #[inline]
     fn drop(&mut self) {
         if !self.table.is_null() {
@@ -345,7 +349,7 @@ impl Drop for Names<'_> {
 }
 
 /// Whether a value is an `ArrayBuffer` or a view of one.
-pub(crate) fn is_bytes(value: Raw) -> bool {
+pub(crate) fn is_bytes(value: RawValue) -> bool {
     // SAFETY: looks at a live value.
     unsafe {
         qjs::JS_IsArrayBuffer(value)
@@ -356,7 +360,7 @@ pub(crate) fn is_bytes(value: Raw) -> bool {
 
 /// Whether an object, plain by its native class, has another prototype than objects made by a literal.
 #[inline]
-pub(crate) fn has_own_class(cx: Cx<'_>, value: Raw) -> bool {
+pub(crate) fn has_own_class(cx: Cx<'_>, value: RawValue) -> bool {
     // SAFETY: the object is alive, and holds its prototype while its address is compared.
     let prototype = unsafe { cx.own(qjs::JS_GetPrototype(cx.raw(), value)) };
     is_object(prototype.raw()) && address(prototype.raw()) != cx.core().object_prototype
@@ -364,6 +368,6 @@ pub(crate) fn has_own_class(cx: Cx<'_>, value: Raw) -> bool {
 
 /// Whether an object is a plain one by class: made by a literal or by a class of the script.
 #[inline]
-pub(crate) fn is_ordinary(cx: Cx<'_>, value: Raw) -> bool {
+pub(crate) fn is_ordinary(cx: Cx<'_>, value: RawValue) -> bool {
     class_id(value) == cx.core().classes.object
 }

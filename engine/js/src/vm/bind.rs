@@ -6,7 +6,7 @@
 use crate::values::{json_write, shown, value};
 use crate::vm::bracket::bracket;
 use crate::vm::error::here;
-use crate::vm::sys::{Cx, Failure, Raw, Thrown, Val, arguments, native, tag};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, arguments, native, tag};
 use rquickjs::qjs;
 use sampan_host::names::camel_case;
 use sampan_host::{Args, Error, ErrorKind, Function, Kind, Module, Type, Value, Words};
@@ -35,7 +35,7 @@ impl Row {
     }
 
     /// The arguments, if they are what the row wants.
-    fn check(&self, values: Vec<Value>, raw: &[Raw]) -> Result<Args, Error> {
+    fn check(&self, values: Vec<Value>, raw: &[RawValue]) -> Result<Args, Error> {
         Args::check_in(
             &WORDS,
             self.module.name,
@@ -84,11 +84,11 @@ fn c_name(name: &str) -> Result<CString, Thrown> {
 // SAFETY: called by QuickJS alone, with a context that has a core and `argc` values.
 unsafe extern "C" fn call(
     ctx: *mut qjs::JSContext,
-    _: Raw,
+    _: RawValue,
     argc: c_int,
-    argv: *mut Raw,
+    argv: *mut RawValue,
     index: c_int,
-) -> Raw {
+) -> RawValue {
     native(ctx, |cx| {
         // SAFETY: QuickJS passes `argc` values.
         let args = unsafe { arguments(argc, argv) };
@@ -128,7 +128,7 @@ unsafe extern "C" fn call(
 }
 
 /// The arguments of a template tag: the strings around the values, and the values.
-fn tagged(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Failure> {
+fn tagged(cx: Cx<'_>, row: &Row, args: &[RawValue]) -> Result<Args, Failure> {
     let name = row.name();
     let wrong = || {
         Error::script(format!(
@@ -164,7 +164,7 @@ fn tagged(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Failure> {
 }
 
 /// The arguments as the row wants them.
-pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Args, Failure> {
+pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[RawValue]) -> Result<Args, Failure> {
     let mut values = Vec::with_capacity(row.function.params.len());
     for (index, (raw, param)) in args.iter().zip(row.function.params).enumerate() {
         let value = match param.ty {

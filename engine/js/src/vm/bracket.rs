@@ -6,7 +6,9 @@
 use crate::values::value;
 use crate::vm::bind::{Row, checked};
 use crate::vm::isolate::Classes;
-use crate::vm::sys::{Cx, Failure, Raw, Thrown, UNDEFINED, Val, class_id, is_object, is_promise};
+use crate::vm::sys::{
+    Cx, Failure, RawValue, Thrown, UNDEFINED, Val, class_id, is_object, is_promise,
+};
 use rquickjs::qjs;
 use sampan_host::module::LeaveBody;
 use sampan_host::{Error, Kind, Value};
@@ -38,7 +40,7 @@ impl OpenBracket<'_> {
 }
 
 /// Calls the script's function, which is the last argument.
-pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[Raw]) -> Result<Val, Failure> {
+pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[RawValue]) -> Result<Val, Failure> {
     let Kind::Bracket { enter, leave } = row.function.kind else {
         return Err(Error::script("not a bracket").into());
     };
@@ -103,7 +105,7 @@ fn unfinished(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>, Thrown> {
 }
 
 /// The error of the bracket stands for a promise that is rejected already. One that is rejected later is logged as any other.
-fn silence_rejection(cx: Cx<'_>, promise: Raw) {
+fn silence_rejection(cx: Cx<'_>, promise: RawValue) {
     // SAFETY: the promise is alive.
     let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise) };
     if state == qjs::JSPromiseStateEnum_JS_PROMISE_REJECTED {
@@ -113,7 +115,7 @@ fn silence_rejection(cx: Cx<'_>, promise: Raw) {
 
 impl Classes {
     /// What the function is called if its work is not done when it returns.
-    fn waiting_function(&self, function: Raw) -> Option<&'static str> {
+    fn waiting_function(&self, function: RawValue) -> Option<&'static str> {
         let class = class_id(function);
         let known = [
             (self.async_function, "an async function"),
@@ -124,7 +126,7 @@ impl Classes {
         found.map(|(_, kind)| kind)
     }
 
-    fn is_generator(&self, value: Raw) -> bool {
+    fn is_generator(&self, value: RawValue) -> bool {
         let class = class_id(value);
         class == self.generator || class == self.async_generator
     }

@@ -8,7 +8,8 @@ use crate::vm::bind::WORDS;
 use crate::vm::error::place_of;
 use crate::vm::hooks;
 use crate::vm::sys::{
-    Cx, Failure, Native, Raw, Val, class_id, entry, float_of, int_of, is_nothing, is_string, tag,
+    Cx, Failure, Native, RawValue, Val, class_id, entry, float_of, int_of, is_nothing, is_string,
+    tag,
 };
 use rquickjs::qjs;
 use sampan_host::{Error, HandlerId, MiddlewareDef, Place, Program, RouteDef, answer};
@@ -32,7 +33,7 @@ pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"requestField", entry(object::request_field)),
 ];
 
-fn argument(args: &[Raw], index: usize) -> Raw {
+fn argument(args: &[RawValue], index: usize) -> RawValue {
     args.get(index)
         .copied()
         .unwrap_or(crate::vm::sys::UNDEFINED)
@@ -55,19 +56,19 @@ fn declare(cx: Cx<'_>, change: impl FnOnce(&mut Program)) -> Val {
     cx.undefined()
 }
 
-fn keep(cx: Cx<'_>, handler: Raw) -> Result<HandlerId, Failure> {
+fn keep(cx: Cx<'_>, handler: RawValue) -> Result<HandlerId, Failure> {
     check_loading(cx)?;
     let mut handlers = cx.core().handlers.borrow_mut();
     handlers.push(cx.dup(handler));
     Ok((handlers.len() - 1) as HandlerId)
 }
 
-fn place(cx: Cx<'_>, stack: Raw) -> Result<Option<Place>, Failure> {
+fn place(cx: Cx<'_>, stack: RawValue) -> Result<Option<Place>, Failure> {
     Ok(cx.text(stack)?.lines().find_map(place_of))
 }
 
 /// `route(method | null, pattern, handler, bodyBytesMax | undefined, stack)`
-fn route(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn route(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let method = if is_nothing(argument(args, 0)) {
         None
     } else {
@@ -92,7 +93,7 @@ fn route(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// `use(pattern, function, stack)`
-fn middleware(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn middleware(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let (pattern, place) = (cx.text(argument(args, 0))?, place(cx, argument(args, 2))?);
     let handler = keep(cx, argument(args, 1))?;
     let wraps = MiddlewareDef {
@@ -104,25 +105,25 @@ fn middleware(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// `notFound(function)`
-fn not_found(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn not_found(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let handler = keep(cx, argument(args, 0))?;
     Ok(declare(cx, |program| program.not_found = Some(handler)))
 }
 
 /// `onError(function)`
-fn on_error(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn on_error(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let handler = keep(cx, argument(args, 0))?;
     Ok(declare(cx, |program| program.on_error = Some(handler)))
 }
 
 /// `stringify(value)`: the JSON of a value, as an answer has it.
-fn stringify(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn stringify(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let value = argument(args, 0);
     Ok(cx.string(&json_write::text(cx, value)?)?)
 }
 
 /// `answerText(value)`: the JSON of what a handler returned; `[content, type]` where that is bytes, a `Blob` or a stream.
-fn answer_text(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn answer_text(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let value = argument(args, 0);
     if response::may_be_bytes(cx, value)
         && let Some((body, content_type)) = response::body_of(cx, value)?
@@ -141,7 +142,7 @@ fn answer_text(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// An error of a builder, with its name in front.
-fn of_builder(cx: Cx<'_>, name: Raw, error: &Error) -> Failure {
+fn of_builder(cx: Cx<'_>, name: RawValue, error: &Error) -> Failure {
     match cx.text(name) {
         Ok(name) => Error::new(error.kind(), format!("{name}: {}", error.message())).into(),
         Err(thrown) => thrown.into(),
@@ -149,7 +150,7 @@ fn of_builder(cx: Cx<'_>, name: Raw, error: &Error) -> Failure {
 }
 
 /// What a value is that is of a wrong type, with its article.
-fn found(cx: Cx<'_>, value: Raw) -> &'static str {
+fn found(cx: Cx<'_>, value: RawValue) -> &'static str {
     match tag(value) {
         qjs::JS_TAG_UNDEFINED => "undefined",
         qjs::JS_TAG_NULL => "null",
@@ -165,7 +166,7 @@ fn found(cx: Cx<'_>, value: Raw) -> &'static str {
 }
 
 /// The number that a value is, or what it is instead.
-fn number_at(cx: Cx<'_>, value: Raw) -> Result<f64, &'static str> {
+fn number_at(cx: Cx<'_>, value: RawValue) -> Result<f64, &'static str> {
     match tag(value) {
         qjs::JS_TAG_INT => Ok(f64::from(int_of(value))),
         qjs::JS_TAG_FLOAT64 => Ok(float_of(value)),
@@ -174,7 +175,7 @@ fn number_at(cx: Cx<'_>, value: Raw) -> Result<f64, &'static str> {
 }
 
 /// `checkStatus(builder, status)`
-fn check_status(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn check_status(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let status = number_at(cx, argument(args, 1)).map_err(answer::wrong_status);
     let checked = status.and_then(answer::check_status);
     checked.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
@@ -182,7 +183,7 @@ fn check_status(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// `checkRedirect(builder, status)`
-fn check_redirect(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn check_redirect(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let status = number_at(cx, argument(args, 1)).map_err(answer::wrong_redirect);
     let checked = status.and_then(answer::check_redirect);
     checked.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
@@ -190,7 +191,7 @@ fn check_redirect(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// `checkText(builder, what, value)`
-fn check_text(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn check_text(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let value = argument(args, 2);
     if is_string(value) {
         return Ok(cx.undefined());
@@ -200,7 +201,7 @@ fn check_text(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// `unknownOption(builder, name, known, ...)`
-fn unknown_option(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn unknown_option(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let mut known = Vec::new();
     for name in args.get(2..).unwrap_or_default() {
         known.push(cx.text(*name)?);
@@ -211,7 +212,7 @@ fn unknown_option(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// `location(builder, url)`: the value of the field.
-fn location(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn location(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let url = answer::location(cx.text(argument(args, 1))?.as_bytes());
     let url = url.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
     Ok(cx.string(&url)?)

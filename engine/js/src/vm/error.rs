@@ -2,7 +2,8 @@
 
 use crate::vm::source_text::callee;
 use crate::vm::sys::{
-    Cx, Failure, Raw, Thrown, Val, float_of, int_of, is_nothing, is_object, is_string, number, tag,
+    Cx, Failure, RawValue, Thrown, Val, float_of, int_of, is_nothing, is_object, is_string, number,
+    tag,
 };
 use rquickjs::qjs;
 use sampan_host::{Details, Error, ErrorKind, Hint, Place};
@@ -52,7 +53,7 @@ pub(crate) fn fill(cx: Cx<'_>, made: Val, error: &Error) -> Result<Val, Thrown> 
 }
 
 /// Adds what is known as properties that are listed, so that copies and logs have them.
-fn show_details(cx: Cx<'_>, made: Raw, details: &Details) -> Result<(), Thrown> {
+fn show_details(cx: Cx<'_>, made: RawValue, details: &Details) -> Result<(), Thrown> {
     cx.define(made, c"code", cx.string(&details.code)?)?;
     if let Some(table) = &details.table {
         cx.define(made, c"table", cx.string(table)?)?;
@@ -86,7 +87,7 @@ pub(crate) fn throw_range(cx: Cx<'_>, text: &str) -> Failure {
 }
 
 /// Defines a property that is writable but not listed.
-pub(crate) fn hidden(cx: Cx<'_>, object: Raw, name: &CStr, value: Val) -> Result<(), Thrown> {
+pub(crate) fn hidden(cx: Cx<'_>, object: RawValue, name: &CStr, value: Val) -> Result<(), Thrown> {
     let flags = (qjs::JS_PROP_WRITABLE | qjs::JS_PROP_CONFIGURABLE) as c_int;
     // SAFETY: the object is alive, the name terminated, the value's reference is taken.
     let done = unsafe {
@@ -102,7 +103,7 @@ pub(crate) fn take(cx: Cx<'_>) -> Error {
 }
 
 /// What was thrown, as an error. Looking at it may run getters of the script; what those throw is dropped.
-pub(crate) fn describe(cx: Cx<'_>, thrown: Raw) -> Error {
+pub(crate) fn describe(cx: Cx<'_>, thrown: RawValue) -> Error {
     if !is_object(thrown) {
         let text = plain_text(cx, thrown);
         return Error::script(if is_string(thrown) {
@@ -199,7 +200,7 @@ fn not_a_function(cx: Cx<'_>, stack: Option<&str>) -> String {
     named.unwrap_or_else(|| PLAIN.to_owned())
 }
 
-fn kind_of(cx: Cx<'_>, thrown: Raw, name: &str, message: Option<&str>) -> ErrorKind {
+fn kind_of(cx: Cx<'_>, thrown: RawValue, name: &str, message: Option<&str>) -> ErrorKind {
     if let Ok(mark) = cx.get_atom(thrown, cx.core().atoms.kind)
         && let Some(mark) = whole_number(mark.raw()).and_then(|mark| usize::try_from(mark).ok())
         && let Some(kind) = ErrorKind::marked(mark)
@@ -221,7 +222,7 @@ fn kind_of(cx: Cx<'_>, thrown: Raw, name: &str, message: Option<&str>) -> ErrorK
 }
 
 /// The value of a whole number.
-pub(crate) fn whole_number(value: Raw) -> Option<i64> {
+pub(crate) fn whole_number(value: RawValue) -> Option<i64> {
     match tag(value) {
         qjs::JS_TAG_INT => Some(i64::from(int_of(value))),
         qjs::JS_TAG_FLOAT64 => {
@@ -233,7 +234,7 @@ pub(crate) fn whole_number(value: Raw) -> Option<i64> {
     }
 }
 
-fn text_property(cx: Cx<'_>, object: Raw, name: &CStr) -> Option<String> {
+fn text_property(cx: Cx<'_>, object: RawValue, name: &CStr) -> Option<String> {
     /// `stack` is an accessor, so reading it is a native call, and a stop that is repeated just now interrupts it.
     const ATTEMPTS_MAX: u32 = 3;
     for _ in 0..ATTEMPTS_MAX {
@@ -255,14 +256,14 @@ fn text_property(cx: Cx<'_>, object: Raw, name: &CStr) -> Option<String> {
     None
 }
 
-fn plain_text(cx: Cx<'_>, value: Raw) -> String {
+fn plain_text(cx: Cx<'_>, value: RawValue) -> String {
     cx.text(value).unwrap_or_else(|Thrown| {
         drop(cx.exception());
         "a value".to_owned()
     })
 }
 
-fn json_text(cx: Cx<'_>, value: Raw) -> String {
+fn json_text(cx: Cx<'_>, value: RawValue) -> String {
     const SHOWN_BYTES_MAX: usize = 500;
     let mut out = Vec::new();
     if crate::values::json_write::write(cx, &mut out, value).is_err() {
@@ -278,7 +279,7 @@ fn json_text(cx: Cx<'_>, value: Raw) -> String {
 }
 
 /// The errors that led to this one.
-fn cause_of(cx: Cx<'_>, error: Raw, depth: usize) -> String {
+fn cause_of(cx: Cx<'_>, error: RawValue, depth: usize) -> String {
     const CAUSES_MAX: usize = 4;
     let Ok(cause) = cx.get(error, c"cause") else {
         drop(cx.exception());
@@ -291,7 +292,7 @@ fn cause_of(cx: Cx<'_>, error: Raw, depth: usize) -> String {
 }
 
 /// The errors that an `AggregateError` stands for, in the same way.
-fn errors_of(cx: Cx<'_>, error: Raw) -> String {
+fn errors_of(cx: Cx<'_>, error: RawValue) -> String {
     const ERRORS_MAX: u32 = 10;
     let mut told = String::new();
     for index in 0..ERRORS_MAX {
@@ -313,7 +314,7 @@ fn errors_of(cx: Cx<'_>, error: Raw) -> String {
 }
 
 /// What stands below a stack about another error.
-fn below(cx: Cx<'_>, label: &str, error: Raw, depth: usize) -> String {
+fn below(cx: Cx<'_>, label: &str, error: RawValue, depth: usize) -> String {
     let text = |name| text_property(cx, error, name).unwrap_or_default();
     let (name, message) = (text(c"name"), text(c"message"));
     let separator = if name.is_empty() || message.is_empty() {

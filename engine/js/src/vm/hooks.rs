@@ -5,7 +5,7 @@
 use crate::promises::suspend;
 use crate::promises::tasks::Tasks;
 use crate::vm::error::{self, whole_number};
-use crate::vm::sys::{Cx, Failure, Native, Raw, Thrown, UNDEFINED, Val, entry};
+use crate::vm::sys::{Cx, Failure, Native, RawValue, Thrown, UNDEFINED, Val, entry};
 use rquickjs::qjs;
 use sampan_host::{Error, Value};
 use std::ffi::CStr;
@@ -30,7 +30,7 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
 }
 
 /// `__host_log(level, text)`
-fn log(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn log(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let [level, text, ..] = args else {
         return Err(Error::script("log: needs a level and a text").into());
     };
@@ -39,7 +39,7 @@ fn log(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// `__host_report(error)`
-pub(crate) fn report(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+pub(crate) fn report(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let thrown = args.first().copied();
     let error = error::describe(cx, thrown.unwrap_or(UNDEFINED));
     if !cx.core().must_stop() {
@@ -49,7 +49,7 @@ pub(crate) fn report(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// `__host_sleep(ms, id)`
-fn sleep(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn sleep(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let number =
         |index: usize| whole_number(args.get(index).copied().unwrap_or(UNDEFINED)).unwrap_or(0);
     let (millis, id) = (number(0), number(1));
@@ -68,7 +68,7 @@ fn sleep(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// `__host_cancel(id)`
-fn cancel(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn cancel(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let id = args.first().and_then(|id| whole_number(*id));
     let tasks = id.and_then(|id| cx.core().timers.borrow_mut().remove(&id));
     if let (Some(id), Some(tasks)) = (id, tasks.and_then(|tasks| tasks.upgrade())) {
@@ -78,7 +78,7 @@ fn cancel(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
 }
 
 /// `__host_hidden(name)`
-fn hidden(cx: Cx<'_>, _: Raw, args: &[Raw]) -> Result<Val, Failure> {
+fn hidden(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let name = cx.text(args.first().copied().unwrap_or(UNDEFINED))?;
     Ok(cx.core().hidden.symbol(cx, &name)?)
 }

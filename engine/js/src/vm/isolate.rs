@@ -2,8 +2,8 @@
 
 use crate::promises::tasks::Tasks;
 use crate::request::object;
-use crate::request::object::{Names, RequestPool};
-use crate::values::json_write::Keys;
+use crate::request::object::{ParameterNames, RequestPool};
+use crate::values::json_write::MemberNames;
 use crate::values::layout::Layout;
 use crate::values::rows::Columns;
 use crate::values::shapes::Shapes;
@@ -12,7 +12,7 @@ use crate::vm::error;
 use crate::vm::hidden::HiddenKeys;
 use crate::vm::limits::{self, SCRIPT_STACK_BYTES_MAX, Stopper};
 use crate::vm::memory::{Counted, Memory};
-use crate::vm::sys::{Cx, Raw, Thrown, Val, address, class_id};
+use crate::vm::sys::{Cx, RawValue, Thrown, Val, address, class_id};
 use rquickjs::qjs;
 use sampan_host::json::Tape;
 use sampan_host::{
@@ -130,13 +130,13 @@ pub(crate) struct Tables {
 pub(crate) struct Core {
     pub(crate) atoms: Atoms,
     pub(crate) classes: Classes,
-    pub(crate) keys: Keys,
+    pub(crate) member_names: MemberNames,
     pub(crate) shapes: Shapes,
     pub(crate) columns: Columns,
     /// Where objects keep their values, if that is known.
     pub(crate) layout: Cell<Option<Layout>>,
     /// Names of route parameters.
-    pub(crate) names: Names,
+    pub(crate) parameter_names: ParameterNames,
     /// The keys under which the Web surface keeps what scripts must not see.
     pub(crate) hidden: HiddenKeys,
     /// Reused from one JSON text to the next.
@@ -251,11 +251,11 @@ impl Core {
             atoms,
             hidden,
             classes: classes(cx)?,
-            keys: Keys::new(),
+            member_names: MemberNames::new(),
             shapes: Shapes::new(),
             columns: Columns::new(),
             layout: Cell::new(None),
-            names: Names::default(),
+            parameter_names: ParameterNames::default(),
             tape: RefCell::default(),
             object_prototype: object_prototype(cx)?,
             tables: OnceCell::new(),
@@ -478,7 +478,7 @@ impl Core {
     }
 
     /// A promise was rejected and nobody has handled that (or just did).
-    fn rejection(&self, cx: Cx<'_>, promise: Raw, reason: Raw, is_handled: bool) {
+    fn rejection(&self, cx: Cx<'_>, promise: RawValue, reason: RawValue, is_handled: bool) {
         let mut rejections = self.rejections.borrow_mut();
         if is_handled {
             rejections.retain(|(other, _)| address(other.raw()) != address(promise));
@@ -488,7 +488,7 @@ impl Core {
     }
 
     /// Takes a promise whose rejection the engine handles itself off the list.
-    pub(crate) fn handled(&self, cx: Cx<'_>, promise: Raw) {
+    pub(crate) fn handled(&self, cx: Cx<'_>, promise: RawValue) {
         // SAFETY: the promise is alive.
         unsafe { qjs::JS_PromiseMarkAsHandled(cx.raw(), promise) };
         let mut rejections = self.rejections.borrow_mut();
@@ -547,10 +547,10 @@ impl Drop for Core {
         drop(self.failure.take());
         drop(self.current.take());
         self.waiters.take();
-        self.keys.clear(cx);
+        self.member_names.clear(cx);
         self.shapes.clear();
         self.columns.clear();
-        self.names.clear(cx);
+        self.parameter_names.clear(cx);
         self.hidden.clear(cx);
         self.atoms.release(cx);
     }
@@ -559,8 +559,8 @@ impl Drop for Core {
 /// QuickJS calls this when a promise is rejected without a handler, and when it gets one after all.
 unsafe extern "C" fn track_rejection(
     ctx: *mut qjs::JSContext,
-    promise: Raw,
-    reason: Raw,
+    promise: RawValue,
+    reason: RawValue,
     is_handled: bool,
     opaque: *mut c_void,
 ) {

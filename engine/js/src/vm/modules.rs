@@ -4,7 +4,7 @@ use crate::values::json_read;
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::source_text::{import_line, top_level_awaits};
-use crate::vm::sys::{Cx, Failure, Raw, Thrown, Val};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, Place};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -129,12 +129,12 @@ fn import_place(core: &Core, base: &str, name: &str) -> Option<Place> {
 unsafe extern "C" fn check_attributes(
     ctx: *mut qjs::JSContext,
     _: *mut c_void,
-    attributes: Raw,
+    attributes: RawValue,
 ) -> c_int {
     // SAFETY: QuickJS passes a live context.
     let cx = unsafe { Cx::from_raw(ctx) };
     let checked = catch_unwind(AssertUnwindSafe(|| -> Result<(), Failure> {
-        for name in crate::values::value::Names::of(cx, attributes)?.iter() {
+        for name in crate::values::value::PropertyNames::of(cx, attributes)?.iter() {
             let name = cx.text(cx.name(name)?.raw())?;
             if name != "type" {
                 return Err(Error::script(format!("unknown import attribute \"{name}\"")).into());
@@ -156,7 +156,7 @@ unsafe extern "C" fn load(
     ctx: *mut qjs::JSContext,
     name: *const c_char,
     _: *mut c_void,
-    attributes: Raw,
+    attributes: RawValue,
 ) -> *mut qjs::JSModuleDef {
     guarded(ctx, |cx| {
         // SAFETY: QuickJS passes a terminated string.
@@ -181,7 +181,7 @@ unsafe extern "C" fn load(
     })
 }
 
-fn wanted_type(cx: Cx<'_>, attributes: Raw) -> Result<Option<String>, Thrown> {
+fn wanted_type(cx: Cx<'_>, attributes: RawValue) -> Result<Option<String>, Thrown> {
     if !crate::vm::sys::is_object(attributes) {
         return Ok(None);
     }
@@ -274,7 +274,9 @@ fn sampan(cx: Cx<'_>) -> Result<*mut qjs::JSModuleDef, Failure> {
 
 fn export_names(cx: Cx<'_>) -> Result<Vec<CString>, Failure> {
     let mut names = Vec::new();
-    for atom in crate::values::value::Names::of(cx, cx.core().tables()?.exports.raw())?.iter() {
+    for atom in
+        crate::values::value::PropertyNames::of(cx, cx.core().tables()?.exports.raw())?.iter()
+    {
         let name = cx.name(atom)?;
         names.push(
             CString::new(cx.text(name.raw())?)

@@ -13,10 +13,10 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A value as QuickJS passes it: no reference is owned by it.
-pub(crate) type Raw = qjs::JSValue;
+pub(crate) type RawValue = qjs::JSValue;
 
-pub(crate) const UNDEFINED: Raw = qjs::JS_UNDEFINED;
-pub(crate) const NULL: Raw = qjs::JS_NULL;
+pub(crate) const UNDEFINED: RawValue = qjs::JS_UNDEFINED;
+pub(crate) const NULL: RawValue = qjs::JS_NULL;
 
 /// A script's exception is pending in the context.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ pub(crate) struct Cx<'a> {
 /// A reference to a script's value, counted.
 pub(crate) struct Val {
     ctx: *mut qjs::JSContext,
-    raw: Raw,
+    raw: RawValue,
 }
 
 impl Drop for Val {
@@ -106,13 +106,13 @@ impl Clone for Val {
 impl Val {
     /// The value, still owned by `self`.
     #[inline]
-    pub(crate) fn raw(&self) -> Raw {
+    pub(crate) fn raw(&self) -> RawValue {
         self.raw
     }
 
     /// Gives the reference away.
     #[inline]
-    pub(crate) fn into_raw(self) -> Raw {
+    pub(crate) fn into_raw(self) -> RawValue {
         let raw = self.raw;
         std::mem::forget(self);
         raw
@@ -121,103 +121,103 @@ impl Val {
 
 /// The tag of a value.
 #[inline]
-pub(crate) fn tag(value: Raw) -> i32 {
+pub(crate) fn tag(value: RawValue) -> i32 {
     // SAFETY: reads the tag that every value has.
     unsafe { qjs::JS_VALUE_GET_NORM_TAG(value) }
 }
 
 /// Whether it is an object (a function is one too).
 #[inline]
-pub(crate) fn is_object(value: Raw) -> bool {
+pub(crate) fn is_object(value: RawValue) -> bool {
     tag(value) == qjs::JS_TAG_OBJECT
 }
 
 /// Whether it is a string.
 #[inline]
-pub(crate) fn is_string(value: Raw) -> bool {
+pub(crate) fn is_string(value: RawValue) -> bool {
     matches!(tag(value), qjs::JS_TAG_STRING | qjs::JS_TAG_STRING_ROPE)
 }
 
 /// Whether it is `undefined`.
 #[inline]
-pub(crate) fn is_undefined(value: Raw) -> bool {
+pub(crate) fn is_undefined(value: RawValue) -> bool {
     tag(value) == qjs::JS_TAG_UNDEFINED
 }
 
 /// Whether it is `null` or `undefined`.
 #[inline]
-pub(crate) fn is_nothing(value: Raw) -> bool {
+pub(crate) fn is_nothing(value: RawValue) -> bool {
     matches!(tag(value), qjs::JS_TAG_NULL | qjs::JS_TAG_UNDEFINED)
 }
 
 /// The address behind an object, a string or a symbol: what makes it the same one.
 #[inline]
-pub(crate) fn address(value: Raw) -> *mut c_void {
+pub(crate) fn address(value: RawValue) -> *mut c_void {
     // SAFETY: reads the pointer of the value without following it.
     unsafe { qjs::JS_VALUE_GET_PTR(value) }
 }
 
 /// The class of an object, 0 for other values.
 #[inline]
-pub(crate) fn class_id(value: Raw) -> qjs::JSClassID {
+pub(crate) fn class_id(value: RawValue) -> qjs::JSClassID {
     // SAFETY: looks at a live value.
     unsafe { qjs::JS_GetClassID(value) }
 }
 
 /// Whether it is a promise.
 #[inline]
-pub(crate) fn is_promise(value: Raw) -> bool {
+pub(crate) fn is_promise(value: RawValue) -> bool {
     // SAFETY: looks at a live value.
     unsafe { qjs::JS_IsPromise(value) }
 }
 
 /// The integer of a value with the tag `JS_TAG_INT`; nonsense for others.
 #[inline]
-pub(crate) fn int_of(value: Raw) -> i32 {
+pub(crate) fn int_of(value: RawValue) -> i32 {
     // SAFETY: reads plain bits of the value, whatever they mean.
     unsafe { qjs::JS_VALUE_GET_INT(value) }
 }
 
 /// The number of a value with the tag `JS_TAG_FLOAT64`; nonsense for others.
 #[inline]
-pub(crate) fn float_of(value: Raw) -> f64 {
+pub(crate) fn float_of(value: RawValue) -> f64 {
     // SAFETY: reads plain bits of the value, whatever they mean.
     unsafe { qjs::JS_VALUE_GET_FLOAT64(value) }
 }
 
 /// Whether a value is `true`.
 #[inline]
-pub(crate) fn is_true(value: Raw) -> bool {
+pub(crate) fn is_true(value: RawValue) -> bool {
     tag(value) == qjs::JS_TAG_BOOL && int_of(value) != 0
 }
 
 /// A boolean.
 #[inline]
-pub(crate) fn boolean(value: bool) -> Raw {
+pub(crate) fn boolean(value: bool) -> RawValue {
     qjs::JS_MKVAL(qjs::JS_TAG_BOOL, i32::from(value))
 }
 
 /// A number that fits into 32 bits.
 #[inline]
-pub(crate) fn whole(value: i32) -> Raw {
+pub(crate) fn whole(value: i32) -> RawValue {
     qjs::JS_MKVAL(qjs::JS_TAG_INT, value)
 }
 
 /// A number, kept as an integer where it is one.
 #[inline]
-pub(crate) fn number(value: f64) -> Raw {
+pub(crate) fn number(value: f64) -> RawValue {
     qjs::JS_NewFloat64(value)
 }
 
 /// A native function as QuickJS calls it.
 pub(crate) type Native =
-    unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int, *mut Raw, c_int) -> Raw;
+    unsafe extern "C" fn(*mut qjs::JSContext, RawValue, c_int, *mut RawValue, c_int) -> RawValue;
 
 /// The arguments of a native call.
 ///
 /// # Safety
 /// `argv` must point to `argc` values that live as long as the call.
-pub(crate) unsafe fn arguments<'a>(argc: c_int, argv: *mut Raw) -> &'a [Raw] {
+pub(crate) unsafe fn arguments<'a>(argc: c_int, argv: *mut RawValue) -> &'a [RawValue] {
     if argc <= 0 || argv.is_null() {
         return &[];
     }
@@ -230,7 +230,7 @@ pub(crate) unsafe fn arguments<'a>(argc: c_int, argv: *mut Raw) -> &'a [Raw] {
 pub(crate) fn native<'a>(
     ctx: *mut qjs::JSContext,
     body: impl FnOnce(Cx<'a>) -> Result<Val, Failure>,
-) -> Raw {
+) -> RawValue {
     // SAFETY: QuickJS calls native functions with a live context.
     let cx = unsafe { Cx::from_raw(ctx) };
     match catch_unwind(AssertUnwindSafe(|| body(cx))) {
@@ -246,7 +246,7 @@ pub(crate) fn native<'a>(
 /// What QuickJS calls for a body in safe words. The body is known by its type alone, so it has no data.
 pub(crate) const fn entry<F>(_: F) -> Native
 where
-    F: Fn(Cx<'_>, Raw, &[Raw]) -> Result<Val, Failure> + Copy,
+    F: Fn(Cx<'_>, RawValue, &[RawValue]) -> Result<Val, Failure> + Copy,
 {
     const { assert!(size_of::<F>() == 0, "the body has data") };
     enter_body::<F>
@@ -255,13 +255,13 @@ where
 // SAFETY: called by QuickJS alone, with a context that has a core and `argc` values.
 unsafe extern "C" fn enter_body<F>(
     ctx: *mut qjs::JSContext,
-    this: Raw,
+    this: RawValue,
     argc: c_int,
-    argv: *mut Raw,
+    argv: *mut RawValue,
     _: c_int,
-) -> Raw
+) -> RawValue
 where
-    F: Fn(Cx<'_>, Raw, &[Raw]) -> Result<Val, Failure> + Copy,
+    F: Fn(Cx<'_>, RawValue, &[RawValue]) -> Result<Val, Failure> + Copy,
 {
     native(ctx, |cx| {
         // SAFETY: `entry` was given such a body, which has no bytes and may be copied. QuickJS passes `argc` values.
@@ -306,13 +306,13 @@ impl<'a> Cx<'a> {
 
     /// Takes over a reference that QuickJS returned.
     #[inline]
-    pub(crate) fn own(self, raw: Raw) -> Val {
+    pub(crate) fn own(self, raw: RawValue) -> Val {
         Val { ctx: self.raw, raw }
     }
 
     /// Takes over what a fallible function returned.
     #[inline]
-    pub(crate) fn check(self, raw: Raw) -> Result<Val, Thrown> {
+    pub(crate) fn check(self, raw: RawValue) -> Result<Val, Thrown> {
         if tag(raw) == qjs::JS_TAG_EXCEPTION {
             Err(Thrown)
         } else {
@@ -322,7 +322,7 @@ impl<'a> Cx<'a> {
 
     /// A further reference to a value.
     #[inline]
-    pub(crate) fn dup(self, raw: Raw) -> Val {
+    pub(crate) fn dup(self, raw: RawValue) -> Val {
         // SAFETY: the value is alive.
         self.own(unsafe { qjs::JS_DupValue(self.raw, raw) })
     }
@@ -369,33 +369,33 @@ impl<'a> Cx<'a> {
 
     /// An array of `items`.
     pub(crate) fn array(self, items: Vec<Val>) -> Result<Val, Thrown> {
-        let raws: Vec<Raw> = items.into_iter().map(Val::into_raw).collect();
+        let raws: Vec<RawValue> = items.into_iter().map(Val::into_raw).collect();
         // SAFETY: the pointer and the length describe `raws`, whose references the function takes.
         self.check(unsafe { qjs::JS_NewArrayFrom(self.raw, raws.len() as c_int, raws.as_ptr()) })
     }
 
     /// The property called `name`.
-    pub(crate) fn get(self, object: Raw, name: &CStr) -> Result<Val, Thrown> {
+    pub(crate) fn get(self, object: RawValue, name: &CStr) -> Result<Val, Thrown> {
         // SAFETY: the object is alive, the name is terminated.
         self.check(unsafe { qjs::JS_GetPropertyStr(self.raw, object, name.as_ptr()) })
     }
 
     /// The property of an atom.
     #[inline]
-    pub(crate) fn get_atom(self, object: Raw, atom: qjs::JSAtom) -> Result<Val, Thrown> {
+    pub(crate) fn get_atom(self, object: RawValue, atom: qjs::JSAtom) -> Result<Val, Thrown> {
         // SAFETY: the object and the atom are alive.
         self.check(unsafe { qjs::JS_GetProperty(self.raw, object, atom) })
     }
 
     /// The element at `index`.
     #[inline]
-    pub(crate) fn at(self, object: Raw, index: u32) -> Result<Val, Thrown> {
+    pub(crate) fn at(self, object: RawValue, index: u32) -> Result<Val, Thrown> {
         // SAFETY: the object is alive.
         self.check(unsafe { qjs::JS_GetPropertyUint32(self.raw, object, index) })
     }
 
     /// Sets the element at `index`.
-    pub(crate) fn set_at(self, object: Raw, index: u32, value: Val) -> Result<(), Thrown> {
+    pub(crate) fn set_at(self, object: RawValue, index: u32, value: Val) -> Result<(), Thrown> {
         // SAFETY: the object is alive, the function takes the value's reference.
         let done = unsafe { qjs::JS_SetPropertyUint32(self.raw, object, index, value.into_raw()) };
         if done < 0 { Err(Thrown) } else { Ok(()) }
@@ -403,7 +403,7 @@ impl<'a> Cx<'a> {
 
     /// The `length` of an object.
     #[inline]
-    pub(crate) fn length(self, object: Raw) -> Result<i64, Thrown> {
+    pub(crate) fn length(self, object: RawValue) -> Result<i64, Thrown> {
         let mut length = 0;
         // SAFETY: the object is alive, `length` is writable.
         if unsafe { qjs::JS_GetLength(self.raw, object, &raw mut length) } < 0 {
@@ -414,7 +414,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Defines an ordinary property.
-    pub(crate) fn define(self, object: Raw, name: &CStr, value: Val) -> Result<(), Thrown> {
+    pub(crate) fn define(self, object: RawValue, name: &CStr, value: Val) -> Result<(), Thrown> {
         let flags = qjs::JS_PROP_C_W_E as c_int;
         // SAFETY: the object is alive, the function takes the value's reference.
         let done = unsafe {
@@ -427,7 +427,7 @@ impl<'a> Cx<'a> {
     #[inline]
     pub(crate) fn define_atom(
         self,
-        object: Raw,
+        object: RawValue,
         atom: qjs::JSAtom,
         value: Val,
     ) -> Result<(), Thrown> {
@@ -440,7 +440,12 @@ impl<'a> Cx<'a> {
 
     /// Calls a function.
     #[inline]
-    pub(crate) fn call(self, function: Raw, this: Raw, args: &[Raw]) -> Result<Val, Thrown> {
+    pub(crate) fn call(
+        self,
+        function: RawValue,
+        this: RawValue,
+        args: &[RawValue],
+    ) -> Result<Val, Thrown> {
         // SAFETY: all values are alive; QuickJS does not write to the arguments.
         self.check(unsafe {
             qjs::JS_Call(
@@ -455,7 +460,7 @@ impl<'a> Cx<'a> {
 
     /// `String(value)`, but that a symbol is an error.
     #[inline]
-    pub(crate) fn to_string(self, value: Raw) -> Result<Val, Thrown> {
+    pub(crate) fn to_string(self, value: RawValue) -> Result<Val, Thrown> {
         if is_string(value) {
             return Ok(self.dup(value));
         }
@@ -465,7 +470,7 @@ impl<'a> Cx<'a> {
 
     /// Whether a value can be called.
     #[inline]
-    pub(crate) fn is_function(self, value: Raw) -> bool {
+    pub(crate) fn is_function(self, value: RawValue) -> bool {
         // SAFETY: the value is alive.
         unsafe { qjs::JS_IsFunction(self.raw, value) }
     }
@@ -474,7 +479,7 @@ impl<'a> Cx<'a> {
     #[inline]
     pub(crate) fn with_bytes<R>(
         self,
-        value: Raw,
+        value: RawValue,
         each: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, Thrown> {
         if tag(value) == qjs::JS_TAG_BIG_INT && self.integer_bytes(value) > INTEGER_BYTES_MAX {
@@ -496,7 +501,7 @@ impl<'a> Cx<'a> {
 
     /// About how large a BigInt is, in bytes. The API has no function for that, but what it writes is as long.
     #[cold]
-    pub(crate) fn integer_bytes(self, value: Raw) -> usize {
+    pub(crate) fn integer_bytes(self, value: RawValue) -> usize {
         let mut length: qjs::size_t = 0;
         // SAFETY: the value is alive; what was written is released at once.
         unsafe {
@@ -507,7 +512,7 @@ impl<'a> Cx<'a> {
     }
 
     /// A value as text, converted as `String(value)` does it; surrogates without a partner are replaced.
-    pub(crate) fn text(self, value: Raw) -> Result<String, Thrown> {
+    pub(crate) fn text(self, value: RawValue) -> Result<String, Thrown> {
         self.with_bytes(value, well_formed)
     }
 
@@ -546,7 +551,12 @@ impl<'a> Cx<'a> {
         self.check(unsafe {
             let body = std::mem::transmute::<
                 Native,
-                unsafe extern "C" fn(*mut qjs::JSContext, Raw, c_int, *mut Raw) -> Raw,
+                unsafe extern "C" fn(
+                    *mut qjs::JSContext,
+                    RawValue,
+                    c_int,
+                    *mut RawValue,
+                ) -> RawValue,
             >(body);
             let kind = qjs::JSCFunctionEnum_JS_CFUNC_generic_magic;
             qjs::JS_NewCFunction2(self.raw, Some(body), name.as_ptr(), length, kind, magic)
@@ -560,7 +570,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Throws, and gives back what a native function then returns.
-    pub(crate) fn throw(self, failure: Failure) -> Raw {
+    pub(crate) fn throw(self, failure: Failure) -> RawValue {
         if let Failure::Error(error) = failure {
             crate::vm::error::throw(self, &error);
         }

@@ -9,9 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use rquickjs::{Ctx, Exception, FromJs, Result, TypedArray, Value};
 
 /// A native function's argument that `pack` made of a `Uint8Array`.
-pub(super) struct Packed(pub(super) Vec<u8>);
+pub(super) struct PackedBytes(pub(super) Vec<u8>);
 
-impl<'js> FromJs<'js> for Packed {
+impl<'js> FromJs<'js> for PackedBytes {
     fn from_js(ctx: &Ctx<'js>, value: Value<'js>) -> Result<Self> {
         let text = String::from_js(ctx, value)?;
         match STANDARD.decode(text) {

@@ -1,6 +1,6 @@
 //! Random values, digests and HMAC (Web Crypto) by RustCrypto and the operating system's generator.
 
-use super::bytes::{self, Packed};
+use super::bytes::{self, PackedBytes};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -58,7 +58,7 @@ fn uuid(ctx: Ctx<'_>) -> Result<String> {
     .join("-"))
 }
 
-fn digest<'js>(ctx: Ctx<'js>, hash: String, data: Packed) -> Result<TypedArray<'js, u8>> {
+fn digest<'js>(ctx: Ctx<'js>, hash: String, data: PackedBytes) -> Result<TypedArray<'js, u8>> {
     let data = &data.0;
     match hash.as_str() {
         "SHA-1" => bytes::to_js(&ctx, &Sha1::digest(data)),
@@ -72,8 +72,8 @@ fn digest<'js>(ctx: Ctx<'js>, hash: String, data: Packed) -> Result<TypedArray<'
 fn hmac_sign<'js>(
     ctx: Ctx<'js>,
     hash: String,
-    key: Packed,
-    data: Packed,
+    key: PackedBytes,
+    data: PackedBytes,
 ) -> Result<TypedArray<'js, u8>> {
     let (key, data) = (&key.0, &data.0);
     let tag = match hash.as_str() {
@@ -98,9 +98,9 @@ fn sign<M: Mac + KeyInit>(key: &[u8], data: &[u8]) -> Option<Vec<u8>> {
 fn hmac_verify(
     ctx: Ctx<'_>,
     hash: String,
-    key: Packed,
-    signature: Packed,
-    data: Packed,
+    key: PackedBytes,
+    signature: PackedBytes,
+    data: PackedBytes,
 ) -> Result<bool> {
     let (key, signature, data) = (&key.0, &signature.0, &data.0);
     match hash.as_str() {
@@ -125,7 +125,7 @@ fn unknown(ctx: &Ctx<'_>, hash: &str) -> rquickjs::Error {
     Exception::throw_type(ctx, &format!("unknown hash {hash}"))
 }
 
-fn base64url_encode(data: Packed) -> String {
+fn base64url_encode(data: PackedBytes) -> String {
     URL_SAFE_NO_PAD.encode(data.0)
 }
 

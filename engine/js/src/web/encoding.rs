@@ -1,6 +1,6 @@
 //! Text encodings (WHATWG Encoding) by `encoding_rs`.
 
-use super::bytes::{self, Packed};
+use super::bytes::{self, PackedBytes};
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_8};
 use rquickjs::function::MutFn;
 use rquickjs::{Array, Ctx, Function, Object, Result, TypedArray};
@@ -40,7 +40,7 @@ fn by_name(name: &str) -> &'static Encoding {
 }
 
 /// The text of a whole input; nothing where it is malformed and `fatal`.
-fn decode(name: String, input: Packed, fatal: bool, ignore_bom: bool) -> Option<String> {
+fn decode(name: String, input: PackedBytes, fatal: bool, ignore_bom: bool) -> Option<String> {
     let encoding = by_name(&name);
     let (text, malformed) = if ignore_bom {
         encoding.decode_without_bom_handling(&input.0)
@@ -69,7 +69,7 @@ fn decoder<'js>(
     };
     // encoding_rs does not allow a call after the last one; the script's TextDecoder drops this function then.
     let mut ended = false;
-    let step = move |input: Packed, last: bool| {
+    let step = move |input: PackedBytes, last: bool| {
         if ended {
             return None;
         }

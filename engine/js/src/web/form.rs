@@ -3,7 +3,7 @@
 //! Lines end with CRLF only. What a browser, curl or another fetch sends is taken; anything out of form is an
 //! error for the whole body, never a guess.
 
-use super::bytes::{self, Packed};
+use super::bytes::{self, PackedBytes};
 use super::crypto;
 use memchr::memmem;
 use rquickjs::{Array, Ctx, Function, IntoJs, Object, Result, Value};
@@ -50,7 +50,11 @@ fn boundary(ctx: Ctx<'_>) -> Result<String> {
 }
 
 /// `[name, filename, type, value, ...]`, or a string that says what is wrong.
-fn parse_multipart<'js>(ctx: Ctx<'js>, body: Packed, content_type: String) -> Result<Value<'js>> {
+fn parse_multipart<'js>(
+    ctx: Ctx<'js>,
+    body: PackedBytes,
+    content_type: String,
+) -> Result<Value<'js>> {
     let parts = match boundary_of(&content_type).and_then(|boundary| parts(&body.0, &boundary)) {
         Ok(parts) => parts,
         Err(problem) => return problem.into_js(&ctx),
