@@ -444,7 +444,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
 
 #[test]
 fn each_wrapper_refuses_what_would_hold_a_worker() {
-    let source = include_str!("../src/builtin_limits/guard.rs");
+    let source = include_str!("../src/builtin_limits/rules.rs");
     let table = source.split("const WRAPPED").nth(1).expect("the table");
     let table = table.split("];").next().expect("its end");
     let packed: String = table.split_whitespace().collect();

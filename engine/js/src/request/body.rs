@@ -2,7 +2,8 @@
 //!
 //! Whoever takes the body first has it. Once the Web surface keeps it (as a stream or for a clone), its own methods answer.
 
-use crate::request::object::{data, form_object};
+use crate::request::fields::form_object;
+use crate::request::object::data;
 use crate::values::json_read;
 use crate::vm::error;
 use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val};

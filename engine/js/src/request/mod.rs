@@ -1,7 +1,9 @@
 //! One request: the request object, the call of its handler, and what becomes its response.
 
+mod accessor;
 pub(crate) mod body;
 pub(crate) mod call;
+pub(crate) mod fields;
 pub(crate) mod object;
 pub(crate) mod response;
 pub(crate) mod stream;

@@ -5,14 +5,15 @@
 //! contract in `web/mod.rs`). A `fetch` export gets requests without the first: routers such as itty-router keep their own
 //! `params` and `id` there.
 
+use crate::request::accessor::{Setter, accessor};
 use crate::request::body;
-use crate::values::shapes::Hash;
+use crate::request::fields::{headers, pairs_object, params};
 use crate::vm::sys::{
     Cx, Failure, Native, RawValue, Thrown, UNDEFINED, Val, boolean, class_id, entry, is_object,
     is_undefined, native,
 };
 use rquickjs::qjs;
-use sampan_host::request::{self, FIELDS, Field, Pairs, Twice};
+use sampan_host::request::{self, FIELDS, Field, Pairs};
 use sampan_host::{Error, RequestView};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_int, c_void};
@@ -47,32 +48,6 @@ pub(crate) struct RequestPool(RefCell<Vec<Box<RequestData>>>);
 impl RequestPool {
     /// How many are kept.
     const KEPT_MAX: usize = 64;
-}
-
-/// The names of route parameters as atoms: there are few, and each request has the same.
-#[derive(Default)]
-pub(crate) struct ParameterNames(RefCell<Vec<(Box<str>, qjs::JSAtom)>>);
-
-impl ParameterNames {
-    /// The atom of a name; it stays owned by the table.
-    #[inline]
-    fn atom(&self, cx: Cx<'_>, name: &str) -> qjs::JSAtom {
-        let mut known = self.0.borrow_mut();
-        if let Some((_, atom)) = known.iter().find(|(other, _)| **other == *name) {
-            return *atom;
-        }
-        let atom = cx.atom(name);
-        known.push((name.into(), atom));
-        atom
-    }
-
-    /// Releases the atoms; to be called before the context goes.
-    pub(crate) fn clear(&self, cx: Cx<'_>) {
-        for (_, atom) in self.0.borrow_mut().drain(..) {
-            // SAFETY: the atom is owned.
-            unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
-        }
-    }
 }
 
 /// Makes the class.
@@ -205,9 +180,6 @@ unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: RawValue, mark: 
         }
     }
 }
-
-/// A getter; the number says which.
-type Getter = unsafe extern "C" fn(*mut qjs::JSContext, RawValue, c_int) -> RawValue;
 
 /// Reads a field; `state` has accessors of its own.
 #[inline]
@@ -406,60 +378,6 @@ fn is_request(cx: Cx<'_>, value: RawValue) -> bool {
     is_object(value) && class_id(value) == cx.core().classes.request
 }
 
-/// A setter.
-type Setter = unsafe extern "C" fn(*mut qjs::JSContext, RawValue, RawValue, c_int) -> RawValue;
-
-fn accessor(
-    cx: Cx<'_>,
-    object: &Val,
-    atom: qjs::JSAtom,
-    get: Getter,
-    magic: c_int,
-    set: Option<Setter>,
-) -> Result<(), Thrown> {
-    type PlainFunction =
-        unsafe extern "C" fn(*mut qjs::JSContext, RawValue, c_int, *mut RawValue) -> RawValue;
-    // SAFETY: the kinds say how QuickJS calls the functions; it takes the references of both, and the atom is released.
-    unsafe {
-        let get = std::mem::transmute::<Getter, PlainFunction>(get);
-        let kind = qjs::JSCFunctionEnum_JS_CFUNC_getter_magic;
-        let getter = cx.check(qjs::JS_NewCFunction2(
-            cx.raw(),
-            Some(get),
-            c"get".as_ptr(),
-            0,
-            kind,
-            magic,
-        ))?;
-        let setter = match set {
-            Some(set) => {
-                let set = std::mem::transmute::<Setter, PlainFunction>(set);
-                let kind = qjs::JSCFunctionEnum_JS_CFUNC_setter_magic;
-                cx.check(qjs::JS_NewCFunction2(
-                    cx.raw(),
-                    Some(set),
-                    c"set".as_ptr(),
-                    1,
-                    kind,
-                    magic,
-                ))?
-            }
-            None => cx.undefined(),
-        };
-        let flags = qjs::JS_PROP_CONFIGURABLE as c_int;
-        let done = qjs::JS_DefinePropertyGetSet(
-            cx.raw(),
-            object.raw(),
-            atom,
-            getter.into_raw(),
-            setter.into_raw(),
-            flags,
-        );
-        qjs::JS_FreeAtom(cx.raw(), atom);
-        if done < 0 { Err(Thrown) } else { Ok(()) }
-    }
-}
-
 /// A property that is made when it is asked for first.
 #[inline]
 fn kept(
@@ -474,119 +392,4 @@ fn kept(
         cell.set(make(cx, data.view()?)?.into_raw());
     }
     Ok(cx.dup(cell.get()))
-}
-
-fn params(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
-    let core = cx.core();
-    let object = cx.bare_object()?;
-    let mut hash = Hash::BARE;
-    let mut index = 0;
-    while let Some((name, value)) = view.param(index) {
-        let value = cx.string(&value)?;
-        let atom = core.parameter_names.atom(cx, name);
-        cx.define_atom(object.raw(), atom, value)?;
-        hash.add(atom);
-        index += 1;
-    }
-    if !core.shapes.knows(hash) {
-        let names = (0..index)
-            .filter_map(|index| view.param(index))
-            .map(|(name, _)| core.parameter_names.atom(cx, name));
-        core.shapes.keep(cx, hash, false, names)?;
-    }
-    Ok(object)
-}
-
-/// An object of a field's pairs.
-fn pairs_object(cx: Cx<'_>, view: &dyn RequestView, pairs: Pairs) -> Result<Val, Thrown> {
-    let object = cx.bare_object()?;
-    let mut failed = Ok(());
-    pairs.each(view, &mut |name, value| {
-        if failed.is_ok() {
-            failed = add_pair(cx, &object, name, value, pairs.twice());
-        }
-    });
-    failed.map(|()| object)
-}
-
-/// An object of the fields of a form.
-pub(crate) fn form_object(cx: Cx<'_>, body: &[u8]) -> Result<Val, Thrown> {
-    let object = cx.bare_object()?;
-    for (name, value) in request::form_pairs(body) {
-        add_pair(cx, &object, &name, value.as_bytes(), Pairs::Query.twice())?;
-    }
-    Ok(object)
-}
-
-fn add_pair(
-    cx: Cx<'_>,
-    object: &Val,
-    name: &str,
-    value: &[u8],
-    twice: Twice,
-) -> Result<(), Thrown> {
-    let value = cx.string_from(value)?;
-    let atom = cx.atom(name);
-    let done = add_to(cx, object, atom, value, twice);
-    // SAFETY: the atom is owned.
-    unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
-    done
-}
-
-fn add_to(
-    cx: Cx<'_>,
-    object: &Val,
-    atom: qjs::JSAtom,
-    value: Val,
-    twice: Twice,
-) -> Result<(), Thrown> {
-    let known = cx.get_atom(object.raw(), atom)?;
-    if is_undefined(known.raw()) {
-        return cx.define_atom(object.raw(), atom, value);
-    }
-    match twice {
-        Twice::First | Twice::Never => Ok(()),
-        // Field lines are joined by the `Headers` that has them.
-        Twice::Join | Twice::List if class_id(known.raw()) == cx.core().classes.array => {
-            let length = cx.length(known.raw())?;
-            let at = u32::try_from(length).unwrap_or(u32::MAX);
-            cx.set_at(known.raw(), at, value)
-        }
-        Twice::Join | Twice::List => {
-            let both = cx.array(vec![known, value])?;
-            cx.define_atom(object.raw(), atom, both)
-        }
-    }
-}
-
-/// A `Headers` of the Web surface over the request's field lines. A byte of a value is one character.
-fn headers(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
-    let mut list = Vec::new();
-    let mut failed = Ok(());
-    Pairs::Headers.each(view, &mut |name, value| {
-        let mut add = || -> Result<(), Thrown> {
-            list.push(cx.string(name)?);
-            list.push(latin1(cx, value)?);
-            Ok(())
-        };
-        if failed.is_ok() {
-            failed = add();
-        }
-    });
-    failed?;
-    let core = cx.core();
-    let prototype = core.tables.get().ok_or(Thrown)?.headers_prototype.raw();
-    // SAFETY: the prototype is alive.
-    let headers = cx.check(unsafe { qjs::JS_NewObjectProto(cx.raw(), prototype) })?;
-    let list = cx.array(list)?;
-    cx.define_atom(headers.raw(), core.atoms.web_list, list)?;
-    Ok(headers)
-}
-
-fn latin1(cx: Cx<'_>, bytes: &[u8]) -> Result<Val, Thrown> {
-    if bytes.is_ascii() {
-        return cx.string_from(bytes);
-    }
-    let text: String = bytes.iter().map(|&byte| char::from(byte)).collect();
-    cx.string(&text)
 }

@@ -4,18 +4,23 @@
 //! nesting has a limit, and objects that would be `{}` though they hold something (a `Map`, an `Error`, a promise, bytes) are refused
 //! with advice. Everything else, from the order of keys to the escapes, is the standard's.
 
-use crate::values::inspect::{self, Found};
+mod refusals;
+mod strings;
+
+pub(crate) use refusals::{found, web_kind};
+pub(crate) use strings::{MemberNames, write_text};
+
 use crate::values::layout::Layout;
 use crate::values::shapes::{Hash, Plan};
-use crate::values::value::{PropertyNames, has_own_class, is_bytes, is_ordinary};
+use crate::values::value::{PropertyNames, has_own_class, is_ordinary};
 use crate::vm::limits::VALUES_PER_CHECK;
 use crate::vm::sys::{
-    Cx, Failure, RawValue, Thrown, UNDEFINED, Val, class_id, float_of, int_of, is_object,
-    is_promise, is_string, is_true, tag,
+    Cx, Failure, RawValue, UNDEFINED, Val, class_id, float_of, int_of, is_string, is_true, tag,
 };
+use refusals::{refuse, refused, web_class};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, json as host_json};
-use std::cell::RefCell;
+use strings::write_long_text;
 
 /// Writes a value. False, with nothing written, for what has no JSON: `undefined`, functions and symbols.
 pub(crate) fn write(cx: Cx<'_>, out: &mut Vec<u8>, value: RawValue) -> Result<bool, Failure> {
@@ -330,82 +335,6 @@ impl Writer<'_, '_> {
     }
 }
 
-/// What `JSON.stringify` would write as `{}`, which nobody means: what it is, and what to do instead.
-#[cold]
-fn refused(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static str; 2]>, Thrown> {
-    // SAFETY: looks at a live value.
-    let (is_map, is_set, is_error) = unsafe {
-        (
-            qjs::JS_IsMap(value),
-            qjs::JS_IsSet(value),
-            qjs::JS_IsError(value),
-        )
-    };
-    Ok(if is_promise(value) {
-        Some(["a promise", "is an await missing?"])
-    } else if is_map {
-        Some(["a Map", "write Object.fromEntries(map)"])
-    } else if is_set {
-        Some(["a Set", "write [...set]"])
-    } else if is_error {
-        Some(["an Error", "throw the error, or write { error: e.message }"])
-    } else if is_bytes(value) {
-        Some([
-            "a buffer of bytes",
-            "return it by itself, or encode it as text",
-        ])
-    } else if class_id(value) == cx.core().classes.request {
-        Some(host_json::REQUEST)
-    } else {
-        web_class(cx, value)?
-    })
-}
-
-/// The name of the class of the Web surface that a value is of. Looks without running scripts: no proxy is shown the key.
-pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue) -> Result<Option<Val>, Thrown> {
-    if class_id(value) != cx.core().classes.object {
-        return Ok(None);
-    }
-    let kind = inspect::property(cx, value, cx.core().atoms.web_kind, UNDEFINED)?;
-    Ok(match kind {
-        Found::Value(kind) if is_string(kind.raw()) => Some(kind),
-        _ => None,
-    })
-}
-
-/// The same for the classes of the Web surface.
-fn web_class(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static str; 2]>, Thrown> {
-    let Some(kind) = web_kind(cx, value)? else {
-        return Ok(None);
-    };
-    Ok(match cx.text(kind.raw())?.as_str() {
-        "Blob" | "File" => Some(["a Blob", "return it by itself, or write await blob.text()"]),
-        "ReadableStream" => Some(["a ReadableStream", "return it by itself"]),
-        "Response" => Some(["a Response", "return it by itself"]),
-        "FormData" | "Headers" | "URLSearchParams" => Some([
-            "an object that lists pairs",
-            "write Object.fromEntries(object)",
-        ]),
-        _ => None,
-    })
-}
-
-/// What has no JSON, with the name under which it stands.
-#[cold]
-fn refuse(cx: Cx<'_>, key: Key, [what, advice]: [&str; 2]) -> Failure {
-    let place = match key {
-        Key::None => Ok(String::new()),
-        Key::Name(atom) => cx.name(atom).and_then(|name| cx.text(name.raw())),
-        Key::Index(index) => Ok(index.to_string()),
-    };
-    let error = host_json::no_json_but(what, advice);
-    match place {
-        Ok(place) if place.is_empty() => error.into(),
-        Ok(place) => Error::script(format!("'{place}': {}", error.message())).into(),
-        Err(thrown) => thrown.into(),
-    }
-}
-
 /// The JSON of a value, for builders and capabilities.
 pub(crate) fn text(cx: Cx<'_>, value: RawValue) -> Result<String, Failure> {
     let mut out = Vec::new();
@@ -414,20 +343,6 @@ pub(crate) fn text(cx: Cx<'_>, value: RawValue) -> Result<String, Failure> {
     }
     // Everything that is written is UTF-8; lone surrogates are escaped.
     String::from_utf8(out).map_err(|_| host_json::no_json("a string that is not UTF-8").into())
-}
-
-/// What a value is that has no JSON, with its article.
-#[cold]
-pub(crate) fn found(cx: Cx<'_>, value: RawValue) -> &'static str {
-    if cx.is_function(value) {
-        "a function"
-    } else if is_object(value) {
-        "an object whose toJSON gives nothing"
-    } else if tag(value) == qjs::JS_TAG_UNDEFINED {
-        "undefined"
-    } else {
-        "a symbol"
-    }
 }
 
 /// Whether a script has given all objects a `toJSON`.
@@ -446,123 +361,4 @@ fn fits(cx: Cx<'_>, length: usize) -> Result<(), Failure> {
         return Err(limits.value_too_large().into());
     }
     Ok(())
-}
-
-/// The same as [`write_text`] in pieces, with a look at the limits before each: a control character takes six bytes.
-#[cold]
-fn write_long_text(cx: Cx<'_>, out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), Failure> {
-    let mut rest = bytes;
-    out.push(b'"');
-    while !rest.is_empty() {
-        if cx.core().must_stop() {
-            return Err(cx.core().limits.stopped().into());
-        }
-        let mut length = rest.len().min(BYTES_PER_CHECK);
-        // No character is cut.
-        while length < rest.len() && rest[length] & 0xc0 == 0x80 {
-            length += 1;
-        }
-        let (piece, after) = rest.split_at(length);
-        fits(cx, out.len() + length)?;
-        // The quote that is there is the one in front of the piece.
-        out.pop();
-        let quote = out.len();
-        write_text(out, piece);
-        if rest.len() < bytes.len() {
-            out.remove(quote);
-        }
-        rest = after;
-    }
-    Ok(())
-}
-
-/// Writes a string in quotes. `bytes` are UTF-8 but for surrogates without a partner, which are escaped
-/// (ECMA-262, QuoteJSONString).
-pub(crate) fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
-    if !host_json::write_string(out, bytes) {
-        write_with_surrogates(out, bytes);
-    }
-}
-
-#[cold]
-fn write_with_surrogates(out: &mut Vec<u8>, bytes: &[u8]) {
-    let mut quoted = Vec::new();
-    out.push(b'"');
-    for chunk in bytes.utf8_chunks() {
-        quoted.clear();
-        host_json::write_string(&mut quoted, chunk.valid().as_bytes());
-        out.extend_from_slice(&quoted[1..quoted.len() - 1]);
-        // A surrogate has three bytes, which are one invalid byte after the other to Rust; the first tells the rest.
-        if let [0xed] = chunk.invalid() {
-            let at = chunk.invalid().as_ptr() as usize - bytes.as_ptr() as usize;
-            if let Some([_, middle, last]) = bytes.get(at..at + 3) {
-                let unit = 0xd000 | (u32::from(middle & 0x3f) << 6) | u32::from(last & 0x3f);
-                out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
-            }
-        }
-    }
-    out.push(b'"');
-}
-
-/// Member names as they are written, `"name":`, by their atom. Scripts write the same few names again and again.
-pub(crate) struct MemberNames(RefCell<Vec<Option<Written>>>);
-
-/// A name and how it is written.
-type Written = (qjs::JSAtom, Box<[u8]>);
-
-impl MemberNames {
-    /// How many names are remembered; a power of two.
-    const SLOTS: usize = 512;
-    /// Longer names are not worth remembering.
-    const BYTES_MAX: usize = 64;
-
-    pub(crate) fn new() -> Self {
-        Self(RefCell::new(vec![None; Self::SLOTS]))
-    }
-
-    #[inline]
-    fn write(&self, cx: Cx<'_>, out: &mut Vec<u8>, name: qjs::JSAtom) -> Result<(), Thrown> {
-        let index = name as usize & (Self::SLOTS - 1);
-        if let Some((known, text)) = &self.0.borrow()[index]
-            && *known == name
-        {
-            out.extend_from_slice(text);
-            return Ok(());
-        }
-        self.write_new(cx, out, name, index)
-    }
-
-    #[cold]
-    fn write_new(
-        &self,
-        cx: Cx<'_>,
-        out: &mut Vec<u8>,
-        name: qjs::JSAtom,
-        index: usize,
-    ) -> Result<(), Thrown> {
-        let start = out.len();
-        let text = cx.name(name)?;
-        cx.with_bytes(text.raw(), |bytes| write_text(out, bytes))?;
-        out.push(b':');
-        if out.len() - start <= Self::BYTES_MAX {
-            // SAFETY: a remembered atom is kept alive, so that its number means no other name; the forgotten one is released.
-            unsafe {
-                qjs::JS_DupAtom(cx.raw(), name);
-                if let Some((old, _)) =
-                    self.0.borrow_mut()[index].replace((name, out[start..].into()))
-                {
-                    qjs::JS_FreeAtom(cx.raw(), old);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Releases the atoms; to be called before the context goes.
-    pub(crate) fn clear(&self, cx: Cx<'_>) {
-        for (atom, _) in self.0.borrow_mut().iter_mut().filter_map(Option::take) {
-            // SAFETY: the atom was kept alive.
-            unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
-        }
-    }
 }

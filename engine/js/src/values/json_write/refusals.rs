@@ -1,0 +1,100 @@
+//! What is not written as JSON, and what a script is told to do instead.
+
+use super::Key;
+use crate::values::inspect::{self, Found};
+use crate::values::value::is_bytes;
+use crate::vm::sys::{
+    Cx, Failure, RawValue, Thrown, UNDEFINED, Val, class_id, is_object, is_promise, is_string, tag,
+};
+use rquickjs::qjs;
+use sampan_host::{Error, json as host_json};
+
+/// What `JSON.stringify` would write as `{}`, which nobody means: what it is, and what to do instead.
+#[cold]
+pub(super) fn refused(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static str; 2]>, Thrown> {
+    // SAFETY: looks at a live value.
+    let (is_map, is_set, is_error) = unsafe {
+        (
+            qjs::JS_IsMap(value),
+            qjs::JS_IsSet(value),
+            qjs::JS_IsError(value),
+        )
+    };
+    Ok(if is_promise(value) {
+        Some(["a promise", "is an await missing?"])
+    } else if is_map {
+        Some(["a Map", "write Object.fromEntries(map)"])
+    } else if is_set {
+        Some(["a Set", "write [...set]"])
+    } else if is_error {
+        Some(["an Error", "throw the error, or write { error: e.message }"])
+    } else if is_bytes(value) {
+        Some([
+            "a buffer of bytes",
+            "return it by itself, or encode it as text",
+        ])
+    } else if class_id(value) == cx.core().classes.request {
+        Some(host_json::REQUEST)
+    } else {
+        web_class(cx, value)?
+    })
+}
+
+/// The name of the class of the Web surface that a value is of. Looks without running scripts: no proxy is shown the key.
+pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue) -> Result<Option<Val>, Thrown> {
+    if class_id(value) != cx.core().classes.object {
+        return Ok(None);
+    }
+    let kind = inspect::property(cx, value, cx.core().atoms.web_kind, UNDEFINED)?;
+    Ok(match kind {
+        Found::Value(kind) if is_string(kind.raw()) => Some(kind),
+        _ => None,
+    })
+}
+
+/// The same for the classes of the Web surface.
+pub(super) fn web_class(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static str; 2]>, Thrown> {
+    let Some(kind) = web_kind(cx, value)? else {
+        return Ok(None);
+    };
+    Ok(match cx.text(kind.raw())?.as_str() {
+        "Blob" | "File" => Some(["a Blob", "return it by itself, or write await blob.text()"]),
+        "ReadableStream" => Some(["a ReadableStream", "return it by itself"]),
+        "Response" => Some(["a Response", "return it by itself"]),
+        "FormData" | "Headers" | "URLSearchParams" => Some([
+            "an object that lists pairs",
+            "write Object.fromEntries(object)",
+        ]),
+        _ => None,
+    })
+}
+
+/// What has no JSON, with the name under which it stands.
+#[cold]
+pub(super) fn refuse(cx: Cx<'_>, key: Key, [what, advice]: [&str; 2]) -> Failure {
+    let place = match key {
+        Key::None => Ok(String::new()),
+        Key::Name(atom) => cx.name(atom).and_then(|name| cx.text(name.raw())),
+        Key::Index(index) => Ok(index.to_string()),
+    };
+    let error = host_json::no_json_but(what, advice);
+    match place {
+        Ok(place) if place.is_empty() => error.into(),
+        Ok(place) => Error::script(format!("'{place}': {}", error.message())).into(),
+        Err(thrown) => thrown.into(),
+    }
+}
+
+/// What a value is that has no JSON, with its article.
+#[cold]
+pub(crate) fn found(cx: Cx<'_>, value: RawValue) -> &'static str {
+    if cx.is_function(value) {
+        "a function"
+    } else if is_object(value) {
+        "an object whose toJSON gives nothing"
+    } else if tag(value) == qjs::JS_TAG_UNDEFINED {
+        "undefined"
+    } else {
+        "a symbol"
+    }
+}

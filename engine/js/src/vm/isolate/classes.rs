@@ -1,0 +1,52 @@
+//! What tells one kind of object from another: the numbers of their classes, and `Object.prototype`.
+
+use crate::request::object;
+use crate::vm::sys::{Cx, address, class_id};
+use rquickjs::qjs;
+use sampan_host::{Error, ErrorKind};
+use std::ffi::c_void;
+
+/// The numbers of classes that the engine asks for.
+pub(crate) struct Classes {
+    pub(crate) object: qjs::JSClassID,
+    pub(crate) array: qjs::JSClassID,
+    pub(crate) request: qjs::JSClassID,
+    pub(crate) async_function: qjs::JSClassID,
+    pub(crate) generator_function: qjs::JSClassID,
+    pub(crate) async_generator_function: qjs::JSClassID,
+    /// What a generator function returns.
+    pub(crate) generator: qjs::JSClassID,
+    pub(crate) async_generator: qjs::JSClassID,
+}
+
+/// Asks for the numbers.
+pub(super) fn classes(cx: Cx<'_>) -> Result<Classes, Error> {
+    let failed = |_| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate");
+    let object = cx.object().map_err(failed)?;
+    let array = cx.array(Vec::new()).map_err(failed)?;
+    // The numbers of these classes are no part of QuickJS's API, so each is read from a sample. No script has run yet.
+    let class_of = |sample| {
+        let sample = cx.eval(sample, c"<probe>").map_err(failed)?;
+        Ok(class_id(sample.raw()))
+    };
+    Ok(Classes {
+        object: class_id(object.raw()),
+        array: class_id(array.raw()),
+        request: object::register_class(cx).map_err(failed)?,
+        async_function: class_of(c"async () => {}")?,
+        generator_function: class_of(c"(function* () {})")?,
+        async_generator_function: class_of(c"(async function* () {})")?,
+        generator: class_of(c"(function* () {})()")?,
+        async_generator: class_of(c"(async function* () {})()")?,
+    })
+}
+
+/// The address of `Object.prototype`.
+pub(super) fn object_prototype(cx: Cx<'_>) -> Result<*mut c_void, Error> {
+    let object = cx
+        .object()
+        .map_err(|_| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate"))?;
+    // SAFETY: the object is alive; its prototype lives as long as the context.
+    let prototype = unsafe { cx.own(qjs::JS_GetPrototype(cx.raw(), object.raw())) };
+    Ok(address(prototype.raw()))
+}

@@ -1,0 +1,230 @@
+//! One run of a script: the isolate is entered, works off its jobs, reports what nobody handled, and is left.
+
+use super::Core;
+use crate::promises::tasks::Tasks;
+use crate::vm::error;
+use crate::vm::limits;
+use crate::vm::sys::{Cx, RawValue, address};
+use rquickjs::qjs;
+use sampan_host::{Error, HandlerId};
+use std::ffi::c_void;
+use std::rc::Rc;
+
+/// What came of entering the isolate.
+pub(crate) struct Ran<R> {
+    /// What the body returned, or why that counts for nothing.
+    pub(crate) value: Result<R, Error>,
+    /// The tasks that the run left, if it made any.
+    pub(crate) tasks: Option<Rc<Tasks>>,
+}
+
+/// The isolate is entered; a panic leaves it too.
+struct Entered<'a>(&'a Core);
+
+impl<'a> Entered<'a> {
+    #[inline]
+    fn new(core: &'a Core, handler: HandlerId) -> Self {
+        core.is_entered.set(true);
+        core.watch.enter(handler);
+        Self(core)
+    }
+
+    /// Whether the run was told to stop.
+    #[inline]
+    fn leave(self) -> bool {
+        let core = self.0;
+        std::mem::forget(self);
+        core.is_entered.set(false);
+        core.watch.leave()
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.0.is_entered.set(false);
+        self.0.watch.leave();
+    }
+}
+
+impl Core {
+    /// Runs `body` as a part of one request, then all jobs that it caused.
+    #[inline]
+    pub(crate) fn enter<R>(
+        &self,
+        handler: HandlerId,
+        tasks: Option<Rc<Tasks>>,
+        body: impl FnOnce(Cx<'_>) -> R,
+    ) -> Ran<R> {
+        if self.is_entered.get() {
+            return self.enter_again(tasks, body);
+        }
+        let cx = self.cx();
+        self.prepare(cx);
+        *self.current.borrow_mut() = tasks;
+        let entered = Entered::new(self, handler);
+        let value = body(cx);
+        self.drain(cx);
+        if !self.rejections.borrow().is_empty() {
+            self.report_rejections(cx);
+        }
+        let stopped = entered.leave();
+        let tasks = self.current.borrow_mut().take();
+        if stopped || self.memory.is_exhausted() {
+            return Ran {
+                value: Err(self.stopped(cx)),
+                tasks,
+            };
+        }
+        Ran {
+            value: Ok(value),
+            tasks,
+        }
+    }
+
+    /// Something below a running script is dropped or asked for: a part of that run, with other tasks.
+    #[cold]
+    fn enter_again<R>(&self, tasks: Option<Rc<Tasks>>, body: impl FnOnce(Cx<'_>) -> R) -> Ran<R> {
+        let outer = self.current.replace(tasks);
+        let value = Ok(body(self.cx()));
+        Ran {
+            value,
+            tasks: self.current.replace(outer),
+        }
+    }
+
+    /// The stack is counted from here, and cyclic garbage is looked for before memory runs out.
+    #[inline]
+    fn prepare(&self, cx: Cx<'_>) {
+        self.memory.begin();
+        let limit = self.limits.memory_bytes_max;
+        // SAFETY: the runtime is alive and runs nothing.
+        unsafe {
+            let runtime = cx.runtime();
+            qjs::JS_UpdateStackTop(runtime);
+            let threshold = qjs::JS_GetGCThreshold(runtime) as usize;
+            let wanted = threshold.max(limits::GARBAGE_BYTES_MIN).min(limit / 8 * 7);
+            if threshold != wanted {
+                qjs::JS_SetGCThreshold(runtime, wanted as _);
+            }
+        }
+    }
+
+    /// Runs jobs until there are none, or drops them if the run must stop.
+    #[inline]
+    pub(crate) fn drain(&self, cx: Cx<'_>) {
+        // SAFETY: the runtime is alive.
+        while unsafe { qjs::JS_IsJobPending(cx.runtime()) } {
+            if self.must_stop() {
+                return self.drop_jobs(cx);
+            }
+            self.run_job(cx);
+        }
+    }
+
+    fn run_job(&self, cx: Cx<'_>) {
+        let mut ctx = std::ptr::null_mut();
+        // SAFETY: the runtime is alive, `ctx` is writable.
+        let status = unsafe { qjs::JS_ExecutePendingJob(cx.runtime(), &raw mut ctx) };
+        if status < 0 {
+            if self.dropping_jobs.get() {
+                return drop(cx.exception());
+            }
+            let failure = error::take(cx);
+            if !self.must_stop() {
+                (self.report)(failure);
+            }
+        }
+    }
+
+    /// Runs down the job queue with every call interrupted, so that no script runs: an interrupted async function never
+    /// settles its promise.
+    #[cold]
+    fn drop_jobs(&self, cx: Cx<'_>) {
+        /// More than a memory limit leaves room for.
+        const JOBS_MAX: usize = 10_000_000;
+        self.dropping_jobs.set(true);
+        for _ in 0..JOBS_MAX {
+            // SAFETY: the runtime is alive.
+            if !unsafe { qjs::JS_IsJobPending(cx.runtime()) } {
+                break;
+            }
+            self.stopper.expire_here();
+            self.run_job(cx);
+        }
+        self.dropping_jobs.set(false);
+    }
+
+    /// Remembers where an interrupted run was.
+    pub(crate) fn note_interrupt(&self, error: &Error) {
+        self.stopped_at
+            .borrow_mut()
+            .get_or_insert_with(|| error.clone());
+    }
+
+    #[cold]
+    fn stopped(&self, cx: Cx<'_>) -> Error {
+        drop(cx.exception());
+        self.rejections.borrow_mut().clear();
+        let error = if self.memory.is_exhausted() {
+            self.limits.out_of_memory()
+        } else {
+            self.limits.stopped()
+        };
+        match self.stopped_at.borrow_mut().take() {
+            Some(at) => error
+                .at(at.place().cloned())
+                .with_stack(at.stack().unwrap_or_default()),
+            None => error,
+        }
+    }
+
+    /// A promise was rejected and nobody has handled that (or just did).
+    fn rejection(&self, cx: Cx<'_>, promise: RawValue, reason: RawValue, is_handled: bool) {
+        let mut rejections = self.rejections.borrow_mut();
+        if is_handled {
+            rejections.retain(|(other, _)| address(other.raw()) != address(promise));
+        } else {
+            rejections.push((cx.dup(promise), cx.dup(reason)));
+        }
+    }
+
+    /// Takes a promise whose rejection the engine handles itself off the list.
+    pub(crate) fn handled(&self, cx: Cx<'_>, promise: RawValue) {
+        // SAFETY: the promise is alive.
+        unsafe { qjs::JS_PromiseMarkAsHandled(cx.raw(), promise) };
+        let mut rejections = self.rejections.borrow_mut();
+        if !rejections.is_empty() {
+            rejections.retain(|(other, _)| address(other.raw()) != address(promise));
+        }
+    }
+
+    #[cold]
+    fn report_rejections(&self, cx: Cx<'_>) {
+        let rejections = std::mem::take(&mut *self.rejections.borrow_mut());
+        for (_, reason) in rejections {
+            let error = error::describe(cx, reason.raw());
+            if self.must_stop() {
+                return;
+            }
+            let text = format!("unhandled rejection: {}", error.message());
+            (self.report)(error.with_message(text));
+        }
+    }
+}
+
+/// QuickJS calls this when a promise is rejected without a handler, and when it gets one after all.
+pub(super) unsafe extern "C" fn track_rejection(
+    ctx: *mut qjs::JSContext,
+    promise: RawValue,
+    reason: RawValue,
+    is_handled: bool,
+    opaque: *mut c_void,
+) {
+    // SAFETY: the core outlives the runtime; QuickJS passes a live context.
+    let (core, cx) = unsafe { (&*opaque.cast::<Core>(), Cx::from_raw(ctx)) };
+    // A panic must not cross C; what could panic here is a borrow, and then there is nothing to note.
+    let noted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        core.rejection(cx, promise, reason, is_handled)
+    }));
+    drop(noted);
+}

@@ -1,0 +1,330 @@
+//! What is asked of a context: values are made, read, called and thrown.
+
+use super::{Failure, NULL, Native, RawValue, Thrown, UNDEFINED, Val, is_string, tag, well_formed};
+use crate::vm::isolate::Core;
+use crate::vm::limits::INTEGER_BYTES_MAX;
+use rquickjs::qjs;
+use std::ffi::{CStr, c_char, c_int};
+use std::marker::PhantomData;
+
+/// Access to a live context.
+#[derive(Clone, Copy)]
+pub(crate) struct Cx<'a> {
+    raw: *mut qjs::JSContext,
+    core: PhantomData<&'a Core>,
+}
+
+impl<'a> Cx<'a> {
+    /// # Safety
+    /// The context must be alive for `'a`.
+    #[inline]
+    pub(crate) unsafe fn from_raw(raw: *mut qjs::JSContext) -> Self {
+        Self {
+            raw,
+            core: PhantomData,
+        }
+    }
+
+    /// The context as QuickJS wants it.
+    #[inline]
+    pub(crate) fn raw(self) -> *mut qjs::JSContext {
+        self.raw
+    }
+
+    /// The isolate that the context belongs to.
+    #[inline]
+    pub(crate) fn core(self) -> &'a Core {
+        // SAFETY: `Core::new` put its own address there, and it lives at least as long as the context.
+        unsafe { &*qjs::JS_GetContextOpaque(self.raw).cast::<Core>() }
+    }
+
+    /// The runtime.
+    #[inline]
+    pub(crate) fn runtime(self) -> *mut qjs::JSRuntime {
+        // SAFETY: the context is alive.
+        unsafe { qjs::JS_GetRuntime(self.raw) }
+    }
+
+    /// Takes over a reference that QuickJS returned.
+    #[inline]
+    pub(crate) fn own(self, raw: RawValue) -> Val {
+        Val { ctx: self.raw, raw }
+    }
+
+    /// Takes over what a fallible function returned.
+    #[inline]
+    pub(crate) fn check(self, raw: RawValue) -> Result<Val, Thrown> {
+        if tag(raw) == qjs::JS_TAG_EXCEPTION {
+            Err(Thrown)
+        } else {
+            Ok(self.own(raw))
+        }
+    }
+
+    /// A further reference to a value.
+    #[inline]
+    pub(crate) fn dup(self, raw: RawValue) -> Val {
+        // SAFETY: the value is alive.
+        self.own(unsafe { qjs::JS_DupValue(self.raw, raw) })
+    }
+
+    /// `undefined`.
+    #[inline]
+    pub(crate) fn undefined(self) -> Val {
+        self.own(UNDEFINED)
+    }
+
+    /// A string.
+    #[inline]
+    pub(crate) fn string(self, text: &str) -> Result<Val, Thrown> {
+        self.string_from(text.as_bytes())
+    }
+
+    /// A string from UTF-8; what is not UTF-8 is replaced.
+    #[inline]
+    pub(crate) fn string_from(self, text: &[u8]) -> Result<Val, Thrown> {
+        // SAFETY: the pointer and the length describe `text`.
+        self.check(unsafe {
+            qjs::JS_NewStringLen(self.raw, text.as_ptr().cast::<c_char>(), text.len() as _)
+        })
+    }
+
+    /// A `Uint8Array` with a copy of `bytes`.
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Result<Val, Thrown> {
+        // SAFETY: the pointer and the length describe `bytes`, which are copied.
+        self.check(unsafe { qjs::JS_NewUint8ArrayCopy(self.raw, bytes.as_ptr(), bytes.len() as _) })
+    }
+
+    /// `{}`.
+    #[inline]
+    pub(crate) fn object(self) -> Result<Val, Thrown> {
+        // SAFETY: the context is alive.
+        self.check(unsafe { qjs::JS_NewObject(self.raw) })
+    }
+
+    /// An object without a prototype.
+    pub(crate) fn bare_object(self) -> Result<Val, Thrown> {
+        // SAFETY: the context is alive.
+        self.check(unsafe { qjs::JS_NewObjectProto(self.raw, NULL) })
+    }
+
+    /// An array of `items`.
+    pub(crate) fn array(self, items: Vec<Val>) -> Result<Val, Thrown> {
+        let raws: Vec<RawValue> = items.into_iter().map(Val::into_raw).collect();
+        // SAFETY: the pointer and the length describe `raws`, whose references the function takes.
+        self.check(unsafe { qjs::JS_NewArrayFrom(self.raw, raws.len() as c_int, raws.as_ptr()) })
+    }
+
+    /// The property called `name`.
+    pub(crate) fn get(self, object: RawValue, name: &CStr) -> Result<Val, Thrown> {
+        // SAFETY: the object is alive, the name is terminated.
+        self.check(unsafe { qjs::JS_GetPropertyStr(self.raw, object, name.as_ptr()) })
+    }
+
+    /// The property of an atom.
+    #[inline]
+    pub(crate) fn get_atom(self, object: RawValue, atom: qjs::JSAtom) -> Result<Val, Thrown> {
+        // SAFETY: the object and the atom are alive.
+        self.check(unsafe { qjs::JS_GetProperty(self.raw, object, atom) })
+    }
+
+    /// The element at `index`.
+    #[inline]
+    pub(crate) fn at(self, object: RawValue, index: u32) -> Result<Val, Thrown> {
+        // SAFETY: the object is alive.
+        self.check(unsafe { qjs::JS_GetPropertyUint32(self.raw, object, index) })
+    }
+
+    /// Sets the element at `index`.
+    pub(crate) fn set_at(self, object: RawValue, index: u32, value: Val) -> Result<(), Thrown> {
+        // SAFETY: the object is alive, the function takes the value's reference.
+        let done = unsafe { qjs::JS_SetPropertyUint32(self.raw, object, index, value.into_raw()) };
+        if done < 0 { Err(Thrown) } else { Ok(()) }
+    }
+
+    /// The `length` of an object.
+    #[inline]
+    pub(crate) fn length(self, object: RawValue) -> Result<i64, Thrown> {
+        let mut length = 0;
+        // SAFETY: the object is alive, `length` is writable.
+        if unsafe { qjs::JS_GetLength(self.raw, object, &raw mut length) } < 0 {
+            Err(Thrown)
+        } else {
+            Ok(length)
+        }
+    }
+
+    /// Defines an ordinary property.
+    pub(crate) fn define(self, object: RawValue, name: &CStr, value: Val) -> Result<(), Thrown> {
+        let flags = qjs::JS_PROP_C_W_E as c_int;
+        // SAFETY: the object is alive, the function takes the value's reference.
+        let done = unsafe {
+            qjs::JS_DefinePropertyValueStr(self.raw, object, name.as_ptr(), value.into_raw(), flags)
+        };
+        if done < 0 { Err(Thrown) } else { Ok(()) }
+    }
+
+    /// Defines an ordinary property under an atom.
+    #[inline]
+    pub(crate) fn define_atom(
+        self,
+        object: RawValue,
+        atom: qjs::JSAtom,
+        value: Val,
+    ) -> Result<(), Thrown> {
+        let flags = qjs::JS_PROP_C_W_E as c_int;
+        // SAFETY: the object and the atom are alive, the function takes the value's reference.
+        let done =
+            unsafe { qjs::JS_DefinePropertyValue(self.raw, object, atom, value.into_raw(), flags) };
+        if done < 0 { Err(Thrown) } else { Ok(()) }
+    }
+
+    /// Calls a function.
+    #[inline]
+    pub(crate) fn call(
+        self,
+        function: RawValue,
+        this: RawValue,
+        args: &[RawValue],
+    ) -> Result<Val, Thrown> {
+        // SAFETY: all values are alive; QuickJS does not write to the arguments.
+        self.check(unsafe {
+            qjs::JS_Call(
+                self.raw,
+                function,
+                this,
+                args.len() as c_int,
+                args.as_ptr().cast_mut(),
+            )
+        })
+    }
+
+    /// `String(value)`, but that a symbol is an error.
+    #[inline]
+    pub(crate) fn to_string(self, value: RawValue) -> Result<Val, Thrown> {
+        if is_string(value) {
+            return Ok(self.dup(value));
+        }
+        // SAFETY: the value is alive.
+        self.check(unsafe { qjs::JS_ToString(self.raw, value) })
+    }
+
+    /// Whether a value can be called.
+    #[inline]
+    pub(crate) fn is_function(self, value: RawValue) -> bool {
+        // SAFETY: the value is alive.
+        unsafe { qjs::JS_IsFunction(self.raw, value) }
+    }
+
+    /// The bytes of a string: UTF-8, but for surrogates without a partner, which take three bytes each.
+    #[inline]
+    pub(crate) fn with_bytes<R>(
+        self,
+        value: RawValue,
+        each: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, Thrown> {
+        if tag(value) == qjs::JS_TAG_BIG_INT && self.integer_bytes(value) > INTEGER_BYTES_MAX {
+            crate::vm::error::throw_range(self, "the integer has too many digits to become text");
+            return Err(Thrown);
+        }
+        let mut length = 0_usize;
+        // SAFETY: the value is alive; the text is released below, after its last use.
+        let text = unsafe { qjs::JS_ToCStringLen(self.raw, (&raw mut length).cast(), value) };
+        if text.is_null() {
+            return Err(Thrown);
+        }
+        // SAFETY: QuickJS returned `length` bytes.
+        let result = each(unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) });
+        // SAFETY: `text` came from `JS_ToCStringLen`.
+        unsafe { qjs::JS_FreeCString(self.raw, text) };
+        Ok(result)
+    }
+
+    /// About how large a BigInt is, in bytes. The API has no function for that, but what it writes is as long.
+    #[cold]
+    pub(crate) fn integer_bytes(self, value: RawValue) -> usize {
+        let mut length: qjs::size_t = 0;
+        // SAFETY: the value is alive; what was written is released at once.
+        unsafe {
+            let written = qjs::JS_WriteObject(self.raw, &raw mut length, value, 0);
+            qjs::js_free(self.raw, written.cast());
+        }
+        length as usize
+    }
+
+    /// A value as text, converted as `String(value)` does it; surrogates without a partner are replaced.
+    pub(crate) fn text(self, value: RawValue) -> Result<String, Thrown> {
+        self.with_bytes(value, well_formed)
+    }
+
+    /// An atom for `name`. The caller releases it.
+    pub(crate) fn atom(self, name: &str) -> qjs::JSAtom {
+        // SAFETY: the pointer and the length describe `name`.
+        unsafe { qjs::JS_NewAtomLen(self.raw, name.as_ptr().cast::<c_char>(), name.len() as _) }
+    }
+
+    /// An atom for the registered symbol `name`. The caller releases it.
+    pub(crate) fn symbol_atom(self, name: &CStr) -> qjs::JSAtom {
+        // SAFETY: the name is terminated; the symbol's reference is released after the atom took its own.
+        unsafe {
+            let symbol = qjs::JS_NewSymbol(self.raw, name.as_ptr(), true);
+            let atom = qjs::JS_ValueToAtom(self.raw, symbol);
+            qjs::JS_FreeValue(self.raw, symbol);
+            atom
+        }
+    }
+
+    /// The text of a property name, as a string.
+    pub(crate) fn name(self, atom: qjs::JSAtom) -> Result<Val, Thrown> {
+        // SAFETY: the atom is alive.
+        self.check(unsafe { qjs::JS_AtomToString(self.raw, atom) })
+    }
+
+    /// A native function; `magic` is handed to it.
+    pub(crate) fn function(
+        self,
+        name: &CStr,
+        length: c_int,
+        magic: c_int,
+        body: Native,
+    ) -> Result<Val, Thrown> {
+        // SAFETY: `generic_magic` says that the function takes the fifth argument, which C's union type cannot express.
+        self.check(unsafe {
+            let body = std::mem::transmute::<
+                Native,
+                unsafe extern "C" fn(
+                    *mut qjs::JSContext,
+                    RawValue,
+                    c_int,
+                    *mut RawValue,
+                ) -> RawValue,
+            >(body);
+            let kind = qjs::JSCFunctionEnum_JS_CFUNC_generic_magic;
+            qjs::JS_NewCFunction2(self.raw, Some(body), name.as_ptr(), length, kind, magic)
+        })
+    }
+
+    /// Takes the pending exception.
+    pub(crate) fn exception(self) -> Val {
+        // SAFETY: the context is alive.
+        self.own(unsafe { qjs::JS_GetException(self.raw) })
+    }
+
+    /// Throws, and gives back what a native function then returns.
+    pub(crate) fn throw(self, failure: Failure) -> RawValue {
+        if let Failure::Error(error) = failure {
+            crate::vm::error::throw(self, &error);
+        }
+        qjs::JS_EXCEPTION
+    }
+
+    /// Runs a script (not a module) and returns its value. `source` must end with NUL.
+    pub(crate) fn eval(self, source: &CStr, name: &CStr) -> Result<Val, Thrown> {
+        let length = source.to_bytes().len();
+        let flags = (qjs::JS_EVAL_TYPE_GLOBAL | qjs::JS_EVAL_FLAG_STRICT) as c_int;
+        // SAFETY: both texts are terminated.
+        self.check(unsafe {
+            qjs::JS_Eval(self.raw, source.as_ptr(), length as _, name.as_ptr(), flags)
+        })
+    }
+}
