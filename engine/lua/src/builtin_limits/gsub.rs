@@ -71,9 +71,9 @@ pub(super) unsafe extern "C-unwind" fn gsub(state: State) -> c_int {
 /// Whether the thread's stack is nearly used up: the callback of a `gsub` may call `gsub` again, and each has a buffer there.
 fn is_too_deep() -> bool {
     let marker = 0_u8;
-    let inner = current_or_null();
+    let core = current_or_null();
     // SAFETY: the pointer is null or names the isolate that runs on this thread.
-    !inner.is_null() && (&raw const marker as usize) < unsafe { (*inner).stack_end }
+    !core.is_null() && (&raw const marker as usize) < unsafe { (*core).stack_end }
 }
 
 #[inline]

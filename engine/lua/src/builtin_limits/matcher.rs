@@ -21,7 +21,7 @@ const FAILED: usize = usize::MAX - 1;
 
 /// Why a match was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum MatchFailure {
     Stopped,
     TooComplex,
     TooManyCaptures,
@@ -61,7 +61,7 @@ pub(super) struct Matcher<'a> {
     steps_left: isize,
     depth: u32,
     level: usize,
-    fault: Failure,
+    fault: MatchFailure,
     captures: [Capture; CAPTURES_MAX],
 }
 
@@ -82,7 +82,7 @@ impl<'a> Matcher<'a> {
             steps_left: STEPS,
             depth: 0,
             level: 0,
-            fault: Failure::Stopped,
+            fault: MatchFailure::Stopped,
             captures: [Capture { from: 0, length: 0 }; CAPTURES_MAX],
         }
     }
@@ -93,7 +93,7 @@ impl<'a> Matcher<'a> {
         &mut self,
         from: usize,
         is_anchored: bool,
-    ) -> Result<Option<(usize, usize)>, Failure> {
+    ) -> Result<Option<(usize, usize)>, MatchFailure> {
         if from > self.subject.len() {
             return Ok(None);
         }
@@ -105,7 +105,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn search_on(&mut self, mut start: usize) -> Result<Option<(usize, usize)>, Failure> {
+    fn search_on(&mut self, mut start: usize) -> Result<Option<(usize, usize)>, MatchFailure> {
         let first = self.first_item();
         while start <= self.subject.len() {
             if let Some((p, next)) = first {
@@ -201,16 +201,16 @@ impl<'a> Matcher<'a> {
         index: usize,
         start: usize,
         end: usize,
-    ) -> Result<Captured<'a>, Failure> {
+    ) -> Result<Captured<'a>, MatchFailure> {
         if index >= self.level {
             if index > 0 {
-                return Err(Failure::CaptureIndex);
+                return Err(MatchFailure::CaptureIndex);
             }
             return Ok(self.whole(start, end));
         }
         let Capture { from, length } = self.captures[index];
         match length {
-            UNFINISHED => Err(Failure::CaptureUnfinished),
+            UNFINISHED => Err(MatchFailure::CaptureUnfinished),
             POSITION => Ok(Captured::Position(from as usize + 1)),
             length => Ok(Captured::Text(self.text(from as usize, length as usize))),
         }
@@ -221,7 +221,7 @@ impl<'a> Matcher<'a> {
     }
 
     #[cold]
-    fn fail(&mut self, fault: Failure) -> usize {
+    fn fail(&mut self, fault: MatchFailure) -> usize {
         self.fault = fault;
         FAILED
     }
@@ -238,7 +238,7 @@ impl<'a> Matcher<'a> {
         self.steps_left = STEPS;
         let is_over = (self.must_stop)();
         if is_over {
-            self.fault = Failure::Stopped;
+            self.fault = MatchFailure::Stopped;
         }
         is_over
     }
@@ -247,7 +247,7 @@ impl<'a> Matcher<'a> {
     fn run(&mut self, mut s: usize, mut p: usize) -> usize {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return self.fail(Failure::TooComplex);
+            return self.fail(MatchFailure::TooComplex);
         }
         let result = loop {
             let first = at(self.pattern, p);
@@ -317,7 +317,7 @@ impl<'a> Matcher<'a> {
     #[inline]
     fn item_end(&mut self, p: usize) -> usize {
         match at(self.pattern, p) {
-            b'%' if at(self.pattern, p + 1) == 0 => self.fail(Failure::EndsWithEscape),
+            b'%' if at(self.pattern, p + 1) == 0 => self.fail(MatchFailure::EndsWithEscape),
             b'%' => p + 2,
             b'[' => self.set_end(p),
             _ => p + 1,
@@ -332,7 +332,7 @@ impl<'a> Matcher<'a> {
         // A `]` that comes first stands for itself.
         loop {
             match at(self.pattern, p) {
-                0 => return self.fail(Failure::SetNotClosed),
+                0 => return self.fail(MatchFailure::SetNotClosed),
                 b'%' if at(self.pattern, p + 1) != 0 => p += 2,
                 _ => p += 1,
             }
@@ -415,7 +415,7 @@ impl<'a> Matcher<'a> {
     fn open(&mut self, s: usize, p: usize, length: i32) -> usize {
         let level = self.level;
         let Some(capture) = self.captures.get_mut(level) else {
-            return self.fail(Failure::TooManyCaptures);
+            return self.fail(MatchFailure::TooManyCaptures);
         };
         *capture = Capture {
             from: s as u32,
@@ -432,7 +432,7 @@ impl<'a> Matcher<'a> {
     fn close(&mut self, s: usize, p: usize) -> usize {
         let opened = &self.captures[..self.level];
         let Some(index) = opened.iter().rposition(|c| c.length == UNFINISHED) else {
-            return self.fail(Failure::CaptureNotOpen);
+            return self.fail(MatchFailure::CaptureNotOpen);
         };
         self.captures[index].length = (s - self.captures[index].from as usize) as i32;
         let end = self.run(s, p);
@@ -446,7 +446,7 @@ impl<'a> Matcher<'a> {
     fn balance(&mut self, s: usize, p: usize) -> usize {
         let (open, close) = (at(self.pattern, p), at(self.pattern, p + 1));
         if open == 0 || close == 0 {
-            return self.fail(Failure::BalanceIncomplete);
+            return self.fail(MatchFailure::BalanceIncomplete);
         }
         if at(self.subject, s) != open {
             return NONE;
@@ -476,7 +476,7 @@ impl<'a> Matcher<'a> {
     /// `%f`: between a character outside of the set and one inside; both ends of the subject count as NUL.
     fn frontier(&mut self, s: usize, p: usize) -> (usize, usize) {
         if at(self.pattern, p) != b'[' {
-            return (self.fail(Failure::FrontierWithoutSet), p);
+            return (self.fail(MatchFailure::FrontierWithoutSet), p);
         }
         let next = self.set_end(p);
         if next == FAILED || self.spend(next - p) {
@@ -492,7 +492,7 @@ impl<'a> Matcher<'a> {
     fn repeated(&mut self, s: usize, digit: u8) -> usize {
         let index = usize::from(digit).wrapping_sub(usize::from(b'1'));
         if index >= self.level || self.captures[index].length == UNFINISHED {
-            return self.fail(Failure::CaptureIndex);
+            return self.fail(MatchFailure::CaptureIndex);
         }
         let Capture { from, length } = self.captures[index];
         // LuaJIT takes the mark of a position for a length that no subject has.

@@ -58,20 +58,20 @@ pub(crate) unsafe fn fill_string(state: State) {
 }
 
 /// Raises what a match that was given up becomes in the script, with LuaJIT's own words.
-unsafe fn raise(state: State, fault: matcher::Failure) -> ! {
-    use matcher::Failure;
+unsafe fn raise(state: State, fault: matcher::MatchFailure) -> ! {
+    use matcher::MatchFailure;
     let text = match fault {
         // SAFETY: called by a C function with nothing to destroy.
-        Failure::Stopped => unsafe { limits::raise_stop(state) },
-        Failure::TooComplex => c"pattern too complex",
-        Failure::TooManyCaptures => c"too many captures",
-        Failure::CaptureIndex => c"invalid capture index",
-        Failure::CaptureUnfinished => c"unfinished capture",
-        Failure::CaptureNotOpen => c"invalid pattern capture",
-        Failure::EndsWithEscape => c"malformed pattern (ends with '%%')",
-        Failure::SetNotClosed => c"malformed pattern (missing ']')",
-        Failure::BalanceIncomplete => c"unbalanced pattern",
-        Failure::FrontierWithoutSet => c"missing '[' after '%%f' in pattern",
+        MatchFailure::Stopped => unsafe { limits::raise_stop(state) },
+        MatchFailure::TooComplex => c"pattern too complex",
+        MatchFailure::TooManyCaptures => c"too many captures",
+        MatchFailure::CaptureIndex => c"invalid capture index",
+        MatchFailure::CaptureUnfinished => c"unfinished capture",
+        MatchFailure::CaptureNotOpen => c"invalid pattern capture",
+        MatchFailure::EndsWithEscape => c"malformed pattern (ends with '%%')",
+        MatchFailure::SetNotClosed => c"malformed pattern (missing ']')",
+        MatchFailure::BalanceIncomplete => c"unbalanced pattern",
+        MatchFailure::FrontierWithoutSet => c"missing '[' after '%%f' in pattern",
     };
     // SAFETY: as above; the text is a format without arguments.
     unsafe { error(state, text) }

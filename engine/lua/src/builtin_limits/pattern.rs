@@ -1,6 +1,6 @@
 //! `string.find`, `string.match` and `string.gmatch`, as LuaJIT has them.
 
-use super::matcher::{Failure, Matcher};
+use super::matcher::{MatchFailure, Matcher};
 use super::{push_captures, raise, text_argument};
 use crate::vm::limits::must_stop;
 use crate::vm::state::{State, text_at};
@@ -141,7 +141,7 @@ fn is_plain(pattern: &[u8]) -> bool {
 
 /// Where `wanted` is in `text`.
 #[inline]
-fn find_plain(text: &[u8], wanted: &[u8]) -> Result<Option<usize>, Failure> {
+fn find_plain(text: &[u8], wanted: &[u8]) -> Result<Option<usize>, MatchFailure> {
     const CANDIDATES_MAX: usize = 8;
     const WANTED_MAX: usize = 256;
     let Some((&first, others)) = wanted.split_first() else {
@@ -168,7 +168,7 @@ fn find_plain(text: &[u8], wanted: &[u8]) -> Result<Option<usize>, Failure> {
 /// Searches window by window, in time in proportion to the length of the text as a rule, so that it can be stopped in between. Of a
 /// long text that is wanted the search knows the head; the rest is compared where that is.
 #[cold]
-fn find_far(text: &[u8], wanted: &[u8], mut from: usize) -> Result<Option<usize>, Failure> {
+fn find_far(text: &[u8], wanted: &[u8], mut from: usize) -> Result<Option<usize>, MatchFailure> {
     const WINDOW: usize = 1024 * 1024;
     const HEAD: usize = 64 * 1024;
     let (head, others) = wanted.split_at(wanted.len().min(HEAD));
@@ -186,7 +186,7 @@ fn find_far(text: &[u8], wanted: &[u8], mut from: usize) -> Result<Option<usize>
             from += WINDOW;
         }
         if must_stop() {
-            return Err(Failure::Stopped);
+            return Err(MatchFailure::Stopped);
         }
     }
     Ok(None)

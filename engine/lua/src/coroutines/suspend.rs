@@ -2,14 +2,14 @@
 
 use crate::request::call::{CallOutcome, HandlerEntry, finish, run_on};
 use crate::request::object::Slot;
-use crate::vm::state::{Inner, Thread, Wait};
+use crate::vm::state::{Core, Thread, Wait};
 use sampan_host::{Error, LocalFuture, ResponseSink, Step, Suspended, Value};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 /// A handler in the middle of waiting for one operation.
 struct Rest {
-    inner: Rc<Inner>,
+    core: Rc<Core>,
     name: u32,
     waiting: Option<Waiting>,
 }
@@ -21,7 +21,7 @@ struct Waiting {
 }
 
 /// What a handler that yielded becomes.
-pub(crate) fn wait(inner: &Rc<Inner>, name: u32, slot: Slot, thread: Thread, wait: Wait) -> Step {
+pub(crate) fn wait(core: &Rc<Core>, name: u32, slot: Slot, thread: Thread, wait: Wait) -> Step {
     match wait {
         Wait::Operation(operation) => {
             let waiting = Some(Waiting {
@@ -30,13 +30,13 @@ pub(crate) fn wait(inner: &Rc<Inner>, name: u32, slot: Slot, thread: Thread, wai
                 operation,
             });
             Step::Waiting(Box::new(Rest {
-                inner: inner.clone(),
+                core: core.clone(),
                 name,
                 waiting,
             }))
         }
         Wait::Chunk(_) => {
-            inner.drop_thread(thread);
+            core.drop_thread(thread);
             Step::Failed(Error::script(
                 "write: called outside of the stream that it belongs to",
             ))
@@ -61,23 +61,23 @@ impl Suspended for Rest {
                 return Poll::Pending;
             };
             // SAFETY: nothing of Lua runs now, so nobody else uses the cell.
-            unsafe { *self.inner.result.get() = Some(result) };
+            unsafe { *self.core.result.get() = Some(result) };
             let mut entry = HandlerEntry {
-                inner: &self.inner,
+                core: &self.core,
                 sink: Some(&mut *sink),
                 outcome: CallOutcome::Nothing,
                 thread: Some(thread),
                 has_result: true,
             };
             let result = self
-                .inner
+                .core
                 .protected(self.name, run_on, &mut entry)
                 .map_err(|fault| fault.0);
             if result.is_ok()
                 && matches!(entry.outcome, CallOutcome::Waiting(_, Wait::Operation(_)))
             {
                 // It waits again: poll the next operation once, so that it can wake this task.
-                self.inner.after_run();
+                self.core.after_run();
                 if let CallOutcome::Waiting(thread, Wait::Operation(operation)) = entry.outcome {
                     self.waiting = Some(Waiting {
                         slot,
@@ -87,7 +87,7 @@ impl Suspended for Rest {
                 }
                 continue;
             }
-            match finish(&self.inner, self.name, slot, entry, result) {
+            match finish(&self.core, self.name, slot, entry, result) {
                 Step::Failed(error) => return Poll::Ready(Err(error)),
                 Step::Done | Step::Waiting(_) => return Poll::Ready(Ok(())),
             }
@@ -98,7 +98,7 @@ impl Suspended for Rest {
 impl Drop for Rest {
     fn drop(&mut self) {
         if let Some(waiting) = self.waiting.take() {
-            self.inner.drop_thread(waiting.thread);
+            self.core.drop_thread(waiting.thread);
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::request::response;
 use crate::request::stream;
 use crate::vm::error;
 use crate::vm::error::from_top;
-use crate::vm::state::{Inner, State, Thread, Wait, data, push_ref, push_text};
+use crate::vm::state::{Core, State, Thread, Wait, data, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::{Error, ErrorKind, ResponseSink, Step};
 use std::ffi::c_int;
@@ -26,12 +26,12 @@ pub(crate) enum CallOutcome {
 
 /// What the C functions of this file work on: the data of one protected call.
 pub(crate) struct HandlerEntry<'a> {
-    pub(crate) inner: &'a Inner,
+    pub(crate) core: &'a Core,
     pub(crate) sink: Option<&'a mut dyn ResponseSink>,
     pub(crate) outcome: CallOutcome,
     /// The coroutine to go on with, if this is not its first run.
     pub(crate) thread: Option<Thread>,
-    /// Whether what it waited for is in `Inner::result`.
+    /// Whether what it waited for is in `Core::result`.
     pub(crate) has_result: bool,
 }
 
@@ -47,10 +47,10 @@ pub(crate) struct Begin<'a> {
 }
 
 /// Calls a handler. `name` is its number for the log.
-pub(crate) fn start(inner: &Rc<Inner>, name: u32, slot: Slot, mut begin: Begin<'_>) -> Step {
-    let result = inner.protected(name, run_first, &mut begin);
+pub(crate) fn start(core: &Rc<Core>, name: u32, slot: Slot, mut begin: Begin<'_>) -> Step {
+    let result = core.protected(name, run_first, &mut begin);
     finish(
-        inner,
+        core,
         name,
         slot,
         begin.entry,
@@ -60,19 +60,19 @@ pub(crate) fn start(inner: &Rc<Inner>, name: u32, slot: Slot, mut begin: Begin<'
 
 /// What comes after any run of a handler.
 pub(crate) fn finish(
-    inner: &Rc<Inner>,
+    core: &Rc<Core>,
     name: u32,
     slot: Slot,
     entry: HandlerEntry<'_>,
     result: Result<(), Error>,
 ) -> Step {
-    inner.wait.borrow_mut().take();
+    core.wait.borrow_mut().take();
     if let Err(error) = result {
         // What the run had come to no longer counts, but its coroutine must be let go; and the error that the stop
         // raised knows where the script was.
         let error = match entry.outcome {
             CallOutcome::Waiting(thread, _) | CallOutcome::Done(Some(thread)) => {
-                inner.drop_thread(thread);
+                core.drop_thread(thread);
                 error
             }
             CallOutcome::Failed(raised) => error
@@ -80,35 +80,35 @@ pub(crate) fn finish(
                 .with_stack(raised.stack().unwrap_or_default()),
             _ => error,
         };
-        return failed(inner, error);
+        return failed(core, error);
     }
     match entry.outcome {
         CallOutcome::Done(producer) => {
             if let (Some(thread), Some(sink)) = (producer, entry.sink) {
                 sink.stream(Box::new(stream::LuaStream::new(
-                    inner.clone(),
+                    core.clone(),
                     thread,
                     slot,
                     name,
                 )));
             }
-            inner.after_run();
+            core.after_run();
             Step::Done
         }
-        CallOutcome::Waiting(thread, wait) => suspend::wait(inner, name, slot, thread, wait),
-        CallOutcome::Failed(error) => failed(inner, error),
+        CallOutcome::Waiting(thread, wait) => suspend::wait(core, name, slot, thread, wait),
+        CallOutcome::Failed(error) => failed(core, error),
         CallOutcome::Nothing => failed(
-            inner,
+            core,
             Error::new(ErrorKind::Internal, "the handler did not run"),
         ),
     }
 }
 
-fn failed(inner: &Rc<Inner>, error: Error) -> Step {
+fn failed(core: &Rc<Core>, error: Error) -> Step {
     if error.kind() == ErrorKind::Memory {
-        inner.after_memory_error();
+        core.after_memory_error();
     } else {
-        inner.after_run();
+        core.after_run();
     }
     Step::Failed(error)
 }
@@ -119,8 +119,8 @@ unsafe extern "C-unwind" fn run_first(state: State) -> c_int {
     // and then moved over. `Thread` and references have no destructor.
     unsafe {
         let begin = data::<Begin<'_>>(state);
-        let inner = begin.entry.inner;
-        let thread = inner.take_thread();
+        let core = begin.entry.core;
+        let thread = core.take_thread();
         let bottom = lua_gettop(state);
         if lua_checkstack(state, 12 + begin.middleware.len() as c_int) == 0 {
             luaL_error(state, c"too many middleware functions".as_ptr());
@@ -130,11 +130,11 @@ unsafe extern "C-unwind" fn run_first(state: State) -> c_int {
                 push_ref(state, handler);
                 object::push(state, begin.request);
                 if let Some(error) = begin.error {
-                    push_error_view(state, inner, error);
+                    push_error_view(state, core, error);
                 }
             }
             handler => {
-                push_ref(state, inner.refs.get().chain);
+                push_ref(state, core.refs.get().chain);
                 object::push(state, begin.request);
                 lua_pushnumber(state, f64::from(begin.fallback));
                 handler.map_or_else(|| lua_pushnil(state), |handler| push_ref(state, handler));
@@ -164,7 +164,7 @@ pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
         let mut count = 0;
         if entry.has_result {
             count = 2;
-            match &*entry.inner.result.get() {
+            match &*entry.core.result.get() {
                 Some(Ok(value)) => {
                     lua_pushboolean(state, 1);
                     crate::values::value::push(state, value);
@@ -174,7 +174,7 @@ pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
                     error::push_error(state, error::waiting_place(thread.state));
                 }
             }
-            *entry.inner.result.get() = None;
+            *entry.core.result.get() = None;
             lua_xmove(state, thread.state, 2);
         } else if lua_status(thread.state) != LUA_YIELD {
             // The first run of a stream: the function is below its two arguments.
@@ -189,30 +189,30 @@ pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
 unsafe fn advance(state: State, entry: &mut HandlerEntry<'_>, thread: Thread, count: c_int) {
     // SAFETY: errors of the script end `lua_resume_`; what is below raises only where nothing needs to be dropped.
     unsafe {
-        let inner = entry.inner;
-        inner.running.set(thread.state);
-        inner.has_raised.set(false);
-        inner.nested.set(0.0);
-        inner.begin();
+        let core = entry.core;
+        core.running.set(thread.state);
+        core.has_raised.set(false);
+        core.nested.set(0.0);
+        core.begin();
         let status = lua_resume_(thread.state, count);
-        inner.running.set(std::ptr::null_mut());
+        core.running.set(std::ptr::null_mut());
         entry.outcome = match status {
             LUA_OK => {
                 lua_settop(thread.state, 1);
                 lua_xmove(thread.state, state, 1);
-                inner.give_thread(thread);
+                core.give_thread(thread);
                 match entry.sink.as_deref_mut() {
-                    Some(sink) => response::deliver(inner, state, sink)
+                    Some(sink) => response::deliver(core, state, sink)
                         .map_or_else(CallOutcome::Failed, CallOutcome::Done),
                     None => CallOutcome::Done(None),
                 }
             }
             LUA_YIELD => {
                 lua_settop(thread.state, 0);
-                match inner.wait.borrow_mut().take() {
+                match core.wait.borrow_mut().take() {
                     Some(wait) => CallOutcome::Waiting(thread, wait),
                     None => {
-                        inner.drop_thread(thread);
+                        core.drop_thread(thread);
                         CallOutcome::Failed(Error::script(
                             "the handler yielded outside of a coroutine of its own",
                         ))
@@ -225,10 +225,10 @@ unsafe fn advance(state: State, entry: &mut HandlerEntry<'_>, thread: Thread, co
                 lua_rawseti(
                     state,
                     LUA_REGISTRYINDEX,
-                    i64::from(inner.refs.get().last_error),
+                    i64::from(core.refs.get().last_error),
                 );
-                inner.has_raised.set(true);
-                inner.drop_thread(thread);
+                core.has_raised.set(true);
+                core.drop_thread(thread);
                 CallOutcome::Failed(fault.0)
             }
         };
@@ -236,7 +236,7 @@ unsafe fn advance(state: State, entry: &mut HandlerEntry<'_>, thread: Thread, co
 }
 
 /// Pushes an error as error handlers see it: message, status, file, line, stack and the value that was raised.
-unsafe fn push_error_view(state: State, inner: &Inner, failure: &Error) {
+unsafe fn push_error_view(state: State, core: &Core, failure: &Error) {
     // SAFETY: under protection; `failure` is borrowed from above the protected call.
     unsafe {
         lua_createtable(state, 0, 6);
@@ -254,8 +254,8 @@ unsafe fn push_error_view(state: State, inner: &Inner, failure: &Error) {
             push_text(state, stack.as_bytes());
             lua_setfield(state, -2, c"stack".as_ptr());
         }
-        if inner.has_raised.get() {
-            push_ref(state, inner.refs.get().last_error);
+        if core.has_raised.get() {
+            push_ref(state, core.refs.get().last_error);
             lua_setfield(state, -2, c"value".as_ptr());
         }
         // It is not kept any longer than this.
@@ -263,7 +263,7 @@ unsafe fn push_error_view(state: State, inner: &Inner, failure: &Error) {
         lua_rawseti(
             state,
             LUA_REGISTRYINDEX,
-            i64::from(inner.refs.get().last_error),
+            i64::from(core.refs.get().last_error),
         );
         if let Some(details) = failure.details() {
             error::set_details(state, details);

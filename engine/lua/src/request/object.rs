@@ -16,7 +16,7 @@ pub(crate) const METHODS: [&str; 4] = ["json", "text", "form", "bytes"];
 /// A request that scripts may ask about for as long as this lives.
 pub(crate) struct Slot {
     number: u64,
-    owner: std::rc::Weak<crate::vm::state::Inner>,
+    owner: std::rc::Weak<crate::vm::state::Core>,
 }
 
 /// The bits of a request's number that are its place in the slab; the others tell it from its predecessors there.
@@ -24,13 +24,13 @@ const PLACE_BITS: u32 = 20;
 
 impl Slot {
     /// Makes `view` known to scripts.
-    pub(crate) fn new(inner: &Rc<crate::vm::state::Inner>, view: Rc<dyn RequestView>) -> Self {
-        let serial = inner.serial.get();
-        inner.serial.set((serial + 1) & 0xffff_ffff);
-        let place = inner.requests.borrow_mut().insert(Live { view, serial });
+    pub(crate) fn new(core: &Rc<crate::vm::state::Core>, view: Rc<dyn RequestView>) -> Self {
+        let serial = core.serial.get();
+        core.serial.set((serial + 1) & 0xffff_ffff);
+        let place = core.requests.borrow_mut().insert(Live { view, serial });
         Self {
             number: serial << PLACE_BITS | place as u64,
-            owner: Rc::downgrade(inner),
+            owner: Rc::downgrade(core),
         }
     }
 
@@ -42,9 +42,9 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if let Some(inner) = self.owner.upgrade() {
+        if let Some(core) = self.owner.upgrade() {
             let place = (self.number & ((1 << PLACE_BITS) - 1)) as usize;
-            inner.requests.borrow_mut().try_remove(place);
+            core.requests.borrow_mut().try_remove(place);
         }
     }
 }
@@ -210,21 +210,21 @@ unsafe extern "C-unwind" fn method_json(state: State) -> c_int {
     // SAFETY: the body stays alive in the slab of requests while this runs, and the tape in the isolate; the `Rc` of the view is
     // dropped before anything is pushed.
     unsafe {
-        let inner = current();
+        let core = current();
         let read = guard(|| {
             let view = view_at(state, 1)?;
             let body = view.body();
-            let read = (*inner.tape.get()).read(body, inner.limits.json_depth_max);
+            let read = (*core.tape.get()).read(body, core.limits.json_depth_max);
             read.map_err(|error| request::bad_json(&error))?;
             Ok(std::ptr::from_ref(body))
         });
         match read {
             Ok(body) => {
-                json_read::push(state, &*inner.tape.get(), &*body);
+                json_read::push(state, &*core.tape.get(), &*body);
                 1
             }
             Err(error) => {
-                *inner.result.get() = Some(Err(error));
+                *core.result.get() = Some(Err(error));
                 raise_result(state)
             }
         }

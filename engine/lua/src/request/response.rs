@@ -4,7 +4,7 @@ use crate::values::json_write;
 use crate::values::value::{has_meta, is_null};
 use crate::vm::bind::WORDS;
 use crate::vm::error::raise_result;
-use crate::vm::state::{Inner, State, Thread, current, guard, key, push_ref, push_text, text_at};
+use crate::vm::state::{Core, State, Thread, current, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::answer::{self, AnswerKind};
 use sampan_host::{Error, ResponseSink};
@@ -13,25 +13,25 @@ use std::ffi::{CStr, c_int};
 /// Writes the value on top of the main thread's stack into `sink`. For a stream, gives back the coroutine that produces it. Reads
 /// only, except that a stream needs a coroutine: may raise for lack of memory then, with nothing on this frame to be dropped.
 pub(crate) unsafe fn deliver(
-    inner: &Inner,
+    core: &Core,
     state: State,
     sink: &mut dyn ResponseSink,
 ) -> Result<Option<Thread>, Error> {
     // SAFETY: the caller is under protection on `state`.
     unsafe {
         let index = lua_gettop(state);
-        if lua_checkstack(state, 3 * inner.limits.json_depth_max as c_int + 16) == 0 {
+        if lua_checkstack(state, 3 * core.limits.json_depth_max as c_int + 16) == 0 {
             return Err(Error::script("stack overflow"));
         }
         match lua_type(state, index) {
-            LUA_TTABLE if has_meta(state, index, inner.refs.get().response_meta) => {
-                response(inner, state, index, sink)
+            LUA_TTABLE if has_meta(state, index, core.refs.get().response_meta) => {
+                response(core, state, index, sink)
             }
             LUA_TTABLE | LUA_TNUMBER | LUA_TBOOLEAN | LUA_TCDATA => {
-                json_body(inner, state, index, sink).map(|()| None)
+                json_body(core, state, index, sink).map(|()| None)
             }
             LUA_TLIGHTUSERDATA if is_null(state, index) => {
-                json_body(inner, state, index, sink).map(|()| None)
+                json_body(core, state, index, sink).map(|()| None)
             }
             LUA_TSTRING => {
                 sink.default_type(answer::TEXT);
@@ -45,19 +45,19 @@ pub(crate) unsafe fn deliver(
 }
 
 unsafe fn json_body(
-    inner: &Inner,
+    core: &Core,
     state: State,
     index: c_int,
     sink: &mut dyn ResponseSink,
 ) -> Result<(), Error> {
     sink.default_type(answer::JSON);
     // SAFETY: room was made by `deliver`.
-    unsafe { json_write::write(state, index, sink.body(), inner.limits.json_depth_max) }
+    unsafe { json_write::write(state, index, sink.body(), core.limits.json_depth_max) }
 }
 
 /// A table made by `app.json`, `app.html` and so on, or by `next`.
 unsafe fn response(
-    inner: &Inner,
+    core: &Core,
     state: State,
     table: c_int,
     sink: &mut dyn ResponseSink,
@@ -82,7 +82,7 @@ unsafe fn response(
         match kind {
             b"stream" if lua_type(state, body) == LUA_TFUNCTION => {
                 sink.default_type(answer::BYTES);
-                return stream(inner, state, body).map(Some);
+                return stream(core, state, body).map(Some);
             }
             b"empty" if lua_type(state, body) == LUA_TNIL => {}
             b"text" | b"html" if is_text || lua_type(state, body) == LUA_TNIL => {
@@ -101,7 +101,7 @@ unsafe fn response(
                 sink.default_type(answer::TEXT);
                 sink.body().extend_from_slice(text_at(state, body));
             }
-            _ => json_body(inner, state, body, sink)?,
+            _ => json_body(core, state, body, sink)?,
         }
         Ok(None)
     }
@@ -279,11 +279,11 @@ unsafe fn header(state: State, name: &[u8], sink: &mut dyn ResponseSink) -> Resu
 }
 
 /// A coroutine ready to run the function at `body` as the producer of a stream.
-unsafe fn stream(inner: &Inner, state: State, body: c_int) -> Result<Thread, Error> {
+unsafe fn stream(core: &Core, state: State, body: c_int) -> Result<Thread, Error> {
     // SAFETY: under protection; `Thread` has no destructor.
     unsafe {
-        let thread = inner.take_thread();
-        push_ref(state, inner.refs.get().stream);
+        let thread = core.take_thread();
+        push_ref(state, core.refs.get().stream);
         lua_pushvalue(state, body);
         lua_pushcclosure(state, crate::request::stream::write, 0);
         lua_xmove(state, thread.state, 3);

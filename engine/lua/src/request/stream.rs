@@ -5,7 +5,7 @@
 
 use crate::request::call::{CallOutcome, HandlerEntry, run_on};
 use crate::request::object::Slot;
-use crate::vm::state::{Inner, State, Thread, Wait, current, guard, text_at};
+use crate::vm::state::{Core, State, Thread, Wait, current, guard, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::{Error, LocalFuture, StreamedBody, Value};
 use std::ffi::c_int;
@@ -42,7 +42,7 @@ pub(crate) unsafe extern "C-unwind" fn write(state: State) -> c_int {
 
 /// A body that a coroutine produces.
 pub(crate) struct LuaStream {
-    inner: Rc<Inner>,
+    core: Rc<Core>,
     /// The request stays known to the script until the stream has ended.
     slot: Option<Slot>,
     name: u32,
@@ -51,9 +51,9 @@ pub(crate) struct LuaStream {
 }
 
 impl LuaStream {
-    pub(crate) fn new(inner: Rc<Inner>, thread: Thread, slot: Slot, name: u32) -> Self {
+    pub(crate) fn new(core: Rc<Core>, thread: Thread, slot: Slot, name: u32) -> Self {
         Self {
-            inner,
+            core,
             slot: Some(slot),
             name,
             thread: Some(thread),
@@ -73,27 +73,27 @@ impl StreamedBody for LuaStream {
                 self.operation = None;
                 has_result = true;
                 // SAFETY: nothing of Lua runs now, so nobody else uses the cell.
-                unsafe { *self.inner.result.get() = Some(result) };
+                unsafe { *self.core.result.get() = Some(result) };
             }
             let Some(thread) = self.thread.take() else {
                 return Poll::Ready(None);
             };
             let mut entry = HandlerEntry {
-                inner: &self.inner,
+                core: &self.core,
                 sink: None,
                 outcome: CallOutcome::Nothing,
                 thread: Some(thread),
                 has_result,
             };
             let result = self
-                .inner
+                .core
                 .protected(self.name, run_on, &mut entry)
                 .map_err(|fault| fault.0);
             let outcome = entry.outcome;
-            self.inner.after_run();
+            self.core.after_run();
             if let Err(error) = result {
                 if let CallOutcome::Waiting(thread, _) = outcome {
-                    self.inner.drop_thread(thread);
+                    self.core.drop_thread(thread);
                 }
                 self.slot = None;
                 return Poll::Ready(Some(Err(error)));
@@ -123,7 +123,7 @@ impl StreamedBody for LuaStream {
 impl Drop for LuaStream {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
-            self.inner.drop_thread(thread);
+            self.core.drop_thread(thread);
         }
     }
 }

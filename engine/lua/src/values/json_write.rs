@@ -1,9 +1,9 @@
 //! Writes JSON from Lua values straight into an output buffer.
 
 use crate::values::layout::{Seen, StackSlot, Table};
-use crate::values::rows::{self, Shapes};
+use crate::values::rows::{self, RowShapes};
 use crate::values::value::{int64_at, is_null};
-use crate::vm::state::{Fixed, Inner, State, current, text_at};
+use crate::vm::state::{Core, Fixed, State, current, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::json::{REQUEST, no_json, no_json_but, write_f64, write_i64, write_string};
 use sampan_host::{Error, Value};
@@ -34,13 +34,13 @@ pub(crate) unsafe fn write(
 ) -> Result<(), Why> {
     // SAFETY: the value stays on the stack while it is written, and Lua runs nothing meanwhile.
     unsafe {
-        let inner = current();
+        let core = current();
         let mut writer = Writer {
-            inner,
-            shapes: &*inner.shapes.get(),
-            fixed: inner.fixed.get(),
+            core,
+            shapes: &*core.shapes.get(),
+            fixed: core.fixed.get(),
             out,
-            members: &mut *inner.members.get(),
+            members: &mut *core.members.get(),
         };
         writer.members.clear();
         let seen = match lua_type(state, index) {
@@ -92,8 +92,8 @@ const PROGRESS_BYTES: usize = 64 * 1024;
 type Entries = Vec<(u64, StackSlot)>;
 
 struct Writer<'a> {
-    inner: &'a Inner,
-    shapes: &'a Shapes,
+    core: &'a Core,
+    shapes: &'a RowShapes,
     fixed: Fixed,
     out: &'a mut Vec<u8>,
     /// The members of the objects that are open, those of the innermost last.
@@ -208,11 +208,11 @@ impl Writer<'_> {
     /// Whether to go on: tables may share others, so that a small value has a huge text.
     #[inline]
     fn check_progress(&self) -> Result<(), Why> {
-        if self.out.len() > self.inner.limits.memory_bytes_max {
-            return Err(self.inner.limits.value_too_large());
+        if self.out.len() > self.core.limits.memory_bytes_max {
+            return Err(self.core.limits.value_too_large());
         }
-        if self.inner.watch.must_stop() {
-            return Err(self.inner.limits.stopped());
+        if self.core.watch.must_stop() {
+            return Err(self.core.limits.stopped());
         }
         Ok(())
     }

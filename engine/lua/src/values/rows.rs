@@ -24,7 +24,7 @@ const SHAPES_MAX: usize = 128;
 const MADE_COLUMNS_MAX: usize = 100;
 
 /// What is kept for one set of columns.
-pub(crate) struct Shape {
+pub(crate) struct RowShape {
     /// Holds the address that it is found by.
     columns: Arc<[String]>,
     /// The address of the metatable.
@@ -33,11 +33,11 @@ pub(crate) struct Shape {
     meta_ref: c_int,
     maker_ref: c_int,
     /// The names that the metatable lists.
-    pub(crate) names: Vec<Name>,
+    pub(crate) names: Vec<RowColumn>,
 }
 
 /// A column of a row.
-pub(crate) struct Name {
+pub(crate) struct RowColumn {
     /// As it is written in JSON, with what stands around it: `{"id":`, `,"name":`.
     pub(crate) text: Box<[u8]>,
     /// Where it was found in the row before.
@@ -45,13 +45,13 @@ pub(crate) struct Name {
 }
 
 /// The sets of columns that an isolate remembers: a set with the same slot replaces the one that is there.
-pub(crate) struct Shapes {
-    by_columns: [Option<Box<Shape>>; SHAPES_MAX],
+pub(crate) struct RowShapes {
+    by_columns: [Option<Box<RowShape>>; SHAPES_MAX],
     /// Where the shape of a metatable is, by a hash of its address.
     by_meta: [(*const Table, usize); SHAPES_MAX],
 }
 
-impl Default for Shapes {
+impl Default for RowShapes {
     fn default() -> Self {
         Self {
             by_columns: [const { None }; SHAPES_MAX],
@@ -66,8 +66,8 @@ fn slot<T: ?Sized>(address: *const T) -> usize {
     ((address >> 4) ^ (address >> 11)) & (SHAPES_MAX - 1)
 }
 
-impl Shapes {
-    fn of_columns(&self, columns: &Arc<[String]>) -> Option<&Shape> {
+impl RowShapes {
+    fn of_columns(&self, columns: &Arc<[String]>) -> Option<&RowShape> {
         self.by_columns[slot(Arc::as_ptr(columns))]
             .as_deref()
             .filter(|shape| Arc::ptr_eq(&shape.columns, columns))
@@ -75,7 +75,7 @@ impl Shapes {
 
     /// What is kept for rows with this metatable.
     #[inline]
-    pub(crate) fn of_meta(&self, meta: *const Table) -> Option<&Shape> {
+    pub(crate) fn of_meta(&self, meta: *const Table) -> Option<&RowShape> {
         let (known, at) = self.by_meta[slot(meta)];
         if known != meta {
             return None;
@@ -86,7 +86,7 @@ impl Shapes {
     }
 
     /// Keeps a shape; gives back the references of the one that it replaces.
-    fn keep(&mut self, shape: Shape) -> Option<(c_int, c_int)> {
+    fn keep(&mut self, shape: RowShape) -> Option<(c_int, c_int)> {
         let at = slot(Arc::as_ptr(&shape.columns));
         self.by_meta[slot(shape.meta)] = (shape.meta, at);
         let old = self.by_columns[at].replace(Box::new(shape));
@@ -169,7 +169,7 @@ unsafe fn learn(state: State, columns: &Arc<[String]>) {
         let maker_ref = luaL_ref(state, LUA_REGISTRYINDEX);
         let meta: *const Table = Table::at(state, -1);
         let meta_ref = luaL_ref(state, LUA_REGISTRYINDEX);
-        let shape = Shape {
+        let shape = RowShape {
             columns: columns.clone(),
             meta,
             meta_ref,
@@ -204,7 +204,7 @@ unsafe fn push_maker(state: State, columns: &[String]) {
     }
 }
 
-fn names(columns: &[String]) -> Vec<Name> {
+fn names(columns: &[String]) -> Vec<RowColumn> {
     let mut names = Vec::with_capacity(columns.len());
     for (at, name) in columns.iter().enumerate() {
         if columns[..at].contains(name) {
@@ -213,7 +213,7 @@ fn names(columns: &[String]) -> Vec<Name> {
         let mut text = vec![if at == 0 { b'{' } else { b',' }];
         write_string(&mut text, name.as_bytes());
         text.push(b':');
-        names.push(Name {
+        names.push(RowColumn {
             text: text.into_boxed_slice(),
             place: Cell::new(0),
         });

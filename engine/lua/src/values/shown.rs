@@ -19,7 +19,7 @@ const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
 /// Reads the value at `index`, which must be absolute. Never raises; the caller has made room on the stack.
 pub(crate) unsafe fn read(state: State, index: c_int) -> Value {
-    let mut reader = Reader {
+    let mut reader = ShownReader {
         state,
         inside: Vec::new(),
         values_left: VALUES_MAX,
@@ -29,7 +29,7 @@ pub(crate) unsafe fn read(state: State, index: c_int) -> Value {
     unsafe { reader.read(index) }
 }
 
-struct Reader {
+struct ShownReader {
     state: State,
     /// The tables that are being read, to notice a cycle.
     inside: Vec<*const c_void>,
@@ -37,7 +37,7 @@ struct Reader {
     bytes_left: usize,
 }
 
-impl Reader {
+impl ShownReader {
     unsafe fn read(&mut self, index: c_int) -> Value {
         let state = self.state;
         if self.is_full() {

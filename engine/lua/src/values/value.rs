@@ -136,7 +136,7 @@ unsafe fn read_table(
         if let Some(items) = read_plain_list(state, index, bytes_left)? {
             return Ok(Value::List(items));
         }
-        let keys = Keys::of(state, index);
+        let keys = KeySummary::of(state, index);
         if keys.count == 0 {
             let is_list = has_meta(state, index, current().refs.get().array_meta);
             return Ok(if is_list {
@@ -223,7 +223,7 @@ fn text(bytes: &[u8], bytes_left: &mut usize) -> Result<Value, Error> {
 }
 
 /// What the keys of a table make of it.
-struct Keys {
+struct KeySummary {
     count: usize,
     /// Of the list that it is.
     length: Option<usize>,
@@ -231,7 +231,7 @@ struct Keys {
     has_first: bool,
 }
 
-impl Keys {
+impl KeySummary {
     unsafe fn of(state: State, index: c_int) -> Self {
         let (mut count, mut length, mut has_first, mut is_list) = (0, 0, false, true);
         // SAFETY: `lua_next` with the table unchanged does not raise.

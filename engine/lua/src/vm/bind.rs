@@ -46,8 +46,8 @@ pub(crate) struct OpenBracket {
 
 /// Why the running coroutine cannot wait, if it cannot.
 pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {
-    let inner = current();
-    if let Some(open) = inner.brackets.borrow().last() {
+    let core = current();
+    if let Some(open) = core.brackets.borrow().last() {
         return Some(format!(
             "cannot wait inside {}.{}",
             open.module, open.function
@@ -59,24 +59,24 @@ pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {
 
 /// Whether the running coroutine can wait.
 unsafe fn can_wait(state: State) -> bool {
-    let inner = current();
+    let core = current();
     // SAFETY: asks about a running coroutine.
-    inner.brackets.borrow().is_empty()
+    core.brackets.borrow().is_empty()
         && unsafe { lua_isyieldable(state) } != 0
-        && inner.is_loaded.get()
+        && core.is_loaded.get()
 }
 
 /// `host.check_yield()`: raises if the running coroutine is a handler's, or would leave a bracket that is open in it.
 pub(crate) unsafe extern "C-unwind" fn check_yield(state: State) -> c_int {
     // SAFETY: two stages.
     unsafe {
-        let inner = current();
+        let core = current();
         let checked = guard(|| {
-            if inner.running.get() == state {
+            if core.running.get() == state {
                 let text = "coroutine.yield: not inside a coroutine of your own";
                 return Err(Error::script(text));
             }
-            let brackets = inner.brackets.borrow();
+            let brackets = core.brackets.borrow();
             match brackets.iter().rev().find(|open| open.state == state) {
                 None => Ok(Value::Null),
                 Some(open) => Err(Error::script(format!(
@@ -307,7 +307,7 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
         make_room(state);
-        let inner = current();
+        let core = current();
         let begun = guard(|| {
             let (module, function) = row(state);
             if let Some(why) = cannot_wait(state) {
@@ -318,10 +318,10 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
             }
             let args = arguments(state, module, function)?;
             let operation: LocalFuture<Result<Value, Error>> = match function.kind {
-                Kind::Async(body) => body(&inner.context, args),
+                Kind::Async(body) => body(&core.context, args),
                 _ => return Err(Error::script("not an asynchronous function")),
             };
-            *inner.wait.borrow_mut() = Some(Wait::Operation(operation));
+            *core.wait.borrow_mut() = Some(Wait::Operation(operation));
             Ok(())
         });
         if let Err(error) = begun {
@@ -337,7 +337,7 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
         make_room(state);
-        let inner = current();
+        let core = current();
         let mut waits = false;
         let result = guard(|| {
             let (module, function) = row(state);
@@ -346,7 +346,7 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
             };
             let may_wait = can_wait(state);
             let args = arguments(state, module, function)?.waiting(may_wait);
-            let error = match body(&inner.context, args) {
+            let error = match body(&core.context, args) {
                 Err(error) if error.kind() == ErrorKind::TooLong => error,
                 done => return done,
             };
@@ -356,8 +356,8 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
                 return Err(error.with_message(text));
             }
             // The arguments are still on the stack.
-            let operation = later(&inner.context, arguments(state, module, function)?);
-            *inner.wait.borrow_mut() = Some(Wait::Operation(operation));
+            let operation = later(&core.context, arguments(state, module, function)?);
+            *core.wait.borrow_mut() = Some(Wait::Operation(operation));
             waits = true;
             Ok(Value::Null)
         });

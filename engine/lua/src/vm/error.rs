@@ -11,7 +11,7 @@ use sampan_host::{Details, Error, ErrorKind, Hint, Place};
 use std::ffi::{CStr, c_int};
 
 /// An error that left a protected call.
-pub(crate) struct Failure(pub(crate) Error);
+pub(crate) struct UncaughtError(pub(crate) Error);
 
 /// How many metatables of errors there are, so that an error keeps its kind when a script catches and raises it again: one for each kind
 /// that needs a mark, and the first for all others.
@@ -29,13 +29,13 @@ pub(crate) struct Raised {
 pub(crate) unsafe extern "C-unwind" fn note_raised(state: State) -> c_int {
     // SAFETY: reads debug information of this thread; writes to an existing slot of the registry. Nothing here raises.
     unsafe {
-        let inner = current();
+        let core = current();
         lua_settop(state, 1);
         if !is_raised(state) && !is_stop_noted() {
             let noted = guard(|| {
                 let (place, stack) = (place_of(state), stack_of(state));
-                let is_stop = inner.watch.must_stop();
-                *inner.raised.borrow_mut() = Some(Raised {
+                let is_stop = core.watch.must_stop();
+                *core.raised.borrow_mut() = Some(Raised {
                     place,
                     stack,
                     is_stop,
@@ -44,7 +44,7 @@ pub(crate) unsafe extern "C-unwind" fn note_raised(state: State) -> c_int {
             });
             if noted.is_ok() {
                 lua_pushvalue(state, 1);
-                lua_rawseti(state, LUA_REGISTRYINDEX, i64::from(inner.refs.get().raised));
+                lua_rawseti(state, LUA_REGISTRYINDEX, i64::from(core.refs.get().raised));
             }
         }
         1
@@ -73,15 +73,15 @@ unsafe fn is_raised(state: State) -> bool {
 
 /// Makes an error of the value on top of `from`, the thread that failed; its stack is still as it was. `main` is the thread
 /// under whose protection this runs, or whose protected call just ended.
-pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Failure {
+pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> UncaughtError {
     // SAFETY: only reads of values on the stack; nothing here allocates in Lua, so nothing raises.
     unsafe {
         // Caught and raised again, as a bracket does it, it is a text like any other.
         if status == LUA_ERRMEM || text_at(from, -1) == b"not enough memory" {
-            return Failure(current().limits.out_of_memory());
+            return UncaughtError(current().limits.out_of_memory());
         }
         if lua_checkstack(from, 4) == 0 {
-            return Failure(Error::new(ErrorKind::Script, "stack overflow"));
+            return UncaughtError(Error::new(ErrorKind::Script, "stack overflow"));
         }
         let error = match lua_type(from, -1) {
             LUA_TSTRING => from_text(&String::from_utf8_lossy(text_at(from, -1))),
@@ -106,7 +106,7 @@ pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Failur
             Some(_) => error,
             None => error.at(place),
         };
-        Failure(if stack.is_empty() || error.stack().is_some() {
+        UncaughtError(if stack.is_empty() || error.stack().is_some() {
             error
         } else {
             error.with_stack(stack)

@@ -8,11 +8,11 @@ use crate::request::response;
 use crate::values::layout::{self, Table};
 use crate::vm::bind;
 use crate::vm::error;
-use crate::vm::error::{Failure, from_top};
+use crate::vm::error::{UncaughtError, from_top};
 use crate::vm::limits;
 use crate::vm::stack;
 use crate::vm::state::{
-    Fixed, Inner, Refs, State, anchor_entry, current, data, guard, key, push_text, text_at,
+    Core, Fixed, Refs, State, anchor_entry, current, data, guard, key, push_text, text_at,
 };
 use mlua_sys::lua51::*;
 use sampan_host::answer::AnswerKind;
@@ -36,7 +36,7 @@ const PRELUDE: &str = include_str!("prelude.lua");
 
 /// A loaded project in LuaJIT.
 pub struct Lua {
-    inner: Rc<Inner>,
+    core: Rc<Core>,
     program: Program,
     /// Registry references of the handlers, by their number.
     handlers: Rc<[c_int]>,
@@ -51,9 +51,8 @@ impl Lua {
     pub fn load(setup: Setup) -> Result<Self, Error> {
         limits::install(&setup.watch)?;
         limits::probe()?;
-        let inner = Inner::new(&setup)?;
-        inner
-            .protected(u32::MAX, boot, &mut ())
+        let core = Core::new(&setup)?;
+        core.protected(u32::MAX, boot, &mut ())
             .map_err(|fault| fault.0)?;
         let bytes = setup.sources.read(&setup.entry);
         let source = bytes.ok_or_else(|| {
@@ -67,8 +66,8 @@ impl Lua {
             name: format!("@{}\0", setup.entry),
             error: None,
         };
-        let ran = inner.protected(u32::MAX, run_file, &mut run);
-        if let Err(Failure(error)) = ran {
+        let ran = core.protected(u32::MAX, run_file, &mut run);
+        if let Err(UncaughtError(error)) = ran {
             // The error that the stop raised knows where the file was.
             let raised = run.error.unwrap_or_else(|| Error::script(""));
             let error = error.at(raised.place().cloned());
@@ -83,14 +82,13 @@ impl Lua {
             return Err(error.with_kind(kind));
         }
         let mut declared = Declared::default();
-        inner
-            .protected(u32::MAX, read_program, &mut declared)
+        core.protected(u32::MAX, read_program, &mut declared)
             .map_err(|fault| fault.0)?;
-        inner.is_loaded.set(true);
+        core.is_loaded.set(true);
         let handlers: Rc<[c_int]> = declared.handlers.into();
-        let _ = inner.handlers.set(handlers.clone());
+        let _ = core.handlers.set(handlers.clone());
         Ok(Self {
-            inner,
+            core,
             program: declared.program,
             handlers,
         })
@@ -107,10 +105,10 @@ impl Isolate for Lua {
             .handler
             .or(call.middleware.first().copied())
             .unwrap_or(u32::MAX);
-        let slot = Slot::new(&self.inner, call.request);
+        let slot = Slot::new(&self.core, call.request);
         let begin = Begin {
             entry: HandlerEntry {
-                inner: &self.inner,
+                core: &self.core,
                 sink: Some(sink),
                 outcome: CallOutcome::Nothing,
                 thread: None,
@@ -123,19 +121,19 @@ impl Isolate for Lua {
             fallback: call.fallback,
             error: call.error,
         };
-        call::start(&self.inner, name, slot, begin)
+        call::start(&self.core, name, slot, begin)
     }
 
     fn memory_bytes(&self) -> usize {
-        self.inner.memory_bytes()
+        self.core.memory_bytes()
     }
 
     fn is_worn_out(&self) -> bool {
-        self.inner.worn_out.get()
+        self.core.worn_out.get()
     }
 
     fn collect_garbage(&self) {
-        self.inner.collect();
+        self.core.collect();
     }
 }
 
@@ -143,7 +141,7 @@ impl Isolate for Lua {
 unsafe extern "C-unwind" fn boot(state: State) -> c_int {
     // SAFETY: under protection; no destructors on this frame.
     unsafe {
-        let inner = current();
+        let core = current();
         lua_settop(state, 0);
         let mut refs = Refs {
             run: anchor_entry(state),
@@ -151,8 +149,8 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         };
         luaL_openlibs(state);
         lua_createtable(state, 0, 0);
-        push_host(state, inner, &mut refs);
-        inner.refs.set(refs);
+        push_host(state, core, &mut refs);
+        core.refs.set(refs);
         // 1: host; 2: LuaJIT's globals; 3: those of scripts.
         lua_pushvalue(state, LUA_GLOBALSINDEX);
         seed_random(state);
@@ -178,18 +176,18 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
             lua_getfield(state, -1, name.as_ptr());
             *slot = luaL_ref(state, LUA_REGISTRYINDEX);
         }
-        inner.refs.set(refs);
+        core.refs.set(refs);
         // From here on every new coroutine, and the main thread, sees only the allowed globals.
         lua_pushvalue(state, 3);
         lua_replace(state, LUA_GLOBALSINDEX);
-        check_layout(state, inner);
+        check_layout(state, core);
         lua_gc(state, LUA_GCSETPAUSE, GC_PAUSE_PERCENT);
         0
     }
 }
 
 /// Fills the host's table, which is on top of the stack: what the Lua parts get from here.
-unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
+unsafe fn push_host(state: State, core: &Core, refs: &mut Refs) {
     // SAFETY: under protection.
     unsafe {
         let host = lua_gettop(state);
@@ -200,7 +198,7 @@ unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
         set(c"null");
         push_text(state, env!("CARGO_PKG_VERSION").as_bytes());
         set(c"version");
-        let worker = inner.context.get::<WorkerPlace>();
+        let worker = core.context.get::<WorkerPlace>();
         let worker = worker.map_or_else(WorkerPlace::default, |place| *place);
         lua_createtable(state, 0, 2);
         for (name, number) in [(c"index", worker.index), (c"count", worker.count)] {
@@ -208,7 +206,7 @@ unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
             lua_setfield(state, -2, name.as_ptr());
         }
         set(c"worker");
-        lua_pushnumber(state, inner.limits.memory_bytes_max as f64);
+        lua_pushnumber(state, core.limits.memory_bytes_max as f64);
         set(c"memory_bytes_max");
         lua_pushstring(state, bind::CANNOT_WAIT.as_ptr());
         set(c"cannot_wait");
@@ -253,7 +251,7 @@ unsafe fn push_host(state: State, inner: &Inner, refs: &mut Refs) {
         set(c"must_stop");
         lua_pushcfunction(state, read_source);
         set(c"read");
-        bind::push_rows(state, inner.modules);
+        bind::push_rows(state, core.modules);
         set(c"rows");
         for (name, slot) in [
             (c"request_meta", &mut refs.request_meta),
@@ -306,7 +304,7 @@ unsafe fn seed_random(state: State) {
 }
 
 /// Makes sure that values lie in memory as `peek` and `value::int64_at` expect, and notes those that are looked for there.
-unsafe fn check_layout(state: State, inner: &Inner) {
+unsafe fn check_layout(state: State, core: &Core) {
     // SAFETY: under protection; no destructors.
     unsafe {
         if !layout::check(state) {
@@ -322,9 +320,9 @@ unsafe fn check_layout(state: State, inner: &Inner) {
         bind::push_mark(state);
         lua_rawseti(state, -2, 2);
         let slots = Table::at(state, -1).array();
-        crate::vm::state::push_ref(state, inner.refs.get().array_meta);
-        crate::vm::state::push_ref(state, inner.refs.get().request_meta);
-        inner.fixed.set(Fixed {
+        crate::vm::state::push_ref(state, core.refs.get().array_meta);
+        crate::vm::state::push_ref(state, core.refs.get().request_meta);
+        core.fixed.set(Fixed {
             null: slots[1],
             mark: slots[2],
             array_meta: Table::at(state, -2),

@@ -46,9 +46,9 @@ extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
     // atomics; it is true only between `enter` and `leave` of the run that was told to stop. `lua_sethook` is what LuaJIT's own
     // command line calls from its signal handler.
     unsafe {
-        let inner = current_or_null();
-        if !inner.is_null() && (*inner).watch.must_stop() {
-            lua_sethook((*inner).state, Some(stop), LUA_MASKCOUNT, 1);
+        let core = current_or_null();
+        if !core.is_null() && (*core).watch.must_stop() {
+            lua_sethook((*core).state, Some(stop), LUA_MASKCOUNT, 1);
         }
         if !PROBE.get().is_null() {
             lua_sethook(PROBE.get(), Some(stop), LUA_MASKCOUNT, 1);
@@ -58,9 +58,9 @@ extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
 
 /// Whether the script that runs on this thread must stop: for native functions that take long.
 pub(crate) fn must_stop() -> bool {
-    let inner = current_or_null();
+    let core = current_or_null();
     // SAFETY: the pointer is null or names the isolate that runs on this thread.
-    !inner.is_null() && unsafe { (*inner).watch.must_stop() }
+    !core.is_null() && unsafe { (*core).watch.must_stop() }
 }
 
 /// Stops the script from within a native function, as the hook would when that has returned. The hook is set as well, so that no

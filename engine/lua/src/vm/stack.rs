@@ -166,20 +166,20 @@ unsafe fn replaced(thread: State, level: c_int, callee: &lua_Debug) -> Option<Pl
 /// Pushes the handler that runs in `thread`, if that is the coroutine of one. At `first` is the function that the coroutine began with, or what
 /// took its place.
 unsafe fn push_handler(thread: State, first: c_int) -> bool {
-    let inner = current();
-    let number = inner.watch.handler() as usize;
-    let handler = inner
+    let core = current();
+    let number = core.watch.handler() as usize;
+    let handler = core
         .handlers
         .get()
         .and_then(|handlers| handlers.get(number));
     // A coroutine of the script's own begins with a function of its own.
-    let running = inner.running.get();
+    let running = core.running.get();
     let (Some(&handler), true) = (handler, running.is_null() || running == thread) else {
         return false;
     };
     // SAFETY: the caller has room.
     unsafe {
-        push_ref(thread, inner.refs.get().stream);
+        push_ref(thread, core.refs.get().stream);
         if lua_rawequal(thread, -1, first) != 0 {
             return false;
         }

@@ -2,9 +2,9 @@
 
 use crate::values::json_write::Member;
 use crate::values::layout::{StackSlot, Table};
-use crate::values::rows::Shapes;
+use crate::values::rows::RowShapes;
 use crate::vm::bind::OpenBracket;
-use crate::vm::error::{self, Failure, Raised};
+use crate::vm::error::{self, Raised, UncaughtError};
 use crate::vm::limits;
 use mlua_sys::lua51::*;
 use sampan_host::{
@@ -26,17 +26,17 @@ pub(crate) type State = *mut lua_State;
 thread_local! {
     /// The isolate whose script runs on this thread now. Constant-initialised and without a destructor, so that the
     /// signal handler may read it.
-    static CURRENT: Cell<*const Inner> = const { Cell::new(ptr::null()) };
+    static CURRENT: Cell<*const Core> = const { Cell::new(ptr::null()) };
 }
 
 /// The isolate that runs now. C functions are only ever called while one does.
-pub(crate) fn current<'a>() -> &'a Inner {
-    // SAFETY: `protected` sets the pointer for the time of the call, and `Inner` lives in an `Rc` that its caller holds.
+pub(crate) fn current<'a>() -> &'a Core {
+    // SAFETY: `protected` sets the pointer for the time of the call, and `Core` lives in an `Rc` that its caller holds.
     unsafe { &*CURRENT.get() }
 }
 
 /// The isolate that runs now, if one does: for the signal handler.
-pub(crate) fn current_or_null() -> *const Inner {
+pub(crate) fn current_or_null() -> *const Core {
     CURRENT.get()
 }
 
@@ -204,7 +204,7 @@ impl Scratch {
 }
 
 /// Everything that belongs to one Lua state.
-pub(crate) struct Inner {
+pub(crate) struct Core {
     pub(crate) state: State,
     memory: Box<Memory>,
     pub(crate) modules: &'static [&'static Module],
@@ -239,7 +239,7 @@ pub(crate) struct Inner {
     /// Reused by the writer of JSON.
     pub(crate) members: UnsafeCell<Vec<Member>>,
     /// What is known of the columns of rows.
-    pub(crate) shapes: UnsafeCell<Shapes>,
+    pub(crate) shapes: UnsafeCell<RowShapes>,
     pub(crate) worn_out: Cell<bool>,
     /// How many coroutines of the script are inside of one another.
     pub(crate) nested: Cell<f64>,
@@ -253,14 +253,14 @@ pub(crate) struct Inner {
 /// Coroutines that wait for their next request; more are given back to the collector.
 const IDLE_THREADS_MAX: usize = 256;
 
-impl Inner {
+impl Core {
     /// A state with nothing in it but the standard libraries.
     pub(crate) fn new(setup: &sampan_host::Setup) -> Result<Rc<Self>, Error> {
         let memory = Box::new(Memory {
             used: Cell::new(0),
             max: setup.limits.memory_bytes_max,
         });
-        // SAFETY: the allocator's data outlives the state: both belong to `Inner`, which closes the state in `drop`.
+        // SAFETY: the allocator's data outlives the state: both belong to `Core`, which closes the state in `drop`.
         let state = unsafe { lua_newstate(allocate, (&raw const *memory).cast_mut().cast()) };
         if state.is_null() {
             return Err(Error::new(ErrorKind::Memory, "no memory for a Lua state"));
@@ -312,7 +312,7 @@ impl Inner {
         handler: u32,
         function: lua_CFunction,
         data: &mut T,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), UncaughtError> {
         let outer = CURRENT.replace(self);
         self.watch.enter(handler);
         let state = self.state;
@@ -327,7 +327,7 @@ impl Inner {
             } else {
                 lua_rawgeti(state, LUA_REGISTRYINDEX, i64::from(self.refs.get().run));
             }
-            let mut packed = Packed {
+            let mut packed = PackedCall {
                 function,
                 data: (&raw mut *data).cast(),
             };
@@ -339,7 +339,7 @@ impl Inner {
             limits::clear(state);
         }
         let result = if stopped {
-            Err(Failure(self.limits.stopped()))
+            Err(UncaughtError(self.limits.stopped()))
         } else if status == LUA_OK {
             Ok(())
         } else {
@@ -435,24 +435,24 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for Core {
     fn drop(&mut self) {
         // SAFETY: the state was made by `lua_newstate` and nothing uses it any more: what waits holds an `Rc` of this.
         unsafe { lua_close(self.state) };
     }
 }
 
-struct Packed {
+struct PackedCall {
     function: lua_CFunction,
     data: *mut c_void,
 }
 
-/// The function behind [`Inner::protected`]: unpacks the light pointer and calls what it names, with the data as its only
+/// The function behind [`Core::protected`]: unpacks the light pointer and calls what it names, with the data as its only
 /// argument.
 unsafe extern "C-unwind" fn call_data(state: State) -> c_int {
     // SAFETY: the argument is the pointer that `protected` pushed, alive until it returns.
     unsafe {
-        let packed = lua_touserdata(state, 1).cast::<Packed>();
+        let packed = lua_touserdata(state, 1).cast::<PackedCall>();
         lua_settop(state, 0);
         lua_pushlightuserdata(state, (*packed).data);
         ((*packed).function)(state)
