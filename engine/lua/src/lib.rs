@@ -8,7 +8,7 @@
 //!   `guard`, which catches panics and calls nothing of Lua that can raise; then the pushing of results, which may raise and
 //!   has no live destructor on the stack.
 //! - Rust enters Lua only through `Core::protected`, one protected call around a C function of ours.
-//! - What a C function needs beyond its arguments it finds through `vm::state::current`, set for as long as Lua runs.
+//! - What a C function needs beyond its arguments it finds through `vm::isolate::current`, set for as long as Lua runs.
 #![allow(
     unsafe_code,
     reason = "this crate is the border to LuaJIT's C API; each block says what makes it sound"
@@ -23,4 +23,75 @@ mod request;
 mod values;
 mod vm;
 
-pub use vm::isolate::Lua;
+use request::call::{self, Begin, CallOutcome, HandlerEntry};
+use request::object::Slot;
+use sampan_host::{Call, Error, Isolate, Program, ResponseSink, Setup, Step};
+use std::ffi::c_int;
+use std::rc::Rc;
+use vm::isolate::Core;
+
+/// A loaded project in LuaJIT.
+pub struct Lua {
+    core: Rc<Core>,
+    program: Program,
+    /// Registry references of the handlers, by their number.
+    handlers: Rc<[c_int]>,
+}
+
+impl Lua {
+    /// Makes an isolate on the calling thread and runs the project's file in it.
+    ///
+    /// # Errors
+    /// `Load` with file and line if the file does not compile or raises; `Internal` if LuaJIT cannot be stopped as
+    /// it was built.
+    pub fn load(setup: Setup) -> Result<Self, Error> {
+        let (core, program, handlers) = vm::load::load(&setup)?;
+        Ok(Self {
+            core,
+            program,
+            handlers,
+        })
+    }
+}
+
+impl Isolate for Lua {
+    fn program(&self) -> &Program {
+        &self.program
+    }
+
+    fn start(&self, call: Call<'_>, sink: &mut dyn ResponseSink) -> Step {
+        let name = call
+            .handler
+            .or(call.middleware.first().copied())
+            .unwrap_or(u32::MAX);
+        let slot = Slot::new(&self.core, call.request);
+        let begin = Begin {
+            entry: HandlerEntry {
+                core: &self.core,
+                sink: Some(sink),
+                outcome: CallOutcome::Nothing,
+                thread: None,
+                has_result: false,
+            },
+            request: slot.number(),
+            handler: call.handler.map(|handler| self.handlers[handler as usize]),
+            middleware: call.middleware,
+            handlers: &self.handlers,
+            fallback: call.fallback,
+            error: call.error,
+        };
+        call::start(&self.core, name, slot, begin)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.core.memory_bytes()
+    }
+
+    fn is_worn_out(&self) -> bool {
+        self.core.worn_out.get()
+    }
+
+    fn collect_garbage(&self) {
+        self.core.collect();
+    }
+}

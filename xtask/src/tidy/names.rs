@@ -26,7 +26,7 @@ const EXCUSES: &[Excuse] = &[
     ("engine/lua/src/vm/prelude.lua", "json", "the builder of answers"),
     ("engine/lua/src/vm/prelude.lua", "app.json", "the builder has the functions of the module too"),
     ("engine/js/src/vm/prelude.js", "json", "the builder of answers"),
-    ("engine/lua/src/vm/isolate.rs", "json", "the kind of an answer"),
+    ("engine/lua/src/vm/host_table.rs", "json", "the kind of an answer"),
     ("engine/js/src/vm/load.rs", "json", "the kind of an answer"),
     ("engine/js/src/vm/modules.rs", "json", "the extension of a file that scripts import"),
     ("engine/lua/src/request/object.rs", "json", "a method of requests"),

@@ -3,8 +3,9 @@
 use super::matcher::{Captured, Matcher};
 use super::pattern::anchor;
 use super::{error, push_captured, push_captures, raise, text_argument};
+use crate::vm::isolate::current_or_null;
 use crate::vm::limits::must_stop;
-use crate::vm::state::{State, current_or_null};
+use crate::vm::state::State;
 use mlua_sys::lua51::*;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;

@@ -2,7 +2,7 @@
 
 use crate::request::call::{CallOutcome, HandlerEntry, finish, run_on};
 use crate::request::object::Slot;
-use crate::vm::state::{Core, Thread, Wait};
+use crate::vm::isolate::{Core, Thread, Wait};
 use sampan_host::{Error, LocalFuture, ResponseSink, Step, Suspended, Value};
 use std::rc::Rc;
 use std::task::{Context, Poll};

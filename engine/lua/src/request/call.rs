@@ -4,9 +4,10 @@ use crate::coroutines::suspend;
 use crate::request::object::{self, Slot};
 use crate::request::response;
 use crate::request::stream;
-use crate::vm::error;
 use crate::vm::error::from_top;
-use crate::vm::state::{Core, State, Thread, Wait, data, push_ref, push_text};
+use crate::vm::isolate::{Core, Thread, Wait};
+use crate::vm::raise;
+use crate::vm::state::{State, data, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::{Error, ErrorKind, ResponseSink, Step};
 use std::ffi::c_int;
@@ -171,7 +172,7 @@ pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
                 }
                 _ => {
                     lua_pushboolean(state, 0);
-                    error::push_error(state, error::waiting_place(thread.state));
+                    raise::push_error(state, raise::waiting_place(thread.state));
                 }
             }
             *entry.core.result.get() = None;
@@ -266,8 +267,8 @@ unsafe fn push_error_view(state: State, core: &Core, failure: &Error) {
             i64::from(core.refs.get().last_error),
         );
         if let Some(details) = failure.details() {
-            error::set_details(state, details);
+            raise::set_details(state, details);
         }
-        error::set_meta(state, failure.kind());
+        raise::set_meta(state, failure.kind());
     }
 }

@@ -2,8 +2,9 @@
 //! for, and kept in the table.
 
 use crate::values::json_read;
-use crate::vm::error::raise_result;
-use crate::vm::state::{Live, Scratch, State, current, guard, push_ref, push_text};
+use crate::vm::isolate::{Live, current};
+use crate::vm::raise::raise_result;
+use crate::vm::state::{Scratch, State, guard, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::request::{self, FIELDS, Field, FormKind, Pairs, Twice};
 use sampan_host::{Error, RequestView};
@@ -16,7 +17,7 @@ pub(crate) const METHODS: [&str; 4] = ["json", "text", "form", "bytes"];
 /// A request that scripts may ask about for as long as this lives.
 pub(crate) struct Slot {
     number: u64,
-    owner: std::rc::Weak<crate::vm::state::Core>,
+    owner: std::rc::Weak<crate::vm::isolate::Core>,
 }
 
 /// The bits of a request's number that are its place in the slab; the others tell it from its predecessors there.
@@ -24,7 +25,7 @@ const PLACE_BITS: u32 = 20;
 
 impl Slot {
     /// Makes `view` known to scripts.
-    pub(crate) fn new(core: &Rc<crate::vm::state::Core>, view: Rc<dyn RequestView>) -> Self {
+    pub(crate) fn new(core: &Rc<crate::vm::isolate::Core>, view: Rc<dyn RequestView>) -> Self {
         let serial = core.serial.get();
         core.serial.set((serial + 1) & 0xffff_ffff);
         let place = core.requests.borrow_mut().insert(Live { view, serial });

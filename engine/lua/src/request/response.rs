@@ -3,8 +3,9 @@
 use crate::values::json_write;
 use crate::values::value::{has_meta, is_null};
 use crate::vm::bind::WORDS;
-use crate::vm::error::raise_result;
-use crate::vm::state::{Core, State, Thread, current, guard, key, push_ref, push_text, text_at};
+use crate::vm::isolate::{Core, Thread, current};
+use crate::vm::raise::raise_result;
+use crate::vm::state::{State, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::answer::{self, AnswerKind};
 use sampan_host::{Error, ResponseSink};

@@ -5,7 +5,8 @@
 
 use crate::request::call::{CallOutcome, HandlerEntry, run_on};
 use crate::request::object::Slot;
-use crate::vm::state::{Core, State, Thread, Wait, current, guard, text_at};
+use crate::vm::isolate::{Core, Thread, Wait, current};
+use crate::vm::state::{State, guard, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::{Error, LocalFuture, StreamedBody, Value};
 use std::ffi::c_int;
@@ -26,7 +27,7 @@ pub(crate) unsafe extern "C-unwind" fn write(state: State) -> c_int {
                 Err(Error::script(format!("write: {why}")))
             });
             *current().result.get() = Some(result);
-            crate::vm::error::raise_result(state);
+            crate::vm::raise::raise_result(state);
         }
         let chunk = text_at(state, 1);
         if chunk.is_empty() {

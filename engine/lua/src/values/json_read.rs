@@ -1,7 +1,8 @@
 //! JSON text to Lua values: they are made from the tape of the shared reader, without a tree in between.
 
 use crate::values::value::push_i64;
-use crate::vm::state::{State, current, push_ref, push_text};
+use crate::vm::isolate::current;
+use crate::vm::state::{State, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::json::{Tape, Token};
 use std::ffi::c_int;

@@ -3,7 +3,8 @@
 use crate::values::layout::{Seen, StackSlot, Table};
 use crate::values::rows::{self, RowShapes};
 use crate::values::value::{int64_at, is_null};
-use crate::vm::state::{Core, Fixed, State, current, text_at};
+use crate::vm::isolate::{Core, current};
+use crate::vm::state::{Fixed, State, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::json::{REQUEST, no_json, no_json_but, write_f64, write_i64, write_string};
 use sampan_host::{Error, Value};

@@ -2,6 +2,7 @@
 
 pub(crate) mod json_read;
 pub(crate) mod json_write;
+mod keys;
 pub(crate) mod layout;
 pub(crate) mod rows;
 pub(crate) mod shown;

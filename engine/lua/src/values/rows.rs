@@ -8,7 +8,8 @@
 use crate::values::layout::{StackSlot, Table};
 use crate::values::value::push_i64;
 use crate::vm::bind;
-use crate::vm::state::{Fixed, State, current, push_ref, push_text, text_at};
+use crate::vm::isolate::current;
+use crate::vm::state::{Fixed, State, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::Rows;
 use sampan_host::json::write_string;

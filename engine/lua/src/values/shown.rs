@@ -5,7 +5,8 @@
 use crate::request::object;
 use crate::values::rows;
 use crate::values::value::{has_meta, int64_at, is_null};
-use crate::vm::state::{State, current, text_at};
+use crate::vm::isolate::current;
+use crate::vm::state::{State, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::Value;
 use std::ffi::{CStr, c_int, c_void};

@@ -1,8 +1,10 @@
 //! [`Value`] from and to Lua.
 
+use crate::values::keys::KeySummary;
 use crate::values::layout::{Seen, Table};
 use crate::values::rows;
-use crate::vm::state::{State, current, push_ref, push_text, text_at};
+use crate::vm::isolate::current;
+use crate::vm::state::{State, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::words::cannot_pass;
 use sampan_host::{Error, Value};
@@ -221,46 +223,6 @@ fn text(bytes: &[u8], bytes_left: &mut usize) -> Result<Value, Error> {
         Err(_) => Value::Bytes(bytes.to_owned()),
     })
 }
-
-/// What the keys of a table make of it.
-struct KeySummary {
-    count: usize,
-    /// Of the list that it is.
-    length: Option<usize>,
-    /// Whether 1 is among the keys.
-    has_first: bool,
-}
-
-impl KeySummary {
-    unsafe fn of(state: State, index: c_int) -> Self {
-        let (mut count, mut length, mut has_first, mut is_list) = (0, 0, false, true);
-        // SAFETY: `lua_next` with the table unchanged does not raise.
-        unsafe {
-            lua_pushnil(state);
-            while lua_next(state, index) != 0 {
-                lua_pop(state, 1);
-                count += 1;
-                let key = lua_tonumber(state, -1);
-                if lua_type(state, -1) == LUA_TNUMBER && key >= 1.0 && key.fract() == 0.0 {
-                    // What is too large for a list stays so when it is cast.
-                    length = length.max(key as usize);
-                    has_first |= key == 1.0;
-                } else {
-                    is_list = false;
-                }
-            }
-        }
-        let length = (is_list && count > 0 && length <= 2 * count + HOLES_MAX).then_some(length);
-        Self {
-            count,
-            length,
-            has_first,
-        }
-    }
-}
-
-/// How many holes a list may have beyond as many as it has items.
-const HOLES_MAX: usize = 8;
 
 /// The key and value on top of the stack. The key must not be changed in place: `lua_next` goes on from it.
 unsafe fn read_member(

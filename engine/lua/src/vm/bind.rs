@@ -2,8 +2,9 @@
 
 use crate::values::layout::{Seen, Table};
 use crate::values::{json_write, shown, value};
-use crate::vm::error::raise_result;
-use crate::vm::state::{State, Wait, current, guard, push_text};
+use crate::vm::isolate::{Wait, current};
+use crate::vm::raise::raise_result;
+use crate::vm::state::{State, guard, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::{
     Args, Error, ErrorKind, Function, Kind, LocalFuture, Module, Type, Value, Words,

@@ -1,527 +1,320 @@
-//! Loading a project: the state, its globals, the `sampan` module, the project's file, and what it declared.
+//! One Lua state: what it keeps, how it is entered, the coroutines that handlers run in, and how it ends.
 
-use crate::builtin_limits;
-use crate::libraries;
-use crate::request::call::{self, Begin, CallOutcome, HandlerEntry};
-use crate::request::object::{self, Slot};
-use crate::request::response;
-use crate::values::layout::{self, Table};
-use crate::vm::bind;
-use crate::vm::error;
-use crate::vm::error::{UncaughtError, from_top};
+use crate::values::json_write::Member;
+use crate::values::layout::StackSlot;
+use crate::values::rows::RowShapes;
+use crate::vm::bind::OpenBracket;
+use crate::vm::error::{self, Raised, UncaughtError};
 use crate::vm::limits;
-use crate::vm::stack;
-use crate::vm::state::{
-    Core, Fixed, Refs, State, anchor_entry, current, data, guard, key, push_text, text_at,
-};
+use crate::vm::memory::{Memory, allocate};
+use crate::vm::state::{Fixed, Refs, Scratch, State};
 use mlua_sys::lua51::*;
-use sampan_host::answer::AnswerKind;
 use sampan_host::{
-    Call, Error, ErrorKind, HandlerId, Isolate, MiddlewareDef, Place, Program, ResponseSink,
-    RouteDef, Setup, Step, WorkerPlace,
+    Context, Error, ErrorKind, LocalFuture, Module, RequestView, ScriptLimits, Sources, Value,
+    Watch, json::Tape,
 };
-use std::ffi::{CStr, c_int};
+use slab::Slab;
+use std::cell::{Cell, OnceCell, RefCell, UnsafeCell};
+use std::ffi::{c_int, c_void};
+use std::ptr;
 use std::rc::Rc;
+use std::sync::Arc;
 
-/// How much memory must be in use, in percent of what was after the last collection, before the next one begins. LuaJIT's own
-/// 200 walks what lives twice as often, for the sake of a heap that is small here anyway.
-const GC_PAUSE_PERCENT: c_int = 300;
-
-/// How many coroutines may be inside of one another.
-const NESTED_MAX: f64 = 190.0;
-
-const SANDBOX: &str = include_str!("sandbox.lua");
-const CHAIN: &str = include_str!("chain.lua");
-const PRELUDE: &str = include_str!("prelude.lua");
-
-/// A loaded project in LuaJIT.
-pub struct Lua {
-    core: Rc<Core>,
-    program: Program,
-    /// Registry references of the handlers, by their number.
-    handlers: Rc<[c_int]>,
+thread_local! {
+    /// The isolate whose script runs on this thread now. Constant-initialised and without a destructor, so that the
+    /// signal handler may read it.
+    static CURRENT: Cell<*const Core> = const { Cell::new(ptr::null()) };
 }
 
-impl Lua {
-    /// Makes an isolate on the calling thread and runs the project's file in it.
-    ///
-    /// # Errors
-    /// `Load` with file and line if the file does not compile or raises; `Internal` if LuaJIT cannot be stopped as
-    /// it was built.
-    pub fn load(setup: Setup) -> Result<Self, Error> {
-        limits::install(&setup.watch)?;
-        limits::probe()?;
-        let core = Core::new(&setup)?;
-        core.protected(u32::MAX, boot, &mut ())
-            .map_err(|fault| fault.0)?;
-        let bytes = setup.sources.read(&setup.entry);
-        let source = bytes.ok_or_else(|| {
-            Error::new(
-                ErrorKind::Load,
-                format!("there is no file '{}'", setup.entry),
-            )
-        })?;
-        let mut run = Run {
-            source,
-            name: format!("@{}\0", setup.entry),
-            error: None,
-        };
-        let ran = core.protected(u32::MAX, run_file, &mut run);
-        if let Err(UncaughtError(error)) = ran {
-            // The error that the stop raised knows where the file was.
-            let raised = run.error.unwrap_or_else(|| Error::script(""));
-            let error = error.at(raised.place().cloned());
-            return Err(error.with_stack(raised.stack().unwrap_or_default()));
+/// The isolate that runs now. C functions are only ever called while one does.
+pub(crate) fn current<'a>() -> &'a Core {
+    // SAFETY: `protected` sets the pointer for the time of the call, and `Core` lives in an `Rc` that its caller holds.
+    unsafe { &*CURRENT.get() }
+}
+
+/// The isolate that runs now, if one does: for the signal handler.
+pub(crate) fn current_or_null() -> *const Core {
+    CURRENT.get()
+}
+
+/// A coroutine that a handler runs in, kept alive by an entry in the registry.
+pub(crate) struct Thread {
+    pub(crate) state: State,
+    anchor: c_int,
+}
+
+/// What a handler that yielded to the host waits for.
+pub(crate) enum Wait {
+    /// An asynchronous function.
+    Operation(LocalFuture<Result<Value, Error>>),
+    /// The next read of the stream that the handler produces; the chunk it wrote.
+    Chunk(Vec<u8>),
+}
+
+/// A request that scripts may ask about.
+pub(crate) struct Live {
+    pub(crate) view: Rc<dyn RequestView>,
+    pub(crate) serial: u64,
+}
+
+/// Everything that belongs to one Lua state.
+pub(crate) struct Core {
+    pub(crate) state: State,
+    memory: Box<Memory>,
+    pub(crate) modules: &'static [&'static Module],
+    pub(crate) context: Rc<Context>,
+    pub(crate) limits: ScriptLimits,
+    pub(crate) watch: Arc<Watch>,
+    pub(crate) sources: Arc<dyn Sources>,
+    pub(crate) refs: Cell<Refs>,
+    pub(crate) fixed: Cell<Fixed>,
+    pub(crate) requests: RefCell<Slab<Live>>,
+    pub(crate) serial: Cell<u64>,
+    idle: RefCell<Vec<Thread>>,
+    pub(crate) wait: RefCell<Option<Wait>>,
+    /// The brackets that are open, innermost last. No script waits inside one, so they belong to the run at hand.
+    pub(crate) brackets: RefCell<Vec<OpenBracket>>,
+    /// What was raised inside of a bracket last, until it has become the error of the run.
+    pub(crate) raised: RefCell<Option<Raised>>,
+    /// Where `print` writes.
+    pub(crate) console: sampan_host::Console,
+    /// For what cannot be told to any script.
+    pub(crate) report: Rc<dyn Fn(Error)>,
+    /// The coroutine of the handler that runs; null while none does.
+    pub(crate) running: Cell<State>,
+    /// Registry references of the handlers, by their number, once they are declared: errors look for them on the stack.
+    pub(crate) handlers: OnceCell<Rc<[c_int]>>,
+    /// Whether the project's files have been run: routes cannot be declared any more, and waiting is possible.
+    pub(crate) is_loaded: Cell<bool>,
+    /// Between the stages of a C function: what is to be pushed.
+    pub(crate) result: UnsafeCell<Option<Result<Value, Error>>>,
+    pub(crate) scratch: UnsafeCell<Scratch>,
+    pub(crate) tape: UnsafeCell<Tape>,
+    /// Reused by the writer of JSON.
+    pub(crate) members: UnsafeCell<Vec<Member>>,
+    /// What is known of the columns of rows.
+    pub(crate) shapes: UnsafeCell<RowShapes>,
+    pub(crate) worn_out: Cell<bool>,
+    /// How many coroutines of the script are inside of one another.
+    pub(crate) nested: Cell<f64>,
+    /// Whether the registry's `last_error` is what the request at hand raised.
+    pub(crate) has_raised: Cell<bool>,
+    collect_at: Cell<usize>,
+    /// The lowest address of the thread's stack that recursion through native functions may reach.
+    pub(crate) stack_end: usize,
+}
+
+/// Coroutines that wait for their next request; more are given back to the collector.
+const IDLE_THREADS_MAX: usize = 256;
+
+impl Core {
+    /// A state with nothing in it but the standard libraries.
+    pub(crate) fn new(setup: &sampan_host::Setup) -> Result<Rc<Self>, Error> {
+        let memory = Box::new(Memory::new(setup.limits.memory_bytes_max));
+        // SAFETY: the allocator's data outlives the state: both belong to `Core`, which closes the state in `drop`.
+        let state = unsafe { lua_newstate(allocate, (&raw const *memory).cast_mut().cast()) };
+        if state.is_null() {
+            return Err(Error::new(ErrorKind::Memory, "no memory for a Lua state"));
         }
-        if let Some(error) = run.error {
-            let kind = if error.kind() == ErrorKind::Script {
-                ErrorKind::Load
+        let collect_at = Cell::new(setup.limits.memory_bytes_max / 2);
+        Ok(Rc::new(Self {
+            state,
+            memory,
+            modules: setup.modules,
+            context: setup.context.clone(),
+            limits: setup.limits.clone(),
+            watch: setup.watch.clone(),
+            sources: setup.sources.clone(),
+            refs: Cell::default(),
+            fixed: Cell::new(Fixed {
+                null: StackSlot::NIL,
+                mark: StackSlot::NIL,
+                array_meta: ptr::null(),
+                request_meta: ptr::null(),
+            }),
+            requests: RefCell::default(),
+            serial: Cell::new(1),
+            idle: RefCell::default(),
+            wait: RefCell::default(),
+            brackets: RefCell::default(),
+            raised: RefCell::default(),
+            console: setup.console.clone(),
+            report: setup.report.clone(),
+            running: Cell::new(ptr::null_mut()),
+            handlers: OnceCell::new(),
+            is_loaded: Cell::new(false),
+            result: UnsafeCell::default(),
+            scratch: UnsafeCell::default(),
+            tape: UnsafeCell::default(),
+            members: UnsafeCell::default(),
+            shapes: UnsafeCell::default(),
+            worn_out: Cell::new(false),
+            nested: Cell::new(0.0),
+            has_raised: Cell::new(false),
+            collect_at,
+            stack_end: limits::stack_end(),
+        }))
+    }
+
+    /// Calls `function` with a pointer to `data` under protection: the only way from Rust into Lua. `handler` names what runs,
+    /// for the log of a runaway.
+    pub(crate) fn protected<T>(
+        &self,
+        handler: u32,
+        function: lua_CFunction,
+        data: &mut T,
+    ) -> Result<(), UncaughtError> {
+        let outer = CURRENT.replace(self);
+        self.watch.enter(handler);
+        let state = self.state;
+        let top;
+        // SAFETY: pushing a function and a light pointer onto the main thread's stack, which has room for them: it is empty
+        // between calls and `LUA_MINSTACK` deep. `lua_pcall` catches whatever is raised. Before the prelude has run there is
+        // no registry entry for `call_data` and the closure is made on the spot; that can raise only on lack of memory at start.
+        let status = unsafe {
+            top = lua_gettop(state);
+            if self.refs.get().run == 0 {
+                lua_pushcfunction(state, call_data);
             } else {
-                error.kind()
-            };
-            return Err(error.with_kind(kind));
-        }
-        let mut declared = Declared::default();
-        core.protected(u32::MAX, read_program, &mut declared)
-            .map_err(|fault| fault.0)?;
-        core.is_loaded.set(true);
-        let handlers: Rc<[c_int]> = declared.handlers.into();
-        let _ = core.handlers.set(handlers.clone());
-        Ok(Self {
-            core,
-            program: declared.program,
-            handlers,
-        })
-    }
-}
-
-impl Isolate for Lua {
-    fn program(&self) -> &Program {
-        &self.program
-    }
-
-    fn start(&self, call: Call<'_>, sink: &mut dyn ResponseSink) -> Step {
-        let name = call
-            .handler
-            .or(call.middleware.first().copied())
-            .unwrap_or(u32::MAX);
-        let slot = Slot::new(&self.core, call.request);
-        let begin = Begin {
-            entry: HandlerEntry {
-                core: &self.core,
-                sink: Some(sink),
-                outcome: CallOutcome::Nothing,
-                thread: None,
-                has_result: false,
-            },
-            request: slot.number(),
-            handler: call.handler.map(|handler| self.handlers[handler as usize]),
-            middleware: call.middleware,
-            handlers: &self.handlers,
-            fallback: call.fallback,
-            error: call.error,
-        };
-        call::start(&self.core, name, slot, begin)
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.core.memory_bytes()
-    }
-
-    fn is_worn_out(&self) -> bool {
-        self.core.worn_out.get()
-    }
-
-    fn collect_garbage(&self) {
-        self.core.collect();
-    }
-}
-
-/// Under protection: libraries, globals and the `sampan` module.
-unsafe extern "C-unwind" fn boot(state: State) -> c_int {
-    // SAFETY: under protection; no destructors on this frame.
-    unsafe {
-        let core = current();
-        lua_settop(state, 0);
-        let mut refs = Refs {
-            run: anchor_entry(state),
-            ..Refs::default()
-        };
-        luaL_openlibs(state);
-        lua_createtable(state, 0, 0);
-        push_host(state, core, &mut refs);
-        core.refs.set(refs);
-        // 1: host; 2: LuaJIT's globals; 3: those of scripts.
-        lua_pushvalue(state, LUA_GLOBALSINDEX);
-        seed_random(state);
-        builtin_limits::install(state, 2);
-        load(state, SANDBOX, c"=[sandbox]");
-        lua_pushvalue(state, 2);
-        lua_pushvalue(state, 1);
-        lua_call(state, 2, 1);
-        libraries::open(state, 2, 1, 3);
-        load(state, PRELUDE, c"=[sampan]");
-        lua_pushvalue(state, 2);
-        lua_pushvalue(state, 1);
-        lua_pushvalue(state, 3);
-        load(state, CHAIN, stack::CHAIN);
-        lua_call(state, 4, 1);
-        for (name, slot) in [
-            (c"chain", &mut refs.chain),
-            (c"stream", &mut refs.stream),
-            (c"make_int64", &mut refs.make_int64),
-            (c"row_maker", &mut refs.row_maker),
-            (c"program", &mut refs.program),
-        ] {
-            lua_getfield(state, -1, name.as_ptr());
-            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
-        }
-        core.refs.set(refs);
-        // From here on every new coroutine, and the main thread, sees only the allowed globals.
-        lua_pushvalue(state, 3);
-        lua_replace(state, LUA_GLOBALSINDEX);
-        check_layout(state, core);
-        lua_gc(state, LUA_GCSETPAUSE, GC_PAUSE_PERCENT);
-        0
-    }
-}
-
-/// Fills the host's table, which is on top of the stack: what the Lua parts get from here.
-unsafe fn push_host(state: State, core: &Core, refs: &mut Refs) {
-    // SAFETY: under protection.
-    unsafe {
-        let host = lua_gettop(state);
-        let set = |name: &CStr| lua_setfield(state, host, name.as_ptr());
-        bind::push_mark(state);
-        set(c"mark");
-        lua_pushlightuserdata(state, std::ptr::null_mut());
-        set(c"null");
-        push_text(state, env!("CARGO_PKG_VERSION").as_bytes());
-        set(c"version");
-        let worker = core.context.get::<WorkerPlace>();
-        let worker = worker.map_or_else(WorkerPlace::default, |place| *place);
-        lua_createtable(state, 0, 2);
-        for (name, number) in [(c"index", worker.index), (c"count", worker.count)] {
-            lua_pushnumber(state, number as f64);
-            lua_setfield(state, -2, name.as_ptr());
-        }
-        set(c"worker");
-        lua_pushnumber(state, core.limits.memory_bytes_max as f64);
-        set(c"memory_bytes_max");
-        lua_pushstring(state, bind::CANNOT_WAIT.as_ptr());
-        set(c"cannot_wait");
-        lua_createtable(state, 0, 5);
-        for (name, kind) in [
-            (c"json", AnswerKind::Json),
-            (c"text", AnswerKind::Text),
-            (c"html", AnswerKind::Html),
-            (c"stream", AnswerKind::Bytes),
-        ] {
-            push_text(state, kind.content_type().unwrap_or_default().as_bytes());
-            lua_setfield(state, -2, name.as_ptr());
-        }
-        set(c"types");
-        lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
-        set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 8] = [
-            (c"print", print),
-            (c"interpreted", libraries::interpreted),
-            (c"check_status", response::check_status),
-            (c"check_redirect", response::check_redirect),
-            (c"check_text", response::check_text),
-            (c"unknown_option", response::unknown_option),
-            (c"location", response::location),
-            (c"no_answer", response::no_answer),
-        ];
-        for (name, function) in functions {
-            lua_pushcfunction(state, function);
-            set(name);
-        }
-        lua_pushcfunction(state, bind::check_yield);
-        set(c"check_yield");
-        lua_pushcfunction(state, error::note_raised);
-        set(c"note_raised");
-        lua_pushcfunction(state, is_loaded);
-        set(c"is_loaded");
-        lua_pushcfunction(state, nest);
-        set(c"nest");
-        lua_pushnumber(state, NESTED_MAX);
-        set(c"nested_max");
-        lua_pushcfunction(state, must_stop);
-        set(c"must_stop");
-        lua_pushcfunction(state, read_source);
-        set(c"read");
-        bind::push_rows(state, core.modules);
-        set(c"rows");
-        for (name, slot) in [
-            (c"request_meta", &mut refs.request_meta),
-            (c"response_meta", &mut refs.response_meta),
-            (c"array_meta", &mut refs.array_meta),
-            (c"object_meta", &mut refs.object_meta),
-        ] {
-            lua_createtable(state, 0, 2);
-            lua_pushvalue(state, -1);
-            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
-            set(name);
-        }
-        lua_createtable(state, refs.error_metas.len() as c_int, 0);
-        for (at, slot) in (1..).zip(&mut refs.error_metas) {
-            lua_createtable(state, 0, 2);
-            lua_pushvalue(state, -1);
-            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
-            lua_rawseti(state, -2, at);
-        }
-        set(c"error_metas");
-        lua_createtable(state, 0, 16);
-        object::fill_names(state);
-        lua_pushvalue(state, -1);
-        set(c"fields");
-        lua_pushcclosure(state, object::index, 1);
-        set(c"index");
-        for (slot, name) in refs.keys.iter_mut().zip(key::NAMES) {
-            push_text(state, name.as_bytes());
-            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
-        }
-        lua_pushboolean(state, 0);
-        refs.last_error = luaL_ref(state, LUA_REGISTRYINDEX);
-        lua_pushboolean(state, 0);
-        refs.raised = luaL_ref(state, LUA_REGISTRYINDEX);
-    }
-}
-
-/// LuaJIT seeds its random numbers alike in every state; scripts should not all draw the same.
-unsafe fn seed_random(state: State) {
-    let mut seed = [0_u8; 4];
-    // SAFETY: fills the four bytes; on failure they stay zero, which is only less random. Then two calls under protection.
-    unsafe {
-        libc::getrandom(seed.as_mut_ptr().cast(), seed.len(), 0);
-        lua_getfield(state, 2, c"math".as_ptr());
-        lua_getfield(state, -1, c"randomseed".as_ptr());
-        lua_pushnumber(state, f64::from(u32::from_ne_bytes(seed)));
-        lua_call(state, 1, 0);
-        lua_pop(state, 1);
-    }
-}
-
-/// Makes sure that values lie in memory as `peek` and `value::int64_at` expect, and notes those that are looked for there.
-unsafe fn check_layout(state: State, core: &Core) {
-    // SAFETY: under protection; no destructors.
-    unsafe {
-        if !layout::check(state) {
-            luaL_error(
-                state,
-                c"this LuaJIT keeps its values in another way than expected".as_ptr(),
-            );
-        }
-        let top = lua_gettop(state);
-        lua_createtable(state, 2, 0);
-        lua_pushlightuserdata(state, std::ptr::null_mut());
-        lua_rawseti(state, -2, 1);
-        bind::push_mark(state);
-        lua_rawseti(state, -2, 2);
-        let slots = Table::at(state, -1).array();
-        crate::vm::state::push_ref(state, core.refs.get().array_meta);
-        crate::vm::state::push_ref(state, core.refs.get().request_meta);
-        core.fixed.set(Fixed {
-            null: slots[1],
-            mark: slots[2],
-            array_meta: Table::at(state, -2),
-            request_meta: Table::at(state, -1),
-        });
-        lua_settop(state, top);
-    }
-}
-
-/// Pushes a chunk of ours as a function. Raises if it does not compile.
-unsafe fn load(state: State, source: &str, name: &CStr) {
-    // SAFETY: under protection.
-    unsafe {
-        if luaL_loadbuffer(state, source.as_ptr().cast(), source.len(), name.as_ptr()) != LUA_OK {
-            lua_error(state);
-        }
-    }
-}
-
-/// `host.is_loaded()`
-unsafe extern "C-unwind" fn is_loaded(state: State) -> c_int {
-    // SAFETY: pushes a boolean.
-    unsafe { lua_pushboolean(state, c_int::from(current().is_loaded.get())) };
-    1
-}
-
-/// `host.print(text)`: a line of the log.
-unsafe extern "C-unwind" fn print(state: State) -> c_int {
-    // SAFETY: reads the argument; a panic of the log is of no use to the script.
-    unsafe {
-        let _ = guard(|| {
-            (current().console)("info", &String::from_utf8_lossy(text_at(state, 1)));
-            Ok(())
-        });
-        0
-    }
-}
-
-/// `host.nest(by)`: how many coroutines are inside of one another now, after one more or less.
-unsafe extern "C-unwind" fn nest(state: State) -> c_int {
-    // SAFETY: reads a number and pushes one.
-    unsafe {
-        let depth = &current().nested;
-        depth.set(depth.get() + lua_tonumber(state, 1));
-        lua_pushnumber(state, depth.get());
-    }
-    1
-}
-
-/// `host.must_stop()`: whether this run has been told to stop.
-unsafe extern "C-unwind" fn must_stop(state: State) -> c_int {
-    // SAFETY: pushes a boolean.
-    unsafe { lua_pushboolean(state, c_int::from(current().watch.must_stop())) };
-    1
-}
-
-/// `host.read(path)`: the text of a project file, or nil.
-unsafe extern "C-unwind" fn read_source(state: State) -> c_int {
-    // SAFETY: the bytes are moved into the isolate's scratch before they are pushed.
-    unsafe {
-        let scratch = &mut *current().scratch.get();
-        scratch.clear();
-        let found = guard(|| {
-            let path = String::from_utf8_lossy(text_at(state, 1)).into_owned();
-            Ok(current()
-                .sources
-                .read(&path)
-                .map(|bytes| scratch.add(&bytes))
-                .is_some())
-        });
-        match found {
-            Ok(true) => push_text(state, scratch.get(0)),
-            _ => lua_pushnil(state),
-        }
-        1
-    }
-}
-
-/// The project's file on its way through a protected call.
-struct Run {
-    source: Vec<u8>,
-    name: String,
-    error: Option<Error>,
-}
-
-/// Under protection: compiles and runs the project's file, in a coroutine so that its stack is still there if it fails.
-unsafe extern "C-unwind" fn run_file(state: State) -> c_int {
-    // SAFETY: the source belongs to the caller of the protected call.
-    unsafe {
-        let run = data::<Run>(state);
-        let thread = current().take_thread();
-        let (source, name) = (run.source.as_ptr().cast(), run.name.as_ptr().cast());
-        let mut status = luaL_loadbufferx(state, source, run.source.len(), name, c"t".as_ptr());
-        lua_xmove(state, thread.state, 1);
-        if status == LUA_OK {
-            status = lua_resume_(thread.state, 0);
-        }
-        match status {
-            LUA_OK => current().give_thread(thread),
-            LUA_YIELD => run.error = Some(Error::script("the file yielded outside of a coroutine")),
-            status => run.error = Some(from_top(state, thread.state, status).0),
-        }
-        0
-    }
-}
-
-/// What the project declared, on its way out of a protected call.
-#[derive(Default)]
-struct Declared {
-    program: Program,
-    handlers: Vec<c_int>,
-}
-
-impl Declared {
-    /// Anchors the function on top of the stack and takes it off.
-    unsafe fn handler(&mut self, state: State) -> Option<HandlerId> {
-        // SAFETY: under protection; a reference is a number.
-        let reference = unsafe {
-            if lua_type(state, -1) != LUA_TFUNCTION {
-                lua_pop(state, 1);
-                return None;
+                lua_rawgeti(state, LUA_REGISTRYINDEX, i64::from(self.refs.get().run));
             }
-            luaL_ref(state, LUA_REGISTRYINDEX)
+            let mut packed = PackedCall {
+                function,
+                data: (&raw mut *data).cast(),
+            };
+            lua_pushlightuserdata(state, (&raw mut packed).cast());
+            lua_pcall(state, 1, 0, 0)
         };
-        self.handlers.push(reference);
-        Some(self.handlers.len() as HandlerId - 1)
-    }
-}
-
-/// Under protection: reads the declarations of the prelude.
-unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
-    // SAFETY: `Declared` belongs to the caller; the fields are those that the prelude writes.
-    unsafe {
-        let declared = data::<Declared>(state);
-        crate::vm::state::push_ref(state, current().refs.get().program);
-        let program = lua_gettop(state);
-        lua_getfield(state, program, c"routes".as_ptr());
-        for at in 1..=lua_objlen(state, -1) {
-            lua_rawgeti(state, -1, at as i64);
-            let route = lua_gettop(state);
-            lua_getfield(state, route, c"handler".as_ptr());
-            let handler = declared.handler(state).unwrap_or_default();
-            lua_getfield(state, route, c"fixed".as_ptr());
-            let fixed = lua_toboolean(state, -1) != 0;
-            let body_bytes_max = text_field(state, route, c"body_bytes_max");
-            let method = text_field(state, route, c"method");
-            let pattern = text_field(state, route, c"pattern").unwrap_or_default();
-            let place = place_field(state, route);
-            declared.program.routes.push(RouteDef {
-                method,
-                pattern,
-                handler,
-                fixed,
-                body_bytes_max,
-                place,
-            });
-            lua_settop(state, route - 1);
+        let stopped = self.watch.leave();
+        if stopped {
+            limits::clear(state);
         }
-        lua_getfield(state, program, c"middleware".as_ptr());
-        for at in 1..=lua_objlen(state, -1) {
-            lua_rawgeti(state, -1, at as i64);
-            let item = lua_gettop(state);
-            lua_getfield(state, item, c"handler".as_ptr());
-            let handler = declared.handler(state).unwrap_or_default();
-            let pattern = text_field(state, item, c"pattern").unwrap_or_default();
-            let place = place_field(state, item);
-            declared.program.middleware.push(MiddlewareDef {
-                pattern,
-                handler,
-                place,
-            });
-            lua_settop(state, item - 1);
+        let result = if stopped {
+            Err(UncaughtError(self.limits.stopped()))
+        } else if status == LUA_OK {
+            Ok(())
+        } else {
+            // SAFETY: after a failed `lua_pcall` the error value is on top.
+            Err(unsafe { error::from_top(state, state, status) })
+        };
+        // SAFETY: shrinking the stack back to where it was.
+        unsafe { lua_settop(state, top) };
+        CURRENT.set(outer);
+        result
+    }
+
+    /// Forgets what a run before left open: it was stopped, or ran out of memory.
+    #[inline]
+    pub(crate) fn begin(&self) {
+        self.brackets.borrow_mut().clear();
+        if self.raised.borrow().is_some() {
+            self.raised.take();
         }
-        lua_getfield(state, program, c"not_found".as_ptr());
-        declared.program.not_found = declared.handler(state);
-        lua_getfield(state, program, c"on_error".as_ptr());
-        declared.program.on_error = declared.handler(state);
-        0
+    }
+
+    /// Called after each request: collects everything once half of the memory is in use, because LuaJIT would not when it runs
+    /// out of it.
+    #[inline]
+    pub(crate) fn after_run(&self) {
+        if self.memory.used() >= self.collect_at.get() {
+            self.collect();
+        }
+    }
+
+    /// Collects all garbage, and says how much must be in use before that is worth doing again.
+    pub(crate) fn collect(&self) {
+        unsafe extern "C-unwind" fn run(state: State) -> c_int {
+            // SAFETY: called under protection with a valid state.
+            unsafe { lua_gc(state, LUA_GCCOLLECT, 0) };
+            0
+        }
+        if self.protected(u32::MAX, run, &mut ()).is_err() {
+            self.worn_out.set(true);
+        }
+        let used = self.memory.used();
+        let max = self.limits.memory_bytes_max;
+        self.collect_at.set((used + used / 2).max(max / 2));
+    }
+
+    /// Called after an error for lack of memory.
+    pub(crate) fn after_memory_error(&self) {
+        self.idle.borrow_mut().clear();
+        self.collect();
+        if self.memory.used() > self.limits.memory_bytes_max / 4 * 3 {
+            self.worn_out.set(true);
+        }
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory.used()
+    }
+
+    /// A coroutine with an empty stack. May raise; called under protection.
+    pub(crate) unsafe fn take_thread(&self) -> Thread {
+        if let Some(thread) = self.idle.borrow_mut().pop() {
+            return thread;
+        }
+        // SAFETY: the caller is under protection; the new thread is anchored before anything else can collect it.
+        unsafe {
+            let state = lua_newthread(self.state);
+            let anchor = luaL_ref(self.state, LUA_REGISTRYINDEX);
+            Thread { state, anchor }
+        }
+    }
+
+    /// Takes back a coroutine that has ended normally.
+    pub(crate) fn give_thread(&self, thread: Thread) {
+        // SAFETY: the thread is alive (anchored) and does not run.
+        unsafe { lua_settop(thread.state, 0) };
+        let mut idle = self.idle.borrow_mut();
+        if idle.len() < IDLE_THREADS_MAX {
+            idle.push(thread);
+        } else {
+            drop(idle);
+            self.drop_thread(thread);
+        }
+    }
+
+    /// Leaves a coroutine that failed, or that nobody will resume, to the collector.
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "the thread must not be used after this"
+    )]
+    pub(crate) fn drop_thread(&self, thread: Thread) {
+        // SAFETY: `luaL_unref` writes to two existing integer slots of the registry; it neither allocates nor raises.
+        unsafe { luaL_unref(self.state, LUA_REGISTRYINDEX, thread.anchor) };
     }
 }
 
-unsafe fn text_field(state: State, table: c_int, name: &CStr) -> Option<String> {
-    // SAFETY: a plain table of the prelude's own; at load time the little that could be leaked by an error does not matter.
-    unsafe {
-        lua_getfield(state, table, name.as_ptr());
-        let is_text = lua_type(state, -1) == LUA_TSTRING;
-        let text = is_text.then(|| String::from_utf8_lossy(text_at(state, -1)).into_owned());
-        lua_pop(state, 1);
-        text
+impl Drop for Core {
+    fn drop(&mut self) {
+        // SAFETY: the state was made by `lua_newstate` and nothing uses it any more: what waits holds an `Rc` of this.
+        unsafe { lua_close(self.state) };
     }
 }
 
-unsafe fn place_field(state: State, table: c_int) -> Option<Place> {
-    // SAFETY: as above.
+struct PackedCall {
+    function: lua_CFunction,
+    data: *mut c_void,
+}
+
+/// The function behind [`Core::protected`]: unpacks the light pointer and calls what it names, with the data as its only
+/// argument.
+unsafe extern "C-unwind" fn call_data(state: State) -> c_int {
+    // SAFETY: the argument is the pointer that `protected` pushed, alive until it returns.
     unsafe {
-        let file = text_field(state, table, c"file")?;
-        lua_getfield(state, table, c"line".as_ptr());
-        let line = lua_tonumber(state, -1) as u32;
-        lua_pop(state, 1);
-        Some(Place { file, line })
+        let packed = lua_touserdata(state, 1).cast::<PackedCall>();
+        lua_settop(state, 0);
+        lua_pushlightuserdata(state, (*packed).data);
+        ((*packed).function)(state)
+    }
+}
+
+/// Makes the registry entry that `protected` uses. Called once, under protection.
+pub(crate) unsafe fn anchor_entry(state: State) -> c_int {
+    // SAFETY: under protection.
+    unsafe {
+        lua_pushcfunction(state, call_data);
+        luaL_ref(state, LUA_REGISTRYINDEX)
     }
 }

@@ -6,7 +6,8 @@
 //! the error. Compiled loops look at the hook only if LuaJIT was built with `LUAJIT_ENABLE_CHECKHOOK`, which [`probe`]
 //! makes sure of.
 
-use crate::vm::state::{State, current_or_null};
+use crate::vm::isolate::current_or_null;
+use crate::vm::state::State;
 use mlua_sys::lua51::*;
 use sampan_host::{Error, ErrorKind, Watch};
 use std::cell::Cell;

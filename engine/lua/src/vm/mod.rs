@@ -2,7 +2,11 @@
 
 pub(crate) mod bind;
 pub(crate) mod error;
+pub(crate) mod host_table;
 pub(crate) mod isolate;
 pub(crate) mod limits;
+pub(crate) mod load;
+pub(crate) mod memory;
+pub(crate) mod raise;
 pub(crate) mod stack;
 pub(crate) mod state;

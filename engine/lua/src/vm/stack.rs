@@ -3,7 +3,8 @@
 //! LuaJIT drops the frame of a function that ends with `return f(...)`. Such a tail call shows only where somebody still knows which function
 //! was called: the variable through which the caller called it, or the isolate, which knows its handlers.
 
-use crate::vm::state::{State, current, push_ref};
+use crate::vm::isolate::current;
+use crate::vm::state::{State, push_ref};
 use mlua_sys::lua51::*;
 use sampan_host::Place;
 use std::ffi::{CStr, c_char, c_int};

@@ -1,0 +1,178 @@
+//! The table `host`: what the parts of the engine that are written in Lua get from Rust.
+
+use crate::libraries;
+use crate::request::object;
+use crate::request::response;
+use crate::vm::bind;
+use crate::vm::error;
+use crate::vm::isolate::{Core, current};
+use crate::vm::state::{Refs, State, guard, key, push_text, text_at};
+use mlua_sys::lua51::*;
+use sampan_host::WorkerPlace;
+use sampan_host::answer::AnswerKind;
+use std::ffi::{CStr, c_int};
+
+/// How many coroutines may be inside of one another.
+const NESTED_MAX: f64 = 190.0;
+
+/// Fills the host's table, which is on top of the stack: what the Lua parts get from here.
+pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut Refs) {
+    // SAFETY: under protection.
+    unsafe {
+        let host = lua_gettop(state);
+        let set = |name: &CStr| lua_setfield(state, host, name.as_ptr());
+        bind::push_mark(state);
+        set(c"mark");
+        lua_pushlightuserdata(state, std::ptr::null_mut());
+        set(c"null");
+        push_text(state, env!("CARGO_PKG_VERSION").as_bytes());
+        set(c"version");
+        let worker = core.context.get::<WorkerPlace>();
+        let worker = worker.map_or_else(WorkerPlace::default, |place| *place);
+        lua_createtable(state, 0, 2);
+        for (name, number) in [(c"index", worker.index), (c"count", worker.count)] {
+            lua_pushnumber(state, number as f64);
+            lua_setfield(state, -2, name.as_ptr());
+        }
+        set(c"worker");
+        lua_pushnumber(state, core.limits.memory_bytes_max as f64);
+        set(c"memory_bytes_max");
+        lua_pushstring(state, bind::CANNOT_WAIT.as_ptr());
+        set(c"cannot_wait");
+        lua_createtable(state, 0, 5);
+        for (name, kind) in [
+            (c"json", AnswerKind::Json),
+            (c"text", AnswerKind::Text),
+            (c"html", AnswerKind::Html),
+            (c"stream", AnswerKind::Bytes),
+        ] {
+            push_text(state, kind.content_type().unwrap_or_default().as_bytes());
+            lua_setfield(state, -2, name.as_ptr());
+        }
+        set(c"types");
+        lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
+        set(c"status_of_nothing");
+        let functions: [(&CStr, lua_CFunction); 8] = [
+            (c"print", print),
+            (c"interpreted", libraries::interpreted),
+            (c"check_status", response::check_status),
+            (c"check_redirect", response::check_redirect),
+            (c"check_text", response::check_text),
+            (c"unknown_option", response::unknown_option),
+            (c"location", response::location),
+            (c"no_answer", response::no_answer),
+        ];
+        for (name, function) in functions {
+            lua_pushcfunction(state, function);
+            set(name);
+        }
+        lua_pushcfunction(state, bind::check_yield);
+        set(c"check_yield");
+        lua_pushcfunction(state, error::note_raised);
+        set(c"note_raised");
+        lua_pushcfunction(state, is_loaded);
+        set(c"is_loaded");
+        lua_pushcfunction(state, nest);
+        set(c"nest");
+        lua_pushnumber(state, NESTED_MAX);
+        set(c"nested_max");
+        lua_pushcfunction(state, must_stop);
+        set(c"must_stop");
+        lua_pushcfunction(state, read_source);
+        set(c"read");
+        bind::push_rows(state, core.modules);
+        set(c"rows");
+        for (name, slot) in [
+            (c"request_meta", &mut refs.request_meta),
+            (c"response_meta", &mut refs.response_meta),
+            (c"array_meta", &mut refs.array_meta),
+            (c"object_meta", &mut refs.object_meta),
+        ] {
+            lua_createtable(state, 0, 2);
+            lua_pushvalue(state, -1);
+            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
+            set(name);
+        }
+        lua_createtable(state, refs.error_metas.len() as c_int, 0);
+        for (at, slot) in (1..).zip(&mut refs.error_metas) {
+            lua_createtable(state, 0, 2);
+            lua_pushvalue(state, -1);
+            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
+            lua_rawseti(state, -2, at);
+        }
+        set(c"error_metas");
+        lua_createtable(state, 0, 16);
+        object::fill_names(state);
+        lua_pushvalue(state, -1);
+        set(c"fields");
+        lua_pushcclosure(state, object::index, 1);
+        set(c"index");
+        for (slot, name) in refs.keys.iter_mut().zip(key::NAMES) {
+            push_text(state, name.as_bytes());
+            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
+        }
+        lua_pushboolean(state, 0);
+        refs.last_error = luaL_ref(state, LUA_REGISTRYINDEX);
+        lua_pushboolean(state, 0);
+        refs.raised = luaL_ref(state, LUA_REGISTRYINDEX);
+    }
+}
+
+/// `host.is_loaded()`
+unsafe extern "C-unwind" fn is_loaded(state: State) -> c_int {
+    // SAFETY: pushes a boolean.
+    unsafe { lua_pushboolean(state, c_int::from(current().is_loaded.get())) };
+    1
+}
+
+/// `host.print(text)`: a line of the log.
+unsafe extern "C-unwind" fn print(state: State) -> c_int {
+    // SAFETY: reads the argument; a panic of the log is of no use to the script.
+    unsafe {
+        let _ = guard(|| {
+            (current().console)("info", &String::from_utf8_lossy(text_at(state, 1)));
+            Ok(())
+        });
+        0
+    }
+}
+
+/// `host.nest(by)`: how many coroutines are inside of one another now, after one more or less.
+unsafe extern "C-unwind" fn nest(state: State) -> c_int {
+    // SAFETY: reads a number and pushes one.
+    unsafe {
+        let depth = &current().nested;
+        depth.set(depth.get() + lua_tonumber(state, 1));
+        lua_pushnumber(state, depth.get());
+    }
+    1
+}
+
+/// `host.must_stop()`: whether this run has been told to stop.
+unsafe extern "C-unwind" fn must_stop(state: State) -> c_int {
+    // SAFETY: pushes a boolean.
+    unsafe { lua_pushboolean(state, c_int::from(current().watch.must_stop())) };
+    1
+}
+
+/// `host.read(path)`: the text of a project file, or nil.
+unsafe extern "C-unwind" fn read_source(state: State) -> c_int {
+    // SAFETY: the bytes are moved into the isolate's scratch before they are pushed.
+    unsafe {
+        let scratch = &mut *current().scratch.get();
+        scratch.clear();
+        let found = guard(|| {
+            let path = String::from_utf8_lossy(text_at(state, 1)).into_owned();
+            Ok(current()
+                .sources
+                .read(&path)
+                .map(|bytes| scratch.add(&bytes))
+                .is_some())
+        });
+        match found {
+            Ok(true) => push_text(state, scratch.get(0)),
+            _ => lua_pushnil(state),
+        }
+        1
+    }
+}

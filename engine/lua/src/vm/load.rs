@@ -1,0 +1,297 @@
+//! Loading a project: the state, its globals, the `sampan` module, the project's file, and what it declared.
+
+use crate::builtin_limits;
+use crate::libraries;
+use crate::values::layout::{self, Table};
+use crate::vm::bind;
+use crate::vm::error::{UncaughtError, from_top};
+use crate::vm::host_table;
+use crate::vm::isolate::{Core, anchor_entry, current};
+use crate::vm::limits;
+use crate::vm::stack;
+use crate::vm::state::{Fixed, Refs, State, data, push_ref, text_at};
+use mlua_sys::lua51::*;
+use sampan_host::{Error, ErrorKind, HandlerId, MiddlewareDef, Place, Program, RouteDef, Setup};
+use std::ffi::{CStr, c_int};
+use std::rc::Rc;
+
+/// How much memory must be in use, in percent of what was after the last collection, before the next one begins. LuaJIT's own
+/// 200 walks what lives twice as often, for the sake of a heap that is small here anyway.
+const GC_PAUSE_PERCENT: c_int = 300;
+
+const SANDBOX: &str = include_str!("sandbox.lua");
+const CHAIN: &str = include_str!("chain.lua");
+const PRELUDE: &str = include_str!("prelude.lua");
+
+/// A project that is loaded: its isolate, what it declared, and the registry references of its handlers, by their number.
+type LoadedProject = (Rc<Core>, Program, Rc<[c_int]>);
+
+/// Loads the project of `setup`.
+pub(crate) fn load(setup: &Setup) -> Result<LoadedProject, Error> {
+    limits::install(&setup.watch)?;
+    limits::probe()?;
+    let core = Core::new(setup)?;
+    core.protected(u32::MAX, boot, &mut ())
+        .map_err(|fault| fault.0)?;
+    let bytes = setup.sources.read(&setup.entry);
+    let source = bytes.ok_or_else(|| {
+        Error::new(
+            ErrorKind::Load,
+            format!("there is no file '{}'", setup.entry),
+        )
+    })?;
+    let mut run = Run {
+        source,
+        name: format!("@{}\0", setup.entry),
+        error: None,
+    };
+    let ran = core.protected(u32::MAX, run_file, &mut run);
+    if let Err(UncaughtError(error)) = ran {
+        // The error that the stop raised knows where the file was.
+        let raised = run.error.unwrap_or_else(|| Error::script(""));
+        let error = error.at(raised.place().cloned());
+        return Err(error.with_stack(raised.stack().unwrap_or_default()));
+    }
+    if let Some(error) = run.error {
+        let kind = if error.kind() == ErrorKind::Script {
+            ErrorKind::Load
+        } else {
+            error.kind()
+        };
+        return Err(error.with_kind(kind));
+    }
+    let mut declared = Declared::default();
+    core.protected(u32::MAX, read_program, &mut declared)
+        .map_err(|fault| fault.0)?;
+    core.is_loaded.set(true);
+    let handlers: Rc<[c_int]> = declared.handlers.into();
+    let _ = core.handlers.set(handlers.clone());
+    Ok((core, declared.program, handlers))
+}
+
+/// Under protection: libraries, globals and the `sampan` module.
+unsafe extern "C-unwind" fn boot(state: State) -> c_int {
+    // SAFETY: under protection; no destructors on this frame.
+    unsafe {
+        let core = current();
+        lua_settop(state, 0);
+        let mut refs = Refs {
+            run: anchor_entry(state),
+            ..Refs::default()
+        };
+        luaL_openlibs(state);
+        lua_createtable(state, 0, 0);
+        host_table::push(state, core, &mut refs);
+        core.refs.set(refs);
+        // 1: host; 2: LuaJIT's globals; 3: those of scripts.
+        lua_pushvalue(state, LUA_GLOBALSINDEX);
+        seed_random(state);
+        builtin_limits::install(state, 2);
+        load_chunk(state, SANDBOX, c"=[sandbox]");
+        lua_pushvalue(state, 2);
+        lua_pushvalue(state, 1);
+        lua_call(state, 2, 1);
+        libraries::open(state, 2, 1, 3);
+        load_chunk(state, PRELUDE, c"=[sampan]");
+        lua_pushvalue(state, 2);
+        lua_pushvalue(state, 1);
+        lua_pushvalue(state, 3);
+        load_chunk(state, CHAIN, stack::CHAIN);
+        lua_call(state, 4, 1);
+        for (name, slot) in [
+            (c"chain", &mut refs.chain),
+            (c"stream", &mut refs.stream),
+            (c"make_int64", &mut refs.make_int64),
+            (c"row_maker", &mut refs.row_maker),
+            (c"program", &mut refs.program),
+        ] {
+            lua_getfield(state, -1, name.as_ptr());
+            *slot = luaL_ref(state, LUA_REGISTRYINDEX);
+        }
+        core.refs.set(refs);
+        // From here on every new coroutine, and the main thread, sees only the allowed globals.
+        lua_pushvalue(state, 3);
+        lua_replace(state, LUA_GLOBALSINDEX);
+        check_layout(state, core);
+        lua_gc(state, LUA_GCSETPAUSE, GC_PAUSE_PERCENT);
+        0
+    }
+}
+
+/// LuaJIT seeds its random numbers alike in every state; scripts should not all draw the same.
+unsafe fn seed_random(state: State) {
+    let mut seed = [0_u8; 4];
+    // SAFETY: fills the four bytes; on failure they stay zero, which is only less random. Then two calls under protection.
+    unsafe {
+        libc::getrandom(seed.as_mut_ptr().cast(), seed.len(), 0);
+        lua_getfield(state, 2, c"math".as_ptr());
+        lua_getfield(state, -1, c"randomseed".as_ptr());
+        lua_pushnumber(state, f64::from(u32::from_ne_bytes(seed)));
+        lua_call(state, 1, 0);
+        lua_pop(state, 1);
+    }
+}
+
+/// Makes sure that values lie in memory as `peek` and `value::int64_at` expect, and notes those that are looked for there.
+unsafe fn check_layout(state: State, core: &Core) {
+    // SAFETY: under protection; no destructors.
+    unsafe {
+        if !layout::check(state) {
+            luaL_error(
+                state,
+                c"this LuaJIT keeps its values in another way than expected".as_ptr(),
+            );
+        }
+        let top = lua_gettop(state);
+        lua_createtable(state, 2, 0);
+        lua_pushlightuserdata(state, std::ptr::null_mut());
+        lua_rawseti(state, -2, 1);
+        bind::push_mark(state);
+        lua_rawseti(state, -2, 2);
+        let slots = Table::at(state, -1).array();
+        push_ref(state, core.refs.get().array_meta);
+        push_ref(state, core.refs.get().request_meta);
+        core.fixed.set(Fixed {
+            null: slots[1],
+            mark: slots[2],
+            array_meta: Table::at(state, -2),
+            request_meta: Table::at(state, -1),
+        });
+        lua_settop(state, top);
+    }
+}
+
+/// Pushes a chunk of ours as a function. Raises if it does not compile.
+unsafe fn load_chunk(state: State, source: &str, name: &CStr) {
+    // SAFETY: under protection.
+    unsafe {
+        if luaL_loadbuffer(state, source.as_ptr().cast(), source.len(), name.as_ptr()) != LUA_OK {
+            lua_error(state);
+        }
+    }
+}
+
+/// The project's file on its way through a protected call.
+struct Run {
+    source: Vec<u8>,
+    name: String,
+    error: Option<Error>,
+}
+
+/// Under protection: compiles and runs the project's file, in a coroutine so that its stack is still there if it fails.
+unsafe extern "C-unwind" fn run_file(state: State) -> c_int {
+    // SAFETY: the source belongs to the caller of the protected call.
+    unsafe {
+        let run = data::<Run>(state);
+        let thread = current().take_thread();
+        let (source, name) = (run.source.as_ptr().cast(), run.name.as_ptr().cast());
+        let mut status = luaL_loadbufferx(state, source, run.source.len(), name, c"t".as_ptr());
+        lua_xmove(state, thread.state, 1);
+        if status == LUA_OK {
+            status = lua_resume_(thread.state, 0);
+        }
+        match status {
+            LUA_OK => current().give_thread(thread),
+            LUA_YIELD => run.error = Some(Error::script("the file yielded outside of a coroutine")),
+            status => run.error = Some(from_top(state, thread.state, status).0),
+        }
+        0
+    }
+}
+
+/// What the project declared, on its way out of a protected call.
+#[derive(Default)]
+struct Declared {
+    program: Program,
+    handlers: Vec<c_int>,
+}
+
+impl Declared {
+    /// Anchors the function on top of the stack and takes it off.
+    unsafe fn handler(&mut self, state: State) -> Option<HandlerId> {
+        // SAFETY: under protection; a reference is a number.
+        let reference = unsafe {
+            if lua_type(state, -1) != LUA_TFUNCTION {
+                lua_pop(state, 1);
+                return None;
+            }
+            luaL_ref(state, LUA_REGISTRYINDEX)
+        };
+        self.handlers.push(reference);
+        Some(self.handlers.len() as HandlerId - 1)
+    }
+}
+
+/// Under protection: reads the declarations of the prelude.
+unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
+    // SAFETY: `Declared` belongs to the caller; the fields are those that the prelude writes.
+    unsafe {
+        let declared = data::<Declared>(state);
+        push_ref(state, current().refs.get().program);
+        let program = lua_gettop(state);
+        lua_getfield(state, program, c"routes".as_ptr());
+        for at in 1..=lua_objlen(state, -1) {
+            lua_rawgeti(state, -1, at as i64);
+            let route = lua_gettop(state);
+            lua_getfield(state, route, c"handler".as_ptr());
+            let handler = declared.handler(state).unwrap_or_default();
+            lua_getfield(state, route, c"fixed".as_ptr());
+            let fixed = lua_toboolean(state, -1) != 0;
+            let body_bytes_max = text_field(state, route, c"body_bytes_max");
+            let method = text_field(state, route, c"method");
+            let pattern = text_field(state, route, c"pattern").unwrap_or_default();
+            let place = place_field(state, route);
+            declared.program.routes.push(RouteDef {
+                method,
+                pattern,
+                handler,
+                fixed,
+                body_bytes_max,
+                place,
+            });
+            lua_settop(state, route - 1);
+        }
+        lua_getfield(state, program, c"middleware".as_ptr());
+        for at in 1..=lua_objlen(state, -1) {
+            lua_rawgeti(state, -1, at as i64);
+            let item = lua_gettop(state);
+            lua_getfield(state, item, c"handler".as_ptr());
+            let handler = declared.handler(state).unwrap_or_default();
+            let pattern = text_field(state, item, c"pattern").unwrap_or_default();
+            let place = place_field(state, item);
+            declared.program.middleware.push(MiddlewareDef {
+                pattern,
+                handler,
+                place,
+            });
+            lua_settop(state, item - 1);
+        }
+        lua_getfield(state, program, c"not_found".as_ptr());
+        declared.program.not_found = declared.handler(state);
+        lua_getfield(state, program, c"on_error".as_ptr());
+        declared.program.on_error = declared.handler(state);
+        0
+    }
+}
+
+unsafe fn text_field(state: State, table: c_int, name: &CStr) -> Option<String> {
+    // SAFETY: a plain table of the prelude's own; at load time the little that could be leaked by an error does not matter.
+    unsafe {
+        lua_getfield(state, table, name.as_ptr());
+        let is_text = lua_type(state, -1) == LUA_TSTRING;
+        let text = is_text.then(|| String::from_utf8_lossy(text_at(state, -1)).into_owned());
+        lua_pop(state, 1);
+        text
+    }
+}
+
+unsafe fn place_field(state: State, table: c_int) -> Option<Place> {
+    // SAFETY: as above.
+    unsafe {
+        let file = text_field(state, table, c"file")?;
+        lua_getfield(state, table, c"line".as_ptr());
+        let line = lua_tonumber(state, -1) as u32;
+        lua_pop(state, 1);
+        Some(Place { file, line })
+    }
+}
