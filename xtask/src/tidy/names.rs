@@ -33,7 +33,7 @@ const EXCUSES: &[Excuse] = &[
     ("engine/js/src/request/object.rs", "json", "a method of the Web's Request"),
     ("engine/js/src/request/body.rs", "json", "a method of the Web's Request"),
     ("engine/js/src/web/boot.js", "json", "a method of the Web's Request and Response"),
-    ("engine/js/src/web/response.js", "json", "a static method of the Web's Response"),
+    ("engine/js/src/web/fetch/response.js", "json", "a static method of the Web's Response"),
     ("engine/js/src/web/boot.js", "log", "the hook that console writes to"),
 ];
 

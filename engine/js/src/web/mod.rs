@@ -1,7 +1,7 @@
 //! The Web surface of the JavaScript engine: what fetch-style frameworks expect to find on the global object.
 //!
-//! Each `*.js` file here is one function `(web) => exports`, embedded in the executable and compiled when one of
-//! its globals is touched first; only `boot.js` runs at start. What JavaScript cannot do well (parsing URLs, text
+//! Each `*.js` file here and in the folders below is one function `(web) => exports`, embedded in the executable and compiled
+//! when one of its globals is touched first; only `boot.js` runs at start. What JavaScript cannot do well (parsing URLs, text
 //! encodings, digests, multipart bodies) is native, one module per subject. `DOMException`, `atob`, `btoa`,
 //! `queueMicrotask` and `performance` are QuickJS-ng's own, so [`install`] wants a context with all intrinsics.
 //!
@@ -70,27 +70,30 @@ use rquickjs::{Ctx, Exception, Function, Object, Result, context::EvalOptions};
 
 /// The files of the Web surface by the name under which `boot.js` asks for them.
 const SOURCES: &[(&str, &str)] = &[
-    ("abort", include_str!("abort.js")),
-    ("blob", include_str!("blob.js")),
-    ("body", include_str!("body.js")),
+    ("abort", include_str!("events/abort.js")),
+    ("blob", include_str!("fetch/blob.js")),
+    ("body", include_str!("fetch/body.js")),
     ("clone", include_str!("clone.js")),
     ("console", include_str!("console.js")),
     ("crypto", include_str!("crypto.js")),
     ("encoding", include_str!("encoding.js")),
-    ("encoding_streams", include_str!("encoding_streams.js")),
-    ("events", include_str!("events.js")),
-    ("formdata", include_str!("formdata.js")),
-    ("headers", include_str!("headers.js")),
+    (
+        "encoding_streams",
+        include_str!("streams/encoding_streams.js"),
+    ),
+    ("events", include_str!("events/events.js")),
+    ("formdata", include_str!("fetch/formdata.js")),
+    ("headers", include_str!("fetch/headers.js")),
     ("inspect", include_str!("inspect.js")),
-    ("readable", include_str!("readable.js")),
-    ("request", include_str!("request.js")),
-    ("response", include_str!("response.js")),
-    ("stream_bodies", include_str!("stream_bodies.js")),
-    ("stream_tools", include_str!("stream_tools.js")),
-    ("timers", include_str!("timers.js")),
-    ("transform", include_str!("transform.js")),
+    ("readable", include_str!("streams/readable.js")),
+    ("request", include_str!("fetch/request.js")),
+    ("response", include_str!("fetch/response.js")),
+    ("stream_bodies", include_str!("streams/stream_bodies.js")),
+    ("stream_tools", include_str!("streams/stream_tools.js")),
+    ("timers", include_str!("events/timers.js")),
+    ("transform", include_str!("streams/transform.js")),
     ("url", include_str!("url.js")),
-    ("writable", include_str!("writable.js")),
+    ("writable", include_str!("streams/writable.js")),
 ];
 
 /// Puts the Web surface on the global object of a context with all intrinsics.
