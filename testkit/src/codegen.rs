@@ -1,6 +1,6 @@
 //! What is made of the tables of functions: the reference page and the type declarations of both languages.
 
-use sampan_app::host::{Function, Kind, Module, Param, Type, names::camel_case};
+use sampan_app::host::{Function, FunctionKind, Module, Param, Type, names::camel_case};
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -46,7 +46,7 @@ fn names(params: &[Param], optional: impl Fn(&str) -> String) -> String {
 /// The parameters with the function that a bracket is given last.
 fn all_names(function: &Function, optional: impl Fn(&str) -> String) -> String {
     let mut names = names(function.params, optional);
-    if matches!(function.kind, Kind::Bracket { .. }) {
+    if matches!(function.kind, FunctionKind::Bracket { .. }) {
         names.push_str(if names.is_empty() { "fn" } else { ", fn" });
     }
     names
@@ -60,7 +60,7 @@ fn reference(modules: &[&Module]) -> String {
         let _ = write!(out, "\n## {}\n\n{}\n", module.name, module.doc);
         for function in module.functions {
             let params = all_names(function, |name| format!("[{name}]"));
-            let awaited = if matches!(function.kind, Kind::Async(_)) {
+            let awaited = if matches!(function.kind, FunctionKind::Async(_)) {
                 "await "
             } else {
                 ""
@@ -111,7 +111,7 @@ fn reference(modules: &[&Module]) -> String {
 
 /// Whether it is a template tag: JavaScript has them, Lua does not.
 fn is_tag(function: &Function) -> bool {
-    matches!(function.kind, Kind::Tag(_))
+    matches!(function.kind, FunctionKind::Tag(_))
 }
 
 /// The parameters that a caller writes; a tag's are the template itself.
@@ -183,13 +183,15 @@ fn typescript(modules: &[&Module]) -> String {
                 .collect();
             let result = ts_type(function.returns);
             let (params, result) = match function.kind {
-                Kind::Sync(_) | Kind::Prompt { .. } => (params.join(", "), result.into_owned()),
-                Kind::Tag(_) => (
+                FunctionKind::Sync(_) | FunctionKind::Prompt { .. } => {
+                    (params.join(", "), result.into_owned())
+                }
+                FunctionKind::Tag(_) => (
                     "strings: TemplateStringsArray, ...values: unknown[]".to_owned(),
                     result.into_owned(),
                 ),
-                Kind::Async(_) => (params.join(", "), format!("Promise<{result}>")),
-                Kind::Bracket { .. } => {
+                FunctionKind::Async(_) => (params.join(", "), format!("Promise<{result}>")),
+                FunctionKind::Bracket { .. } => {
                     let call = "fn: (value: any) => AtOnce<T>".to_owned();
                     (
                         params
@@ -202,7 +204,7 @@ fn typescript(modules: &[&Module]) -> String {
                 }
             };
             let generic = match (function.kind, function.returns) {
-                (Kind::Bracket { .. }, _) => "<T>",
+                (FunctionKind::Bracket { .. }, _) => "<T>",
                 (_, Type::Rows | Type::RowOrNothing) => "<T = Row>",
                 _ => "",
             };
@@ -349,7 +351,7 @@ mod tests {
                 params: &[PARAM, PARAM],
                 returns: Type::Rows,
                 doc: "A tag.",
-                kind: Kind::Tag(|_, _| unreachable!()),
+                kind: FunctionKind::Tag(|_, _| unreachable!()),
             }],
         };
         let line =

@@ -3,7 +3,7 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use sampan_app::host::names::camel_case;
-use sampan_app::host::{Function, Kind, Module};
+use sampan_app::host::{Function, FunctionKind, Module};
 use sampan_testkit::{Case, CaseEngine};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -73,8 +73,8 @@ fn check_row(
             CaseEngine::Js => camel_case(function.name),
         };
         let opening = match (function.kind, engine) {
-            (Kind::Tag(_), CaseEngine::Lua) => continue,
-            (Kind::Tag(_), CaseEngine::Js) => '`',
+            (FunctionKind::Tag(_), CaseEngine::Lua) => continue,
+            (FunctionKind::Tag(_), CaseEngine::Js) => '`',
             _ => '(',
         };
         let call = format!("{}.{spelled}{opening}", module.name);

@@ -3,8 +3,8 @@
 use crate::group_commit::group::{Db, WorkerDb};
 use crate::sqlite::connection::{Done, RunLimits};
 use sampan_host::{
-    Args, Cell, Context, CurrentRun, Error, ErrorKind, Function, Kind, LocalFuture, Module, Param,
-    Rows, Type, Value,
+    Args, Cell, Context, CurrentRun, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module,
+    Param, Rows, Type, Value,
 };
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
@@ -35,7 +35,7 @@ pub static MODULE: Module = Module {
             doc: "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. Inside a request it sees what the \
                   request wrote. Runs in place up to `query_inline_millis_max`; beyond that it waits for a reader thread where a script can wait in \
                   the middle of a call, and fails elsewhere: `query_async` always waits.",
-            kind: Kind::Prompt {
+            kind: FunctionKind::Prompt {
                 body: query,
                 later: query_async,
                 awaited: "query_async",
@@ -46,7 +46,7 @@ pub static MODULE: Module = Module {
             params: &[SQL, PARAMS],
             returns: Type::RowOrNothing,
             doc: "The first row of a statement, or nothing.",
-            kind: Kind::Prompt {
+            kind: FunctionKind::Prompt {
                 body: one,
                 later: one_async,
                 awaited: "one_async",
@@ -57,7 +57,7 @@ pub static MODULE: Module = Module {
             params: &[SQL, PARAMS],
             returns: Type::Record(&[("changes", Type::Int), ("last_id", Type::Int)]),
             doc: "Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.",
-            kind: Kind::Sync(exec),
+            kind: FunctionKind::Sync(exec),
         },
         Function {
             name: "batch",
@@ -65,7 +65,7 @@ pub static MODULE: Module = Module {
             returns: Type::Any,
             doc: "Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. \
                   Nothing inside may wait.",
-            kind: Kind::Bracket { enter, leave },
+            kind: FunctionKind::Bracket { enter, leave },
         },
         Function {
             name: "query_async",
@@ -73,14 +73,14 @@ pub static MODULE: Module = Module {
             returns: Type::Rows,
             doc: "The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most \
                   `statement_millis_max`.",
-            kind: Kind::Async(query_async),
+            kind: FunctionKind::Async(query_async),
         },
         Function {
             name: "one_async",
             params: &[SQL, PARAMS],
             returns: Type::RowOrNothing,
             doc: "The first row of a long read, or nothing; see `query_async`.",
-            kind: Kind::Async(one_async),
+            kind: FunctionKind::Async(one_async),
         },
         Function {
             name: "sql",
@@ -100,7 +100,7 @@ pub static MODULE: Module = Module {
             ],
             returns: Type::Rows,
             doc: "A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted.",
-            kind: Kind::Tag(tagged),
+            kind: FunctionKind::Tag(tagged),
         },
     ],
 };

@@ -1,6 +1,6 @@
 //! The environment variables of the process, for settings and secrets that do not belong in a project's files.
 
-use sampan_host::{Args, Context, Error, Function, Kind, Module, Param, Type, Value};
+use sampan_host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};
 
 /// The `env` table.
 pub static MODULE: Module = Module {
@@ -16,7 +16,7 @@ pub static MODULE: Module = Module {
         }],
         returns: Type::TextOrNothing,
         doc: "The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced.",
-        kind: Kind::Sync(get),
+        kind: FunctionKind::Sync(get),
     }],
 };
 

@@ -1,7 +1,9 @@
 //! JSON as functions: values to text and back. (Requests and responses have shorter ways of their own.)
 
 use sampan_host::json::{Tape, Token};
-use sampan_host::{Args, Context, Error, Function, Kind, Module, Param, ScriptLimits, Type, Value};
+use sampan_host::{
+    Args, Context, Error, Function, FunctionKind, Module, Param, ScriptLimits, Type, Value,
+};
 
 /// The `json` table.
 pub static MODULE: Module = Module {
@@ -18,7 +20,7 @@ pub static MODULE: Module = Module {
             }],
             returns: Type::Text,
             doc: "The JSON text of a value, as an answer has it. What JSON does not have is an error: bytes that are not UTF-8, cycles, nesting beyond `json_depth_max`.",
-            kind: Kind::Sync(encode),
+            kind: FunctionKind::Sync(encode),
         },
         Function {
             name: "decode",
@@ -30,7 +32,7 @@ pub static MODULE: Module = Module {
             }],
             returns: Type::Any,
             doc: "The value of a JSON text. Text that is not JSON is an error that names the line and column.",
-            kind: Kind::Sync(decode),
+            kind: FunctionKind::Sync(decode),
         },
     ],
 };
@@ -118,7 +120,7 @@ mod tests {
         let function = &MODULE.functions[index];
         let args = Args::check("json", function, vec![argument])?;
         match function.kind {
-            Kind::Sync(body) => body(&Context::default(), args),
+            FunctionKind::Sync(body) => body(&Context::default(), args),
             _ => unreachable!("json neither waits nor brackets"),
         }
     }

@@ -1,7 +1,9 @@
 //! The rows that scripts see.
 
 use crate::{Entry, Level, Logger};
-use sampan_host::{Args, Context, CurrentRun, Error, Function, Kind, Module, Param, Type, Value};
+use sampan_host::{
+    Args, Context, CurrentRun, Error, Function, FunctionKind, Module, Param, Type, Value,
+};
 
 /// The parameters that all four functions share.
 const PARAMS: &[Param] = &[
@@ -29,28 +31,28 @@ pub static MODULE: Module = Module {
             params: PARAMS,
             returns: Type::Nothing,
             doc: "Writes a line of level DEBUG; left out unless `level = \"debug\"` is set under `[log]`.",
-            kind: Kind::Sync(|context, args| write(context, Level::Debug, args)),
+            kind: FunctionKind::Sync(|context, args| write(context, Level::Debug, args)),
         },
         Function {
             name: "info",
             params: PARAMS,
             returns: Type::Nothing,
             doc: "Writes a line of level INFO.",
-            kind: Kind::Sync(|context, args| write(context, Level::Info, args)),
+            kind: FunctionKind::Sync(|context, args| write(context, Level::Info, args)),
         },
         Function {
             name: "warn",
             params: PARAMS,
             returns: Type::Nothing,
             doc: "Writes a line of level WARN.",
-            kind: Kind::Sync(|context, args| write(context, Level::Warn, args)),
+            kind: FunctionKind::Sync(|context, args| write(context, Level::Warn, args)),
         },
         Function {
             name: "error",
             params: PARAMS,
             returns: Type::Nothing,
             doc: "Writes a line of level ERROR.",
-            kind: Kind::Sync(|context, args| write(context, Level::Error, args)),
+            kind: FunctionKind::Sync(|context, args| write(context, Level::Error, args)),
         },
     ],
 };

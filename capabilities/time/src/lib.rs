@@ -1,6 +1,8 @@
 //! What scripts know of time: the clock, and waiting without blocking the worker.
 
-use sampan_host::{Args, Context, Error, Function, Kind, LocalFuture, Module, Param, Type, Value};
+use sampan_host::{
+    Args, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type, Value,
+};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The longest sleep, in seconds: one day.
@@ -16,14 +18,14 @@ pub static MODULE: Module = Module {
             params: &[],
             returns: Type::Number,
             doc: "The time in seconds since 1970-01-01 00:00 UTC, with fractions of a second.",
-            kind: Kind::Sync(now),
+            kind: FunctionKind::Sync(now),
         },
         Function {
             name: "now_ms",
             params: &[],
             returns: Type::Int,
             doc: "The time in whole milliseconds since 1970-01-01 00:00 UTC.",
-            kind: Kind::Sync(now_ms),
+            kind: FunctionKind::Sync(now_ms),
         },
         Function {
             name: "sleep",
@@ -35,7 +37,7 @@ pub static MODULE: Module = Module {
             }],
             returns: Type::Nothing,
             doc: "Waits without blocking other requests. A negative, too long or NaN duration is an error.",
-            kind: Kind::Async(sleep),
+            kind: FunctionKind::Async(sleep),
         },
     ],
 };
@@ -81,13 +83,13 @@ mod tests {
         let args = Args::check("time", function, arguments)?;
         let context = Context::default();
         match function.kind {
-            Kind::Sync(body) => body(&context, args),
-            Kind::Async(body) => tokio::runtime::Builder::new_current_thread()
+            FunctionKind::Sync(body) => body(&context, args),
+            FunctionKind::Async(body) => tokio::runtime::Builder::new_current_thread()
                 .enable_time()
                 .build()
                 .expect("a runtime")
                 .block_on(async { body(&context, args).await }),
-            Kind::Bracket { .. } | Kind::Prompt { .. } | Kind::Tag(_) => {
+            FunctionKind::Bracket { .. } | FunctionKind::Prompt { .. } | FunctionKind::Tag(_) => {
                 unreachable!("time has no brackets")
             }
         }

@@ -22,7 +22,7 @@ pub enum ErrorKind {
     /// The isolate has no memory left: 503.
     Memory,
     /// A synchronous operation that would take too long to wait for it in place: 500. Engines whose scripts can wait in the
-    /// middle of a call run the row's `later` instead, see [`Kind::Prompt`](crate::Kind::Prompt).
+    /// middle of a call run the row's `later` instead, see [`FunctionKind::Prompt`](crate::FunctionKind::Prompt).
     TooLong,
     /// Something that the request needs is not available at the moment; trying again later may help: 503.
     Unavailable,

@@ -30,7 +30,7 @@ pub use engine::{
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use limits::ScriptLimits;
-pub use module::{Args, Context, Function, Kind, Module, Param, Type};
+pub use module::{Args, Context, Function, FunctionKind, Module, Param, Type};
 pub use outbox::{Fate, Outbox, Verdict};
 pub use request::RequestView;
 pub use response::{ResponseSink, StreamedBody};

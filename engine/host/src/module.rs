@@ -31,7 +31,7 @@ pub struct Function {
     /// What it does, its units and its errors.
     pub doc: &'static str,
     /// How it runs.
-    pub kind: Kind,
+    pub kind: FunctionKind,
 }
 
 /// A parameter of a function.
@@ -92,7 +92,7 @@ pub type LeaveBody = fn(&Context, Value, bool) -> Result<(), Error>;
 
 /// How a function runs.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum FunctionKind {
     /// Returns at once.
     Sync(SyncBody),
     /// Waits without blocking the worker.
@@ -171,7 +171,7 @@ impl Args {
         })
     }
 
-    /// The same arguments for a caller that can wait for the row's `later`, see [`Kind::Prompt`].
+    /// The same arguments for a caller that can wait for the row's `later`, see [`FunctionKind::Prompt`].
     #[must_use]
     pub fn waiting(mut self, may_wait: bool) -> Self {
         self.may_wait = may_wait;

@@ -4,7 +4,7 @@
 //! routes; a number after it is that of the calls per round, for a profiler that counts instructions.
 
 use sampan_host::{
-    Call, Cell, Context, Error, Function, HandlerId, Isolate, Kind, Module, RequestView,
+    Call, Cell, Context, Error, Function, FunctionKind, HandlerId, Isolate, Module, RequestView,
     ResponseSink, Rows, ScriptLimits, Setup, Sources, Step, StreamedBody, Type, Value, Watch,
 };
 use sampan_js::Js;
@@ -69,7 +69,7 @@ fn rows(context: &Context) -> Rows {
     rows
 }
 
-const fn row(name: &'static str, returns: Type, kind: Kind) -> Function {
+const fn row(name: &'static str, returns: Type, kind: FunctionKind) -> Function {
     Function {
         name,
         params: &[],
@@ -86,12 +86,12 @@ static MODULE: Module = Module {
         row(
             "rows",
             Type::List,
-            Kind::Sync(|context, _| Ok(Value::Rows(rows(context)))),
+            FunctionKind::Sync(|context, _| Ok(Value::Rows(rows(context)))),
         ),
         row(
             "batch",
             Type::Nothing,
-            Kind::Sync(|context, _| {
+            FunctionKind::Sync(|context, _| {
                 black_box(rows(context));
                 Ok(Value::Null)
             }),
@@ -99,7 +99,7 @@ static MODULE: Module = Module {
         row(
             "bracket",
             Type::Any,
-            Kind::Bracket {
+            FunctionKind::Bracket {
                 enter: |_, _| Ok(Value::Null),
                 leave: |_, _, _| Ok(()),
             },

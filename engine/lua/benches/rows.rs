@@ -5,7 +5,7 @@
 //! are the measure: made into tables only, and made into tables and written as JSON.
 
 use sampan_host::{
-    Call, Cell, Context, Error, Function, HandlerId, Isolate, Kind, Module, RequestView,
+    Call, Cell, Context, Error, Function, FunctionKind, HandlerId, Isolate, Module, RequestView,
     ResponseSink, Rows, ScriptLimits, Setup, Sources, Step, StreamedBody, Type, Value, Watch,
 };
 use sampan_lua::Lua;
@@ -74,21 +74,21 @@ static MODULE: Module = Module {
             params: &[],
             returns: Type::List,
             doc: "",
-            kind: Kind::Sync(|context, _| Ok(Value::Rows(rows(context, 20)))),
+            kind: FunctionKind::Sync(|context, _| Ok(Value::Rows(rows(context, 20)))),
         },
         Function {
             name: "one",
             params: &[],
             returns: Type::Any,
             doc: "",
-            kind: Kind::Sync(|context, _| Ok(Value::Row(rows(context, 1)))),
+            kind: FunctionKind::Sync(|context, _| Ok(Value::Row(rows(context, 1)))),
         },
         Function {
             name: "bracket",
             params: &[],
             returns: Type::Any,
             doc: "",
-            kind: Kind::Bracket {
+            kind: FunctionKind::Bracket {
                 enter: |_, _| Ok(Value::Null),
                 leave: |_, _, _| Ok(()),
             },
@@ -98,7 +98,7 @@ static MODULE: Module = Module {
             params: &[],
             returns: Type::Nothing,
             doc: "",
-            kind: Kind::Sync(|context, _| {
+            kind: FunctionKind::Sync(|context, _| {
                 black_box(rows(context, 20));
                 Ok(Value::Null)
             }),

@@ -2,8 +2,8 @@
 
 use crate::{Notes, Sleeps};
 use sampan_host::{
-    Args, Cell, Context, Error, ErrorKind, Function, Kind, LocalFuture, Module, Param, Rows, Type,
-    Value,
+    Args, Cell, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Param,
+    Rows, Type, Value,
 };
 use std::pin::Pin;
 use std::rc::Rc;
@@ -142,7 +142,12 @@ const TEXT: Param = Param {
     doc: "",
 };
 
-const fn row(name: &'static str, params: &'static [Param], returns: Type, kind: Kind) -> Function {
+const fn row(
+    name: &'static str,
+    params: &'static [Param],
+    returns: Type,
+    kind: FunctionKind,
+) -> Function {
     Function {
         name,
         params,
@@ -156,17 +161,42 @@ const fn row(name: &'static str, params: &'static [Param], returns: Type, kind: 
 pub static TIME: Module = Module {
     name: "time",
     doc: "",
-    functions: &[row("sleep", &[NUMBER], Type::Nothing, Kind::Async(sleep))],
+    functions: &[row(
+        "sleep",
+        &[NUMBER],
+        Type::Nothing,
+        FunctionKind::Async(sleep),
+    )],
 };
 /// Writes to the notes.
 pub static LOG: Module = Module {
     name: "log",
     doc: "",
     functions: &[
-        row("debug", &[SHOWN, SHOWN], Type::Nothing, Kind::Sync(log)),
-        row("info", &[SHOWN, SHOWN], Type::Nothing, Kind::Sync(log)),
-        row("warn", &[SHOWN, SHOWN], Type::Nothing, Kind::Sync(log)),
-        row("error", &[SHOWN, SHOWN], Type::Nothing, Kind::Sync(log)),
+        row(
+            "debug",
+            &[SHOWN, SHOWN],
+            Type::Nothing,
+            FunctionKind::Sync(log),
+        ),
+        row(
+            "info",
+            &[SHOWN, SHOWN],
+            Type::Nothing,
+            FunctionKind::Sync(log),
+        ),
+        row(
+            "warn",
+            &[SHOWN, SHOWN],
+            Type::Nothing,
+            FunctionKind::Sync(log),
+        ),
+        row(
+            "error",
+            &[SHOWN, SHOWN],
+            Type::Nothing,
+            FunctionKind::Sync(log),
+        ),
     ],
 };
 /// A row of each kind.
@@ -174,19 +204,24 @@ pub static PROBE: Module = Module {
     name: "probe",
     doc: "",
     functions: &[
-        row("echo", &[ANY], Type::Any, Kind::Sync(echo)),
-        row("rows", &[], Type::Any, Kind::Sync(rows)),
-        row("run_it", &[], Type::Map, Kind::Sync(result)),
-        row("shape", &[ANY], Type::Text, Kind::Sync(shape)),
-        row("fails", &[], Type::Any, Kind::Async(fails)),
-        row("number", &[NUMBER], Type::Any, Kind::Sync(echo)),
+        row("echo", &[ANY], Type::Any, FunctionKind::Sync(echo)),
+        row("rows", &[], Type::Any, FunctionKind::Sync(rows)),
+        row("run_it", &[], Type::Map, FunctionKind::Sync(result)),
+        row("shape", &[ANY], Type::Text, FunctionKind::Sync(shape)),
+        row("fails", &[], Type::Any, FunctionKind::Async(fails)),
+        row("number", &[NUMBER], Type::Any, FunctionKind::Sync(echo)),
         row(
             "panics",
             &[],
             Type::Nothing,
-            Kind::Sync(|_, _| panic!("on purpose")),
+            FunctionKind::Sync(|_, _| panic!("on purpose")),
         ),
-        row("within", &[TEXT], Type::Any, Kind::Bracket { enter, leave }),
+        row(
+            "within",
+            &[TEXT],
+            Type::Any,
+            FunctionKind::Bracket { enter, leave },
+        ),
     ],
 };
 
@@ -288,22 +323,22 @@ pub static DATA: Module = Module {
     name: "data",
     doc: "",
     functions: &[
-        row("people", &[], Type::List, Kind::Sync(everyone)),
+        row("people", &[], Type::List, FunctionKind::Sync(everyone)),
         row(
             "nobody",
             &[],
             Type::List,
-            Kind::Sync(|_, _| Ok(Value::Rows(people(&[])))),
+            FunctionKind::Sync(|_, _| Ok(Value::Rows(people(&[])))),
         ),
-        row("person", &[ANY], Type::Any, Kind::Sync(person)),
-        row("wide", &[NUMBER], Type::List, Kind::Sync(wide)),
-        row("odd_cells", &[], Type::List, Kind::Sync(odd_cells)),
-        row("odd_names", &[], Type::List, Kind::Sync(odd_names)),
+        row("person", &[ANY], Type::Any, FunctionKind::Sync(person)),
+        row("wide", &[NUMBER], Type::List, FunctionKind::Sync(wide)),
+        row("odd_cells", &[], Type::List, FunctionKind::Sync(odd_cells)),
+        row("odd_names", &[], Type::List, FunctionKind::Sync(odd_names)),
         row(
             "slow_query",
             &[ANY, ANY],
             Type::Any,
-            Kind::Prompt {
+            FunctionKind::Prompt {
                 body: slow_query,
                 later: slow_query_later,
                 awaited: "slow_query_async",
@@ -313,13 +348,13 @@ pub static DATA: Module = Module {
             "busy",
             &[],
             Type::Any,
-            Kind::Sync(|_, _| Err(Error::new(ErrorKind::Unavailable, "locked"))),
+            FunctionKind::Sync(|_, _| Err(Error::new(ErrorKind::Unavailable, "locked"))),
         ),
         row(
             "batch",
             &[],
             Type::Any,
-            Kind::Bracket {
+            FunctionKind::Bracket {
                 enter: |context, _| {
                     Notes::add(context, "enter".to_owned());
                     let notes = context.get::<Notes>().map(|notes| notes.0.borrow().len());
@@ -332,14 +367,19 @@ pub static DATA: Module = Module {
             "log",
             &[],
             Type::Text,
-            Kind::Sync(|context, _| {
+            FunctionKind::Sync(|context, _| {
                 let notes = context.get::<Notes>();
                 Ok(Value::Text(notes.map_or_else(String::new, |notes| {
                     notes.0.borrow().join(", ")
                 })))
             }),
         ),
-        row("slow_query_async", &[], Type::List, Kind::Async(busy)),
-        row("sql", &[LIST, LIST], Type::List, Kind::Tag(tag)),
+        row(
+            "slow_query_async",
+            &[],
+            Type::List,
+            FunctionKind::Async(busy),
+        ),
+        row("sql", &[LIST, LIST], Type::List, FunctionKind::Tag(tag)),
     ],
 };

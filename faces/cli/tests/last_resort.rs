@@ -3,7 +3,7 @@
 
 mod support;
 
-use sampan_app::host::{Args, Context, Error, Function, Kind, Module, Param, Type, Value};
+use sampan_app::host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};
 use sampan_app::{Config, Level, Logger, Running, Server, ServerEvent};
 use sampan_testkit::{Client, Stopwatch};
 use std::path::Path;
@@ -25,7 +25,7 @@ static DEAF: Module = Module {
         }],
         returns: Type::Nothing,
         doc: "Blocks the thread.",
-        kind: Kind::Sync(block),
+        kind: FunctionKind::Sync(block),
     }],
 };
 

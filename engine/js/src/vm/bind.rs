@@ -9,7 +9,7 @@ use crate::vm::error::here;
 use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, arguments, native, tag};
 use rquickjs::qjs;
 use sampan_host::names::camel_case;
-use sampan_host::{Args, Error, ErrorKind, Function, Kind, Module, Type, Value, Words};
+use sampan_host::{Args, Error, ErrorKind, Function, FunctionKind, Module, Type, Value, Words};
 use std::cell::RefCell;
 use std::ffi::{CString, c_int};
 use std::sync::Arc;
@@ -94,21 +94,21 @@ unsafe extern "C" fn call(
         let args = unsafe { arguments(argc, argv) };
         let row = cx.core().rows.borrow()[index as usize];
         match row.function.kind {
-            Kind::Sync(body) => {
+            FunctionKind::Sync(body) => {
                 let args = checked(cx, &row, args)?;
                 returned(cx, &row, body(&cx.core().context_of_capabilities, args)?)
             }
-            Kind::Prompt { body, awaited, .. } => {
+            FunctionKind::Prompt { body, awaited, .. } => {
                 let args = checked(cx, &row, args)?;
                 let result = body(&cx.core().context_of_capabilities, args);
                 let result = result.map_err(|error| row.with_advice(error, awaited));
                 returned(cx, &row, result?)
             }
-            Kind::Tag(body) => {
+            FunctionKind::Tag(body) => {
                 let args = tagged(cx, &row, args)?;
                 returned(cx, &row, body(&cx.core().context_of_capabilities, args)?)
             }
-            Kind::Async(body) => {
+            FunctionKind::Async(body) => {
                 let args = checked(cx, &row, args)?;
                 if cx.core().is_loading() {
                     return Err(Error::script(format!(
@@ -122,7 +122,7 @@ unsafe extern "C" fn call(
                 let future = Box::pin(async move { Ok(renamed(future.await?, returns, spelled)) });
                 cx.core().tasks().promise(cx, future, None, Some(here(cx)?))
             }
-            Kind::Bracket { .. } => bracket(cx, &row, args),
+            FunctionKind::Bracket { .. } => bracket(cx, &row, args),
         }
     })
 }

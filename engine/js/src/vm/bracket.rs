@@ -11,7 +11,7 @@ use crate::vm::sys::{
 };
 use rquickjs::qjs;
 use sampan_host::module::LeaveBody;
-use sampan_host::{Error, Kind, Value};
+use sampan_host::{Error, FunctionKind, Value};
 
 /// A bracket that is open.
 struct OpenBracket<'a> {
@@ -41,7 +41,7 @@ impl OpenBracket<'_> {
 
 /// Calls the script's function, which is the last argument.
 pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[RawValue]) -> Result<Val, Failure> {
-    let Kind::Bracket { enter, leave } = row.function.kind else {
+    let FunctionKind::Bracket { enter, leave } = row.function.kind else {
         return Err(Error::script("not a bracket").into());
     };
     let name = || row.name();

@@ -7,7 +7,7 @@ use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::{
-    Args, Error, ErrorKind, Function, Kind, LocalFuture, Module, Type, Value, Words,
+    Args, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Type, Value, Words,
 };
 use std::ffi::{CStr, c_int, c_void};
 
@@ -121,14 +121,14 @@ pub(crate) unsafe fn push_rows(state: State, modules: &'static [&'static Module]
                 lua_pushboolean(state, c_int::from(is_shown));
                 lua_setfield(state, -2, c"shown".as_ptr());
                 let (kind, call): (&[u8], lua_CFunction) = match function.kind {
-                    Kind::Sync(_) => (b"sync", call_sync),
-                    Kind::Prompt { .. } => (b"prompt", call_prompt),
-                    Kind::Tag(_) => {
+                    FunctionKind::Sync(_) => (b"sync", call_sync),
+                    FunctionKind::Prompt { .. } => (b"prompt", call_prompt),
+                    FunctionKind::Tag(_) => {
                         lua_pop(state, 1);
                         continue;
                     }
-                    Kind::Async(_) => (b"async", call_async),
-                    Kind::Bracket { .. } => (b"bracket", call_sync),
+                    FunctionKind::Async(_) => (b"async", call_async),
+                    FunctionKind::Bracket { .. } => (b"bracket", call_sync),
                 };
                 push_text(state, kind);
                 lua_setfield(state, -2, c"kind".as_ptr());
@@ -262,8 +262,8 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
             let (module, function) = row(state);
             let args = arguments(state, module, function)?;
             match function.kind {
-                Kind::Sync(body) => body(&current().context, args),
-                Kind::Bracket { enter, .. } => {
+                FunctionKind::Sync(body) => body(&current().context, args),
+                FunctionKind::Bracket { enter, .. } => {
                     let token = enter(&current().context, args)?;
                     current().brackets.borrow_mut().push(OpenBracket {
                         module: module.name,
@@ -272,7 +272,9 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
                     });
                     Ok(token)
                 }
-                Kind::Prompt { .. } | Kind::Async(_) | Kind::Tag(_) => Ok(Value::Null),
+                FunctionKind::Prompt { .. } | FunctionKind::Async(_) | FunctionKind::Tag(_) => {
+                    Ok(Value::Null)
+                }
             }
         });
         give_result(state, result)
@@ -289,7 +291,7 @@ unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
             current().brackets.borrow_mut().pop();
             let token = value::read(state, 1)?;
             let succeeded = lua_toboolean(state, 2) != 0;
-            let Kind::Bracket { leave, .. } = function.kind else {
+            let FunctionKind::Bracket { leave, .. } = function.kind else {
                 return Ok(Value::Null);
             };
             match leave(&current().context, token, succeeded) {
@@ -319,7 +321,7 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
             }
             let args = arguments(state, module, function)?;
             let operation: LocalFuture<Result<Value, Error>> = match function.kind {
-                Kind::Async(body) => body(&core.context, args),
+                FunctionKind::Async(body) => body(&core.context, args),
                 _ => return Err(Error::script("not an asynchronous function")),
             };
             *core.wait.borrow_mut() = Some(Wait::Operation(operation));
@@ -342,7 +344,7 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
         let mut waits = false;
         let result = guard(|| {
             let (module, function) = row(state);
-            let Kind::Prompt { body, later, .. } = function.kind else {
+            let FunctionKind::Prompt { body, later, .. } = function.kind else {
                 return Ok(Value::Null);
             };
             let may_wait = can_wait(state);
