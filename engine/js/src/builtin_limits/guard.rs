@@ -10,7 +10,7 @@
 
 use crate::builtin_limits::rules::{Rule, WRAPPED};
 use crate::builtin_limits::work;
-use crate::values::inspect::{self, Found};
+use crate::values::inspect::{self, FoundProperty};
 use crate::values::json_write;
 use crate::vm::error::{hidden, whole_number};
 use crate::vm::limits::{ARRAY_LIKE_LENGTH_MAX, PROTOTYPES_MAX, SORT_LENGTH_MAX};
@@ -289,11 +289,11 @@ impl Guard<'_> {
         self.value(found)
     }
 
-    fn value(&self, found: Found) -> Result<Option<Val>, Failure> {
+    fn value(&self, found: FoundProperty) -> Result<Option<Val>, Failure> {
         match found {
-            Found::Value(value) => Ok(Some(value)),
-            Found::Nothing => Ok(None),
-            Found::Computed => {
+            FoundProperty::Value(value) => Ok(Some(value)),
+            FoundProperty::Nothing => Ok(None),
+            FoundProperty::Computed => {
                 Err(self.refuse("a getter or a proxy where a plain value is needed"))
             }
         }

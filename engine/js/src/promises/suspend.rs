@@ -25,7 +25,7 @@ pub(crate) fn is_settled(cx: Cx<'_>, promise: RawValue) -> bool {
 }
 
 /// A promise that is watched until it is settled or this is dropped.
-pub(crate) struct Watched {
+pub(crate) struct WatchedPromise {
     promise: Val,
     waiter: Rc<Waiter>,
     key: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Watched {
     core: Rc<Core>,
 }
 
-impl Watched {
+impl WatchedPromise {
     /// Watches `promise`; its rejection counts as handled.
     pub(crate) fn new(core: Rc<Core>, promise: Val) -> Self {
         let waiter: Rc<Waiter> = Rc::default();
@@ -95,7 +95,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedPromise {
     fn drop(&mut self) {
         self.core.waiters.borrow_mut().try_remove(self.key);
     }
@@ -131,7 +131,7 @@ pub(crate) struct Waiting {
     request: Option<Val>,
     is_over: bool,
     // Last: it keeps the isolate.
-    watched: Watched,
+    watched: WatchedPromise,
 }
 
 impl Waiting {
@@ -147,7 +147,7 @@ impl Waiting {
             status,
             request,
             is_over: false,
-            watched: Watched::new(core, promise),
+            watched: WatchedPromise::new(core, promise),
             tasks,
         }
     }

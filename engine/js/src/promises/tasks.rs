@@ -17,7 +17,7 @@ use std::task::{Context, Poll, Waker};
 /// The tasks of one request, or of an isolate's module top level.
 #[derive(Default)]
 pub(crate) struct Tasks {
-    pending: RefCell<Slab<Pending>>,
+    pending: RefCell<Slab<PendingFuture>>,
     /// Whether they feed a body stream, which then drives them.
     pub(crate) feeds_stream: Cell<bool>,
     /// Who is to look again when tasks are added or cancelled from elsewhere.
@@ -25,7 +25,7 @@ pub(crate) struct Tasks {
 }
 
 /// A future and the promise that waits for it.
-struct Pending {
+struct PendingFuture {
     /// Taken out while it is polled.
     future: Option<LocalFuture<Result<Value, Error>>>,
     resolve: Val,
@@ -61,7 +61,7 @@ impl Tasks {
             .into());
         }
         let (promise, resolve, reject) = cx.promise()?;
-        self.pending.borrow_mut().insert(Pending {
+        self.pending.borrow_mut().insert(PendingFuture {
             future: Some(future),
             resolve,
             reject,
@@ -169,7 +169,7 @@ impl Tasks {
 }
 
 /// Settles a promise with what its future gave.
-fn settle(cx: Cx<'_>, task: &mut Pending, result: Result<Value, Error>) {
+fn settle(cx: Cx<'_>, task: &mut PendingFuture, result: Result<Value, Error>) {
     let settled = match result {
         Ok(value) => value::to_js(cx, value)
             .and_then(|value| cx.call(task.resolve.raw(), UNDEFINED, &[value.raw()])),

@@ -4,7 +4,7 @@ use crate::promises::suspend::{Waiting, ended};
 use crate::request::object;
 use crate::request::response::Answerer;
 use crate::vm::error;
-use crate::vm::isolate::{Core, Ran};
+use crate::vm::isolate::{Core, RunResult};
 use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, is_promise, number};
 use rquickjs::qjs;
 use sampan_host::{Call, Error, ErrorKind, HandlerId, ResponseSink, Step};
@@ -35,7 +35,8 @@ pub(crate) fn start(
         status,
         request,
     };
-    let Ran { value, tasks } = core.enter(handler, None, |cx| run(cx, &call, &answerer, sink));
+    let RunResult { value, tasks } =
+        core.enter(handler, None, |cx| run(cx, &call, &answerer, sink));
     let error = match value {
         Ok(CallOutcome::Answered) => None,
         Ok(CallOutcome::Failed(error)) | Err(error) => Some(error),

@@ -1,6 +1,6 @@
 //! The fields of a request that are objects: parameters, query, cookies, headers, and the fields of a form.
 
-use crate::values::shapes::Hash;
+use crate::values::shapes::ShapeHash;
 use crate::vm::sys::{Cx, Thrown, Val, class_id, is_undefined};
 use rquickjs::qjs;
 use sampan_host::RequestView;
@@ -37,7 +37,7 @@ impl ParameterNames {
 pub(super) fn params(cx: Cx<'_>, view: &dyn RequestView) -> Result<Val, Thrown> {
     let core = cx.core();
     let object = cx.bare_object()?;
-    let mut hash = Hash::BARE;
+    let mut hash = ShapeHash::BARE;
     let mut index = 0;
     while let Some((name, value)) = view.param(index) {
         let value = cx.string(&value)?;

@@ -4,7 +4,7 @@
 //! `ReadableStream` are sent as bytes.
 
 use crate::promises::tasks::Tasks;
-use crate::request::stream::Stream;
+use crate::request::stream::JsStream;
 use crate::values::json_write;
 use crate::values::value::{bytes_of, has_own_class, with_bytes_of};
 use crate::vm::bind::WORDS;
@@ -188,7 +188,7 @@ impl Answerer<'_> {
         }
         let tasks: Rc<Tasks> = cx.core().tasks();
         let signal = self.signal(cx)?;
-        let stream = Stream::new(self.core.clone(), tasks, self.handler, cx.dup(body), signal);
+        let stream = JsStream::new(self.core.clone(), tasks, self.handler, cx.dup(body), signal);
         sink.stream(Box::new(stream));
         Ok(())
     }

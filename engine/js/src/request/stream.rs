@@ -2,7 +2,7 @@
 //!
 //! The next chunk is asked for only when the connection wants one, so a slow client slows its stream down.
 
-use crate::promises::suspend::{Watched, ended};
+use crate::promises::suspend::{WatchedPromise, ended};
 use crate::promises::tasks::Tasks;
 use crate::request::call::promise_result;
 use crate::values::value::bytes_of;
@@ -15,9 +15,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 /// The body of one response.
-pub(crate) struct Stream {
+pub(crate) struct JsStream {
     /// The chunk that has been asked for.
-    asked: Option<Watched>,
+    asked: Option<WatchedPromise>,
     body: Val,
     /// The request's, if the script has asked for it.
     signal: Option<Val>,
@@ -28,7 +28,7 @@ pub(crate) struct Stream {
     core: Rc<Core>,
 }
 
-impl Stream {
+impl JsStream {
     pub(crate) fn new(
         core: Rc<Core>,
         tasks: Rc<Tasks>,
@@ -56,7 +56,7 @@ impl Stream {
     }
 
     /// Asks for the next chunk; the promise of it.
-    fn ask(&mut self) -> Result<Watched, Error> {
+    fn ask(&mut self) -> Result<WatchedPromise, Error> {
         let promise = self.enter(|cx| {
             let next = cx.core().tables()?.next_chunk.raw();
             let promise = cx
@@ -65,7 +65,7 @@ impl Stream {
             cx.core().handled(cx, promise.raw());
             Ok(promise)
         })?;
-        Ok(Watched::new(self.core.clone(), promise))
+        Ok(WatchedPromise::new(self.core.clone(), promise))
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
@@ -125,7 +125,7 @@ fn chunk_of(cx: Cx<'_>, promise: RawValue) -> Result<Option<Vec<u8>>, Error> {
     }
 }
 
-impl StreamedBody for Stream {
+impl StreamedBody for JsStream {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
         if self.is_over {
             return Poll::Ready(None);
@@ -140,7 +140,7 @@ impl StreamedBody for Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for JsStream {
     fn drop(&mut self) {
         if self.is_over {
             return;

@@ -6,7 +6,7 @@ use rquickjs::qjs;
 use std::ffi::CStr;
 
 /// What was found under a name.
-pub(crate) enum Found {
+pub(crate) enum FoundProperty {
     /// A plain value.
     Value(Val),
     /// Nothing.
@@ -22,7 +22,7 @@ pub(crate) fn named(
     value: RawValue,
     name: &CStr,
     allowed: RawValue,
-) -> Result<Found, Thrown> {
+) -> Result<FoundProperty, Thrown> {
     // SAFETY: the name is terminated; the atom is released after its last use.
     unsafe {
         let atom = qjs::JS_NewAtom(cx.raw(), name.as_ptr());
@@ -38,7 +38,7 @@ pub(crate) fn symbol(
     value: RawValue,
     symbol: RawValue,
     allowed: RawValue,
-) -> Result<Found, Thrown> {
+) -> Result<FoundProperty, Thrown> {
     // SAFETY: the symbol is alive; the atom is released after its last use.
     unsafe {
         let atom = qjs::JS_ValueToAtom(cx.raw(), symbol);
@@ -66,28 +66,28 @@ pub(crate) fn property(
     value: RawValue,
     atom: qjs::JSAtom,
     allowed: RawValue,
-) -> Result<Found, Thrown> {
+) -> Result<FoundProperty, Thrown> {
     let mut at = cx.dup(value);
     for _ in 0..PROTOTYPES_MAX {
         if !is_object(at.raw()) {
-            return Ok(Found::Nothing);
+            return Ok(FoundProperty::Nothing);
         }
         if is_proxy(at.raw()) {
-            return Ok(Found::Computed);
+            return Ok(FoundProperty::Computed);
         }
         match own(cx, at.raw(), atom)? {
-            Some((false, plain, _)) => return Ok(Found::Value(plain)),
+            Some((false, plain, _)) => return Ok(FoundProperty::Value(plain)),
             Some((true, _, getter))
                 if is_object(allowed) && address(getter.raw()) == address(allowed) =>
             {
-                return Ok(Found::Value(cx.get_atom(value, atom)?));
+                return Ok(FoundProperty::Value(cx.get_atom(value, atom)?));
             }
-            Some(_) => return Ok(Found::Computed),
+            Some(_) => return Ok(FoundProperty::Computed),
             None => {}
         }
         at = prototype(cx, &at);
     }
-    Ok(Found::Computed)
+    Ok(FoundProperty::Computed)
 }
 
 /// An own property of an object that is no proxy: whether it is computed, its value, its getter.

@@ -11,7 +11,7 @@ pub(crate) use refusals::{found, web_kind};
 pub(crate) use strings::{MemberNames, write_text};
 
 use crate::values::layout::Layout;
-use crate::values::shapes::{Hash, Plan};
+use crate::values::shapes::{ShapeHash, WritePlan};
 use crate::values::value::{PropertyNames, has_own_class, is_ordinary};
 use crate::vm::limits::VALUES_PER_CHECK;
 use crate::vm::sys::{
@@ -265,7 +265,7 @@ impl Writer<'_, '_> {
         let names = PropertyNames::of(cx, value)?;
         self.out.push(b'{');
         let mut first = true;
-        let mut hash = Hash::PLAIN;
+        let mut hash = ShapeHash::PLAIN;
         for name in names.iter() {
             hash.add(name);
             let member = cx.get_atom(value, name)?;
@@ -288,7 +288,12 @@ impl Writer<'_, '_> {
     }
 
     /// The same as `members` for an object whose shape has a plan: its values are read where they lie.
-    fn planned(&mut self, value: RawValue, layout: Layout, plan: &Plan) -> Result<(), Failure> {
+    fn planned(
+        &mut self,
+        value: RawValue,
+        layout: Layout,
+        plan: &WritePlan,
+    ) -> Result<(), Failure> {
         let cx = self.cx;
         let start = self.out.len();
         for (index, member) in plan.members.iter().enumerate() {

@@ -3,7 +3,7 @@
 //! What is derived from a set of columns is kept with its batch's `Arc`, which all results of one prepared statement share: the
 //! property names, and the shape, which QuickJS would forget with the last row otherwise.
 
-use crate::values::shapes::{NAMES_MAX, Plan, keep_shapes};
+use crate::values::shapes::{NAMES_MAX, WritePlan, keep_shapes};
 use crate::values::value::integer;
 use crate::vm::sys::{Cx, NULL, Thrown, Val, number};
 use rquickjs::qjs;
@@ -17,19 +17,19 @@ use std::sync::Arc;
 const SETS_MAX: usize = 128;
 
 /// What is kept for one set of columns.
-struct Known {
+struct KnownColumns {
     /// Holds the address that it is found by.
     columns: Arc<[String]>,
     names: Vec<ColumnName>,
     /// How rows are made and written at once, if they can be.
-    plan: Option<Rc<Plan>>,
+    plan: Option<Rc<WritePlan>>,
     /// Objects that keep the shapes which a row passes through that is made name by name.
     _shapes: Vec<Val>,
     // Last: the context of the names.
     ctx: *mut qjs::JSContext,
 }
 
-impl Drop for Known {
+impl Drop for KnownColumns {
     fn drop(&mut self) {
         for name in &self.names {
             // SAFETY: the name is owned, and the context lives: the core clears its sets of columns before it goes.
@@ -42,7 +42,7 @@ impl Drop for Known {
 type ColumnName = qjs::JSAtom;
 
 /// The sets of columns that an isolate remembers: a set with the same slot replaces the one that is there.
-pub(crate) struct Columns(RefCell<Vec<Option<Rc<Known>>>>);
+pub(crate) struct Columns(RefCell<Vec<Option<Rc<KnownColumns>>>>);
 
 impl Columns {
     pub(crate) fn new() -> Self {
@@ -56,15 +56,15 @@ impl Columns {
     }
 
     #[inline]
-    fn get(&self, cx: Cx<'_>, columns: &Arc<[String]>) -> Result<Rc<Known>, Thrown> {
+    fn get(&self, cx: Cx<'_>, columns: &Arc<[String]>) -> Result<Rc<KnownColumns>, Thrown> {
         let known = self.0.borrow()[Self::slot(columns)].clone();
         let known = known.filter(|known| Arc::ptr_eq(&known.columns, columns));
         known.map_or_else(|| self.learn(cx, columns), Ok)
     }
 
     #[cold]
-    fn learn(&self, cx: Cx<'_>, columns: &Arc<[String]>) -> Result<Rc<Known>, Thrown> {
-        let mut known = Known {
+    fn learn(&self, cx: Cx<'_>, columns: &Arc<[String]>) -> Result<Rc<KnownColumns>, Thrown> {
+        let mut known = KnownColumns {
             columns: columns.clone(),
             names: Vec::with_capacity(columns.len()),
             plan: None,
@@ -82,7 +82,7 @@ impl Columns {
         if let Some(object) = shapes.last()
             && are_in_order(columns)
         {
-            known.plan = Plan::new(cx, object, &known.names)?;
+            known.plan = WritePlan::new(cx, object, &known.names)?;
         }
         known._shapes = shapes;
         let known = Rc::new(known);
@@ -123,7 +123,7 @@ pub(crate) fn first(cx: Cx<'_>, rows: &Rows) -> Result<Val, Thrown> {
     object(cx, rows, &known, 0)
 }
 
-fn known(cx: Cx<'_>, rows: &Rows) -> Result<Rc<Known>, Thrown> {
+fn known(cx: Cx<'_>, rows: &Rows) -> Result<Rc<KnownColumns>, Thrown> {
     let known = cx.core().columns.get(cx, rows.columns())?;
     if let Some(plan) = &known.plan {
         // They are likely to be written.
@@ -133,7 +133,7 @@ fn known(cx: Cx<'_>, rows: &Rows) -> Result<Rc<Known>, Thrown> {
 }
 
 #[inline]
-fn object(cx: Cx<'_>, rows: &Rows, known: &Known, row: usize) -> Result<Val, Thrown> {
+fn object(cx: Cx<'_>, rows: &Rows, known: &KnownColumns, row: usize) -> Result<Val, Thrown> {
     let names = &known.names;
     if let (Some(plan), Some(layout)) = (&known.plan, cx.core().layout.get()) {
         let values = (0..names.len()).map(|column| cell(cx, rows.raw(row, column)));

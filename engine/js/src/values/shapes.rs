@@ -15,24 +15,24 @@ use std::rc::Rc;
 /// Objects that are kept for their shapes.
 pub(crate) struct Shapes {
     /// By a hash of the names; another shape with the same slot replaces the one that is there.
-    written: RefCell<Vec<Option<Kept>>>,
+    written: RefCell<Vec<Option<KeptShape>>>,
     /// The hashes that came last, by slot.
     seen: RefCell<Vec<Option<u64>>>,
     /// By the address of the shape; another with the same slot replaces the one that is there.
-    plans: RefCell<Vec<Option<Rc<Plan>>>>,
+    plans: RefCell<Vec<Option<Rc<WritePlan>>>>,
     /// Of the engine's own objects.
     own: RefCell<Vec<Val>>,
 }
 
 /// The objects of one set of names.
-struct Kept {
+struct KeptShape {
     hash: u64,
     _objects: Vec<Val>,
-    plan: Option<Rc<Plan>>,
+    plan: Option<Rc<WritePlan>>,
 }
 
 /// How plain objects of one shape are written, whose values lie one after the other.
-pub(crate) struct Plan {
+pub(crate) struct WritePlan {
     /// Keeps the shape.
     _object: Val,
     pub(crate) shape: Shape,
@@ -47,7 +47,7 @@ pub(crate) struct PlannedMember {
     pub(crate) text: Box<[u8]>,
 }
 
-impl Plan {
+impl WritePlan {
     /// The plan of objects like `object`, which must be plain, have these names, and nobody else. None where objects cannot be looked
     /// into, or where they tell themselves what they are written as.
     pub(crate) fn new(
@@ -88,9 +88,9 @@ impl Plan {
 
 /// The hash of the names of one object, while they are written.
 #[derive(Clone, Copy)]
-pub(crate) struct Hash(u64);
+pub(crate) struct ShapeHash(u64);
 
-impl Hash {
+impl ShapeHash {
     /// Of an object made by a literal.
     pub(crate) const PLAIN: Self = Self(0xcbf2_9ce4_8422_2325);
     /// Of an object without a prototype.
@@ -145,7 +145,7 @@ impl Shapes {
 
     /// Whether the shape of an object with these names is kept already.
     #[inline]
-    pub(crate) fn knows(&self, hash: Hash) -> bool {
+    pub(crate) fn knows(&self, hash: ShapeHash) -> bool {
         match &self.written.borrow()[Self::slot(hash)] {
             Some(kept) if kept.hash == hash.0 => {
                 // Another shape may have taken its slot meanwhile.
@@ -160,7 +160,7 @@ impl Shapes {
 
     /// The plan for a plain object, if there is one.
     #[inline]
-    pub(crate) fn plan(&self, layout: Layout, object: RawValue) -> Option<Rc<Plan>> {
+    pub(crate) fn plan(&self, layout: Layout, object: RawValue) -> Option<Rc<WritePlan>> {
         let slot = Self::slot_of_shape(layout.shape(object));
         let plans = self.plans.borrow();
         plans[slot]
@@ -171,9 +171,9 @@ impl Shapes {
 
     /// Has a plan found by its shape.
     #[inline]
-    pub(crate) fn offer(&self, plan: &Rc<Plan>) {
+    pub(crate) fn offer(&self, plan: &Rc<WritePlan>) {
         let slot = Self::slot_of_shape(plan.shape);
-        let is_there = |there: &Rc<Plan>| Rc::ptr_eq(there, plan);
+        let is_there = |there: &Rc<WritePlan>| Rc::ptr_eq(there, plan);
         if self.plans.borrow()[slot].as_ref().is_some_and(is_there) {
             return;
         }
@@ -187,7 +187,7 @@ impl Shapes {
         ((address >> 3) ^ (address >> 12)) & (Self::SLOTS - 1)
     }
 
-    fn slot(hash: Hash) -> usize {
+    fn slot(hash: ShapeHash) -> usize {
         (hash.0 >> 32) as usize & (Self::SLOTS - 1)
     }
 
@@ -196,7 +196,7 @@ impl Shapes {
     pub(crate) fn keep(
         &self,
         cx: Cx<'_>,
-        hash: Hash,
+        hash: ShapeHash,
         is_plain: bool,
         names: impl Iterator<Item = qjs::JSAtom>,
     ) -> Result<(), Thrown> {
@@ -214,13 +214,15 @@ impl Shapes {
         };
         let objects = keep_shapes(cx, empty, &names)?;
         let plan = match objects.last() {
-            Some(object) if is_plain && names.len() <= NAMES_MAX => Plan::new(cx, object, &names)?,
+            Some(object) if is_plain && names.len() <= NAMES_MAX => {
+                WritePlan::new(cx, object, &names)?
+            }
             _ => None,
         };
         if let Some(plan) = &plan {
             self.offer(plan);
         }
-        let kept = Kept {
+        let kept = KeptShape {
             hash: hash.0,
             _objects: objects,
             plan,

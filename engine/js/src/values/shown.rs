@@ -3,7 +3,7 @@
 //! What holds no plain data is named in brackets. An error is a map with `error` (its name and message), `stack`, and where it has
 //! them `cause` and `errors`.
 
-use crate::values::inspect::{self, Found};
+use crate::values::inspect::{self, FoundProperty};
 use crate::values::value::{PropertyNames, bytes_of, from_js};
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, UNDEFINED, address, class_id, is_object, is_promise, is_string,
@@ -145,9 +145,9 @@ impl ShownReader<'_> {
     /// The property of an object or its prototypes, if it is plain data.
     fn plain(&mut self, object: RawValue, name: &CStr) -> Option<Value> {
         match inspect::named(self.cx, object, name, UNDEFINED) {
-            Ok(Found::Value(value)) => Some(self.read(value.raw())),
-            Ok(Found::Nothing) => None,
-            Ok(Found::Computed) => Some(named("[getter]")),
+            Ok(FoundProperty::Value(value)) => Some(self.read(value.raw())),
+            Ok(FoundProperty::Nothing) => None,
+            Ok(FoundProperty::Computed) => Some(named("[getter]")),
             Err(Thrown) => {
                 drop(self.cx.exception());
                 None
@@ -185,7 +185,8 @@ impl ShownReader<'_> {
         if let Some(cause) = self.plain(error, c"cause") {
             members.push(("cause".into(), cause));
         }
-        if let Ok(Found::Value(errors)) = inspect::named(self.cx, error, c"errors", UNDEFINED)
+        if let Ok(FoundProperty::Value(errors)) =
+            inspect::named(self.cx, error, c"errors", UNDEFINED)
             && is_object(errors.raw())
             && class_id(errors.raw()) == self.cx.core().classes.array
         {
@@ -224,7 +225,7 @@ impl ShownReader<'_> {
     fn read_members(&mut self, object: RawValue) -> Value {
         let cx = self.cx;
         // A class may say itself what it is in JSON. What that throws is not the log's.
-        if let Ok(Found::Value(to_json)) = inspect::named(cx, object, c"toJSON", UNDEFINED)
+        if let Ok(FoundProperty::Value(to_json)) = inspect::named(cx, object, c"toJSON", UNDEFINED)
             && cx.is_function(to_json.raw())
         {
             return match cx.call(to_json.raw(), object, &[]) {
@@ -233,7 +234,7 @@ impl ShownReader<'_> {
             };
         }
         let list = cx.core().atoms.web_list;
-        if let Ok(Found::Value(list)) = inspect::property(cx, object, list, UNDEFINED) {
+        if let Ok(FoundProperty::Value(list)) = inspect::property(cx, object, list, UNDEFINED) {
             return self.read_headers(list.raw());
         }
         let Ok(names) = PropertyNames::of(cx, object) else {
@@ -279,7 +280,8 @@ impl ShownReader<'_> {
 
     /// The name of an object's class, if it has one of its own: what it holds is not in its properties.
     fn class_name(&mut self, object: RawValue) -> Option<String> {
-        let Ok(Found::Value(class)) = inspect::named(self.cx, object, c"constructor", UNDEFINED)
+        let Ok(FoundProperty::Value(class)) =
+            inspect::named(self.cx, object, c"constructor", UNDEFINED)
         else {
             return None;
         };

@@ -23,12 +23,12 @@ pub(crate) const WORDS: Words = Words {
 
 /// A bound row.
 #[derive(Clone, Copy)]
-pub(crate) struct Row {
+pub(crate) struct BoundRow {
     module: &'static Module,
     pub(crate) function: &'static Function,
 }
 
-impl Row {
+impl BoundRow {
     /// The name as JavaScript spells it: `time.nowMs`.
     pub(crate) fn name(&self) -> String {
         WORDS.function(self.module, self.function)
@@ -67,7 +67,10 @@ pub(crate) fn bind(cx: Cx<'_>) -> Result<Val, Thrown> {
         let table = cx.object()?;
         for function in module.functions {
             let index = cx.core().rows.borrow().len();
-            cx.core().rows.borrow_mut().push(Row { module, function });
+            cx.core()
+                .rows
+                .borrow_mut()
+                .push(BoundRow { module, function });
             let name = c_name(&camel_case(function.name))?;
             let bound = cx.function(&name, function.params.len() as c_int, index as c_int, call)?;
             cx.define(table.raw(), &name, bound)?;
@@ -128,7 +131,7 @@ unsafe extern "C" fn call(
 }
 
 /// The arguments of a template tag: the strings around the values, and the values.
-fn tagged(cx: Cx<'_>, row: &Row, args: &[RawValue]) -> Result<Args, Failure> {
+fn tagged(cx: Cx<'_>, row: &BoundRow, args: &[RawValue]) -> Result<Args, Failure> {
     let name = row.name();
     let wrong = || {
         Error::script(format!(
@@ -164,7 +167,7 @@ fn tagged(cx: Cx<'_>, row: &Row, args: &[RawValue]) -> Result<Args, Failure> {
 }
 
 /// The arguments as the row wants them.
-pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[RawValue]) -> Result<Args, Failure> {
+pub(crate) fn checked(cx: Cx<'_>, row: &BoundRow, args: &[RawValue]) -> Result<Args, Failure> {
     let mut values = Vec::with_capacity(row.function.params.len());
     for (index, (raw, param)) in args.iter().zip(row.function.params).enumerate() {
         let value = match param.ty {
@@ -186,7 +189,7 @@ pub(crate) fn checked(cx: Cx<'_>, row: &Row, args: &[RawValue]) -> Result<Args, 
 }
 
 /// What a function returns, for the script.
-fn returned(cx: Cx<'_>, row: &Row, value: Value) -> Result<Val, Failure> {
+fn returned(cx: Cx<'_>, row: &BoundRow, value: Value) -> Result<Val, Failure> {
     if row.function.returns == Type::Nothing {
         return Ok(cx.undefined());
     }

@@ -4,7 +4,7 @@
 //! async or a generator is refused before anything has run, and one that returns a promise has failed.
 
 use crate::values::value;
-use crate::vm::bind::{Row, checked};
+use crate::vm::bind::{BoundRow, checked};
 use crate::vm::isolate::Classes;
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, UNDEFINED, Val, class_id, is_object, is_promise,
@@ -40,7 +40,7 @@ impl OpenBracket<'_> {
 }
 
 /// Calls the script's function, which is the last argument.
-pub(crate) fn bracket(cx: Cx<'_>, row: &Row, args: &[RawValue]) -> Result<Val, Failure> {
+pub(crate) fn bracket(cx: Cx<'_>, row: &BoundRow, args: &[RawValue]) -> Result<Val, Failure> {
     let FunctionKind::Bracket { enter, leave } = row.function.kind else {
         return Err(Error::script("not a bracket").into());
     };

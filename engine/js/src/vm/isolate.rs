@@ -5,7 +5,7 @@ mod classes;
 mod run;
 
 pub(crate) use classes::Classes;
-pub(crate) use run::Ran;
+pub(crate) use run::RunResult;
 
 use crate::promises::tasks::Tasks;
 use crate::request::fields::ParameterNames;
@@ -17,7 +17,7 @@ use crate::values::shapes::Shapes;
 use crate::vm::bind::Spellings;
 use crate::vm::hidden::HiddenKeys;
 use crate::vm::limits::{self, SCRIPT_STACK_BYTES_MAX, Stopper};
-use crate::vm::memory::{Counted, Memory};
+use crate::vm::memory::{CountingAllocator, Memory};
 use crate::vm::sys::{Cx, Thrown, Val};
 use atoms::Atoms;
 use rquickjs::qjs;
@@ -90,7 +90,7 @@ pub(crate) struct Core {
     pub(crate) declared: RefCell<Option<Program>>,
     pub(crate) modules: &'static [&'static sampan_host::Module],
     /// The rows of the bound modules, by the number that their native functions carry.
-    pub(crate) rows: RefCell<Vec<crate::vm::bind::Row>>,
+    pub(crate) rows: RefCell<Vec<crate::vm::bind::BoundRow>>,
     pub(crate) context_of_capabilities: Rc<Context>,
     pub(crate) sources: Arc<dyn Sources>,
     /// The project's files that were compiled, in that order.
@@ -132,8 +132,8 @@ impl Core {
     pub(crate) fn new(setup: &Setup) -> Result<Rc<Self>, Error> {
         let no_memory = |_| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate");
         let memory = Memory::new(setup.limits.memory_bytes_max, setup.watch.clone());
-        let runtime =
-            rquickjs::Runtime::new_with_alloc(Counted(memory.clone())).map_err(no_memory)?;
+        let runtime = rquickjs::Runtime::new_with_alloc(CountingAllocator(memory.clone()))
+            .map_err(no_memory)?;
         runtime.set_max_stack_size(SCRIPT_STACK_BYTES_MAX);
         let context = rquickjs::Context::full(&runtime).map_err(no_memory)?;
         let ctx = context.as_raw().as_ptr();

@@ -101,9 +101,9 @@ impl Memory {
 }
 
 /// What QuickJS allocates with.
-pub(crate) struct Counted(pub(crate) Rc<Memory>);
+pub(crate) struct CountingAllocator(pub(crate) Rc<Memory>);
 
-impl Counted {
+impl CountingAllocator {
     fn take(&self, size: usize, allocate: unsafe fn(Layout) -> *mut u8) -> *mut u8 {
         let Some(total) = size.checked_add(HEADER_BYTES) else {
             return null_mut();
@@ -128,7 +128,7 @@ impl Counted {
 }
 
 // SAFETY: blocks have the size asked for, are aligned to 16 bytes and carry their size; `realloc` keeps their content.
-unsafe impl Allocator for Counted {
+unsafe impl Allocator for CountingAllocator {
     fn alloc(&mut self, size: usize) -> *mut u8 {
         self.take(size, std::alloc::alloc)
     }
@@ -196,12 +196,12 @@ mod tests {
     #[test]
     fn blocks_are_counted_and_limited() {
         let memory = Memory::new(100_000, Arc::default());
-        let mut counted = Counted(memory.clone());
+        let mut counted = CountingAllocator(memory.clone());
         // SAFETY: blocks are used as they were asked for and released once.
         unsafe {
             let block = counted.alloc(50_000);
             block.write_bytes(7, 50_000);
-            assert_eq!(Counted::usable_size(block), 50_000);
+            assert_eq!(CountingAllocator::usable_size(block), 50_000);
             assert!(counted.alloc(60_000).is_null() && !memory.is_exhausted());
             let block = counted.realloc(block, 90_000);
             assert_eq!(block.add(49_999).read(), 7);

@@ -247,9 +247,9 @@ unsafe extern "C" fn export_json(ctx: *mut qjs::JSContext, module: *mut qjs::JSM
     }
 }
 
-type Fill = unsafe extern "C" fn(*mut qjs::JSContext, *mut qjs::JSModuleDef) -> c_int;
+type FillModule = unsafe extern "C" fn(*mut qjs::JSContext, *mut qjs::JSModuleDef) -> c_int;
 
-fn c_module(cx: Cx<'_>, name: &str, fill: Fill) -> Result<*mut qjs::JSModuleDef, Failure> {
+fn c_module(cx: Cx<'_>, name: &str, fill: FillModule) -> Result<*mut qjs::JSModuleDef, Failure> {
     let name = CString::new(name).map_err(|_| Error::script("a module's name has a NUL"))?;
     // SAFETY: the name is terminated.
     let module = unsafe { qjs::JS_NewCModule(cx.raw(), name.as_ptr(), Some(fill)) };

@@ -1,7 +1,7 @@
 //! What is not written as JSON, and what a script is told to do instead.
 
 use super::Key;
-use crate::values::inspect::{self, Found};
+use crate::values::inspect::{self, FoundProperty};
 use crate::values::value::is_bytes;
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, UNDEFINED, Val, class_id, is_object, is_promise, is_string, tag,
@@ -47,7 +47,7 @@ pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue) -> Result<Option<Val>, Throw
     }
     let kind = inspect::property(cx, value, cx.core().atoms.web_kind, UNDEFINED)?;
     Ok(match kind {
-        Found::Value(kind) if is_string(kind.raw()) => Some(kind),
+        FoundProperty::Value(kind) if is_string(kind.raw()) => Some(kind),
         _ => None,
     })
 }

@@ -11,7 +11,7 @@ use std::ffi::c_void;
 use std::rc::Rc;
 
 /// What came of entering the isolate.
-pub(crate) struct Ran<R> {
+pub(crate) struct RunResult<R> {
     /// What the body returned, or why that counts for nothing.
     pub(crate) value: Result<R, Error>,
     /// The tasks that the run left, if it made any.
@@ -54,7 +54,7 @@ impl Core {
         handler: HandlerId,
         tasks: Option<Rc<Tasks>>,
         body: impl FnOnce(Cx<'_>) -> R,
-    ) -> Ran<R> {
+    ) -> RunResult<R> {
         if self.is_entered.get() {
             return self.enter_again(tasks, body);
         }
@@ -70,12 +70,12 @@ impl Core {
         let stopped = entered.leave();
         let tasks = self.current.borrow_mut().take();
         if stopped || self.memory.is_exhausted() {
-            return Ran {
+            return RunResult {
                 value: Err(self.stopped(cx)),
                 tasks,
             };
         }
-        Ran {
+        RunResult {
             value: Ok(value),
             tasks,
         }
@@ -83,10 +83,14 @@ impl Core {
 
     /// Something below a running script is dropped or asked for: a part of that run, with other tasks.
     #[cold]
-    fn enter_again<R>(&self, tasks: Option<Rc<Tasks>>, body: impl FnOnce(Cx<'_>) -> R) -> Ran<R> {
+    fn enter_again<R>(
+        &self,
+        tasks: Option<Rc<Tasks>>,
+        body: impl FnOnce(Cx<'_>) -> R,
+    ) -> RunResult<R> {
         let outer = self.current.replace(tasks);
         let value = Ok(body(self.cx()));
-        Ran {
+        RunResult {
             value,
             tasks: self.current.replace(outer),
         }
