@@ -24,7 +24,7 @@ mod values;
 mod vm;
 
 use request::call::{self, Begin, CallOutcome, HandlerEntry};
-use request::object::Slot;
+use request::object::RequestSlot;
 use sampan_host::{Call, Error, Isolate, Program, ResponseSink, Setup, Step};
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -64,7 +64,7 @@ impl Isolate for Lua {
             .handler
             .or(call.middleware.first().copied())
             .unwrap_or(u32::MAX);
-        let slot = Slot::new(&self.core, call.request);
+        let slot = RequestSlot::new(&self.core, call.request);
         let begin = Begin {
             entry: HandlerEntry {
                 core: &self.core,

@@ -73,7 +73,7 @@ const fn letters() -> [u8; 256] {
 
 /// What a letter after `%` stands for.
 #[derive(Clone, Copy)]
-pub(super) enum Class {
+pub(super) enum CharacterClass {
     /// Bytes that have one of these bits, or those that have none.
     Bits(u8, bool),
     /// This byte: `%z`, or a character that stands for itself.
@@ -82,7 +82,7 @@ pub(super) enum Class {
     NotNul,
 }
 
-impl Class {
+impl CharacterClass {
     /// The class that `%` and `letter` name.
     #[inline]
     pub(super) fn of(letter: u8) -> Self {
@@ -124,13 +124,13 @@ fn count(text: &[u8], is_wanted: impl Fn(u8) -> bool) -> usize {
 
 /// What stands between the brackets of a set.
 #[derive(Clone, Copy)]
-pub(super) struct Set<'a> {
+pub(super) struct CharacterSet<'a> {
     items: &'a [u8],
     /// What a byte in it gives; false after `^`.
     wanted: bool,
 }
 
-impl<'a> Set<'a> {
+impl<'a> CharacterSet<'a> {
     #[inline]
     pub(super) fn new(content: &'a [u8]) -> Self {
         match content.split_first() {
@@ -153,7 +153,7 @@ impl<'a> Set<'a> {
             if first == b'%' {
                 // Where a range ends with the first of two `%`, the second one takes the bracket as its letter.
                 let letter = set.get(i + 1).copied().unwrap_or(b']');
-                if Class::of(letter).has(c) {
+                if CharacterClass::of(letter).has(c) {
                     return self.wanted;
                 }
                 i += 2;

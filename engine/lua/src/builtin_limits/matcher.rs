@@ -7,7 +7,7 @@
 
 mod items;
 
-use super::classes::Class;
+use super::classes::CharacterClass;
 
 /// How many captures a pattern may have.
 const CAPTURES_MAX: usize = 32;
@@ -151,7 +151,7 @@ impl<'a> Matcher<'a> {
         let rest = self.subject.get(start..).unwrap_or_default();
         let found = match at(self.pattern, p) {
             b'%' => {
-                let class = Class::of(at(self.pattern, p + 1));
+                let class = CharacterClass::of(at(self.pattern, p + 1));
                 rest.iter().position(|c| class.has(*c))
             }
             b'[' => {

@@ -1,27 +1,33 @@
 //! Handlers that wait: the coroutine, what it waits for, and how it goes on.
 
 use crate::request::call::{CallOutcome, HandlerEntry, finish, run_on};
-use crate::request::object::Slot;
+use crate::request::object::RequestSlot;
 use crate::vm::isolate::{Core, Thread, Wait};
 use sampan_host::{Error, LocalFuture, ResponseSink, Step, Suspended, Value};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 /// A handler in the middle of waiting for one operation.
-struct Rest {
+struct SuspendedHandler {
     core: Rc<Core>,
     name: u32,
     waiting: Option<Waiting>,
 }
 
 struct Waiting {
-    slot: Slot,
+    slot: RequestSlot,
     thread: Thread,
     operation: LocalFuture<Result<Value, Error>>,
 }
 
 /// What a handler that yielded becomes.
-pub(crate) fn wait(core: &Rc<Core>, name: u32, slot: Slot, thread: Thread, wait: Wait) -> Step {
+pub(crate) fn wait(
+    core: &Rc<Core>,
+    name: u32,
+    slot: RequestSlot,
+    thread: Thread,
+    wait: Wait,
+) -> Step {
     match wait {
         Wait::Operation(operation) => {
             let waiting = Some(Waiting {
@@ -29,7 +35,7 @@ pub(crate) fn wait(core: &Rc<Core>, name: u32, slot: Slot, thread: Thread, wait:
                 thread,
                 operation,
             });
-            Step::Waiting(Box::new(Rest {
+            Step::Waiting(Box::new(SuspendedHandler {
                 core: core.clone(),
                 name,
                 waiting,
@@ -44,7 +50,7 @@ pub(crate) fn wait(core: &Rc<Core>, name: u32, slot: Slot, thread: Thread, wait:
     }
 }
 
-impl Suspended for Rest {
+impl Suspended for SuspendedHandler {
     fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -95,7 +101,7 @@ impl Suspended for Rest {
     }
 }
 
-impl Drop for Rest {
+impl Drop for SuspendedHandler {
     fn drop(&mut self) {
         if let Some(waiting) = self.waiting.take() {
             self.core.drop_thread(waiting.thread);

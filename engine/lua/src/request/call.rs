@@ -1,7 +1,7 @@
 //! The hot path: one protected entry in which a handler runs in a pooled coroutine and its result becomes the response.
 
 use crate::coroutines::suspend;
-use crate::request::object::{self, Slot};
+use crate::request::object::{self, RequestSlot};
 use crate::request::response;
 use crate::request::stream;
 use crate::vm::error::from_top;
@@ -48,7 +48,7 @@ pub(crate) struct Begin<'a> {
 }
 
 /// Calls a handler. `name` is its number for the log.
-pub(crate) fn start(core: &Rc<Core>, name: u32, slot: Slot, mut begin: Begin<'_>) -> Step {
+pub(crate) fn start(core: &Rc<Core>, name: u32, slot: RequestSlot, mut begin: Begin<'_>) -> Step {
     let result = core.protected(name, run_first, &mut begin);
     finish(
         core,
@@ -63,7 +63,7 @@ pub(crate) fn start(core: &Rc<Core>, name: u32, slot: Slot, mut begin: Begin<'_>
 pub(crate) fn finish(
     core: &Rc<Core>,
     name: u32,
-    slot: Slot,
+    slot: RequestSlot,
     entry: HandlerEntry<'_>,
     result: Result<(), Error>,
 ) -> Step {

@@ -2,7 +2,7 @@
 //! for, and kept in the table.
 
 use crate::values::json_read;
-use crate::vm::isolate::{Live, current};
+use crate::vm::isolate::{LiveRequest, current};
 use crate::vm::raise::raise_result;
 use crate::vm::state::{Scratch, State, guard, push_ref, push_text};
 use mlua_sys::lua51::*;
@@ -15,7 +15,7 @@ use std::rc::Rc;
 pub(crate) const METHODS: [&str; 4] = ["json", "text", "form", "bytes"];
 
 /// A request that scripts may ask about for as long as this lives.
-pub(crate) struct Slot {
+pub(crate) struct RequestSlot {
     number: u64,
     owner: std::rc::Weak<crate::vm::isolate::Core>,
 }
@@ -23,12 +23,15 @@ pub(crate) struct Slot {
 /// The bits of a request's number that are its place in the slab; the others tell it from its predecessors there.
 const PLACE_BITS: u32 = 20;
 
-impl Slot {
+impl RequestSlot {
     /// Makes `view` known to scripts.
     pub(crate) fn new(core: &Rc<crate::vm::isolate::Core>, view: Rc<dyn RequestView>) -> Self {
         let serial = core.serial.get();
         core.serial.set((serial + 1) & 0xffff_ffff);
-        let place = core.requests.borrow_mut().insert(Live { view, serial });
+        let place = core
+            .requests
+            .borrow_mut()
+            .insert(LiveRequest { view, serial });
         Self {
             number: serial << PLACE_BITS | place as u64,
             owner: Rc::downgrade(core),
@@ -41,7 +44,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for RequestSlot {
     fn drop(&mut self) {
         if let Some(core) = self.owner.upgrade() {
             let place = (self.number & ((1 << PLACE_BITS) - 1)) as usize;

@@ -4,7 +4,7 @@
 //! reader slows the script down instead of filling the memory.
 
 use crate::request::call::{CallOutcome, HandlerEntry, run_on};
-use crate::request::object::Slot;
+use crate::request::object::RequestSlot;
 use crate::vm::isolate::{Core, Thread, Wait, current};
 use crate::vm::state::{State, guard, text_at};
 use mlua_sys::lua51::*;
@@ -45,14 +45,14 @@ pub(crate) unsafe extern "C-unwind" fn write(state: State) -> c_int {
 pub(crate) struct LuaStream {
     core: Rc<Core>,
     /// The request stays known to the script until the stream has ended.
-    slot: Option<Slot>,
+    slot: Option<RequestSlot>,
     name: u32,
     thread: Option<Thread>,
     operation: Option<LocalFuture<Result<Value, Error>>>,
 }
 
 impl LuaStream {
-    pub(crate) fn new(core: Rc<Core>, thread: Thread, slot: Slot, name: u32) -> Self {
+    pub(crate) fn new(core: Rc<Core>, thread: Thread, slot: RequestSlot, name: u32) -> Self {
         Self {
             core,
             slot: Some(slot),

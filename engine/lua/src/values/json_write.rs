@@ -1,19 +1,16 @@
 //! Writes JSON from Lua values straight into an output buffer.
 
-use crate::values::layout::{Seen, StackSlot, Table};
+use crate::values::layout::{SlotValue, StackSlot, Table};
 use crate::values::rows::{self, RowShapes};
 use crate::values::value::{int64_at, is_null};
 use crate::vm::isolate::{Core, current};
-use crate::vm::state::{Fixed, State, text_at};
+use crate::vm::state::{FixedValues, State, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::json::{REQUEST, no_json, no_json_but, write_f64, write_i64, write_string};
 use sampan_host::{Error, Value};
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ffi::{CStr, c_int};
-
-/// Why a value has no JSON: the reason, and the limit that was passed if it is one.
-pub(crate) type Why = Error;
 
 /// The JSON of the value at `index`, for a capability. Never raises; the caller has made room.
 pub(crate) unsafe fn text(state: State, index: c_int) -> Result<Value, Error> {
@@ -32,7 +29,7 @@ pub(crate) unsafe fn write(
     index: c_int,
     out: &mut Vec<u8>,
     depth: usize,
-) -> Result<(), Why> {
+) -> Result<(), Error> {
     // SAFETY: the value stays on the stack while it is written, and Lua runs nothing meanwhile.
     unsafe {
         let core = current();
@@ -45,14 +42,16 @@ pub(crate) unsafe fn write(
         };
         writer.members.clear();
         let seen = match lua_type(state, index) {
-            LUA_TNONE | LUA_TNIL => Seen::Nil,
-            LUA_TBOOLEAN => Seen::Bool(lua_toboolean(state, index) != 0),
-            LUA_TNUMBER => Seen::Number(lua_tonumber(state, index)),
-            LUA_TSTRING => Seen::Text(text_at(state, index)),
-            LUA_TTABLE => Seen::Table(Table::at(state, index)),
-            _ if is_null(state, index) => Seen::Nil,
-            LUA_TCDATA => int64_at(state, index).map_or(Seen::Other("cdata"), Seen::Int64),
-            kind => Seen::Other(
+            LUA_TNONE | LUA_TNIL => SlotValue::Nil,
+            LUA_TBOOLEAN => SlotValue::Bool(lua_toboolean(state, index) != 0),
+            LUA_TNUMBER => SlotValue::Number(lua_tonumber(state, index)),
+            LUA_TSTRING => SlotValue::Text(text_at(state, index)),
+            LUA_TTABLE => SlotValue::Table(Table::at(state, index)),
+            _ if is_null(state, index) => SlotValue::Nil,
+            LUA_TCDATA => {
+                int64_at(state, index).map_or(SlotValue::Other("cdata"), SlotValue::Int64)
+            }
+            kind => SlotValue::Other(
                 CStr::from_ptr(lua_typename(state, kind))
                     .to_str()
                     .unwrap_or("value"),
@@ -68,7 +67,7 @@ pub(crate) unsafe fn write(
 
 /// The reason with the name in front under which the value was to stand, which is the last thing that was written.
 #[cold]
-fn named(out: &[u8], why: Why) -> Why {
+fn named(out: &[u8], why: Error) -> Error {
     let name = out.strip_suffix(b"\":").and_then(|out| {
         let is_start = |at: &usize| out[*at] == b'"' && (*at == 0 || out[*at - 1] != b'\\');
         let start = (0..out.len()).rev().take(NAME_BYTES_MAX).find(is_start)?;
@@ -95,7 +94,7 @@ type Entries = Vec<(u64, StackSlot)>;
 struct Writer<'a> {
     core: &'a Core,
     shapes: &'a RowShapes,
-    fixed: Fixed,
+    fixed: FixedValues,
     out: &'a mut Vec<u8>,
     /// The members of the objects that are open, those of the innermost last.
     members: &'a mut Vec<Member>,
@@ -160,7 +159,7 @@ impl Eq for Member {}
 
 impl Writer<'_> {
     #[inline(always)]
-    fn slot(&mut self, slot: StackSlot, depth: usize) -> Result<(), Why> {
+    fn slot(&mut self, slot: StackSlot, depth: usize) -> Result<(), Error> {
         if slot == self.fixed.null {
             self.out.extend_from_slice(b"null");
             return Ok(());
@@ -171,13 +170,13 @@ impl Writer<'_> {
 
     /// A part of every place that writes a value: most are numbers and short strings.
     #[inline(always)]
-    fn seen(&mut self, seen: Seen<'_>, depth: usize) -> Result<(), Why> {
+    fn seen(&mut self, seen: SlotValue<'_>, depth: usize) -> Result<(), Error> {
         match seen {
-            Seen::Nil => self.out.extend_from_slice(b"null"),
-            Seen::Bool(true) => self.out.extend_from_slice(b"true"),
-            Seen::Bool(false) => self.out.extend_from_slice(b"false"),
-            Seen::Number(number) => return self.number(number),
-            Seen::Text(text) => {
+            SlotValue::Nil => self.out.extend_from_slice(b"null"),
+            SlotValue::Bool(true) => self.out.extend_from_slice(b"true"),
+            SlotValue::Bool(false) => self.out.extend_from_slice(b"false"),
+            SlotValue::Number(number) => return self.number(number),
+            SlotValue::Text(text) => {
                 if !write_string(self.out, text) {
                     return Err(no_json("a string that is not UTF-8"));
                 }
@@ -185,16 +184,16 @@ impl Writer<'_> {
                     self.check_progress()?;
                 }
             }
-            Seen::Table(table) => return self.table(table, depth),
-            Seen::Int64(number) => write_i64(self.out, number),
-            Seen::Light => return Err(no_json("a userdata")),
-            Seen::Other(name) => return Err(no_json(&format!("a {name}"))),
+            SlotValue::Table(table) => return self.table(table, depth),
+            SlotValue::Int64(number) => write_i64(self.out, number),
+            SlotValue::Light => return Err(no_json("a userdata")),
+            SlotValue::Other(name) => return Err(no_json(&format!("a {name}"))),
         }
         Ok(())
     }
 
     #[inline]
-    fn number(&mut self, number: f64) -> Result<(), Why> {
+    fn number(&mut self, number: f64) -> Result<(), Error> {
         let whole = number as i32;
         if f64::from(whole).to_bits() == number.to_bits() {
             write_i64(self.out, i64::from(whole));
@@ -208,7 +207,7 @@ impl Writer<'_> {
 
     /// Whether to go on: tables may share others, so that a small value has a huge text.
     #[inline]
-    fn check_progress(&self) -> Result<(), Why> {
+    fn check_progress(&self) -> Result<(), Error> {
         if self.out.len() > self.core.limits.memory_bytes_max {
             return Err(self.core.limits.value_too_large());
         }
@@ -220,7 +219,7 @@ impl Writer<'_> {
 
     /// A table whose keys are 1 to n is an array, any other an object; an empty one is an object unless it was marked.
     #[inline(never)]
-    fn table(&mut self, table: &Table, depth: usize) -> Result<(), Why> {
+    fn table(&mut self, table: &Table, depth: usize) -> Result<(), Error> {
         let depth = depth
             .checked_sub(1)
             .ok_or_else(|| no_json("a table that contains itself or nests too deeply"))?;
@@ -244,9 +243,11 @@ impl Writer<'_> {
         for node in table.nodes().iter().filter(|node| !node.value.is_nil()) {
             // SAFETY: the key of an entry is as alive as its value.
             match unsafe { node.key.see() } {
-                Seen::Text(name) => self.members.push(Member::new(name, node.value)),
-                Seen::Number(_) if self.members.len() == first => return self.list(table, depth),
-                Seen::Number(_) => {
+                SlotValue::Text(name) => self.members.push(Member::new(name, node.value)),
+                SlotValue::Number(_) if self.members.len() == first => {
+                    return self.list(table, depth);
+                }
+                SlotValue::Number(_) => {
                     return Err(no_json("a table with both a list and named keys"));
                 }
                 _ => {
@@ -269,7 +270,7 @@ impl Writer<'_> {
     /// Writes the members from `first` on, sorted by the bytes of their names: LuaJIT lists them in an order of its own, which
     /// is another in the next process. They lie above those of the tables around this one.
     #[inline]
-    fn sorted_members(&mut self, first: usize, depth: usize) -> Result<(), Why> {
+    fn sorted_members(&mut self, first: usize, depth: usize) -> Result<(), Error> {
         let count = self.members.len() - first;
         if count > 1 {
             self.members[first..].sort_unstable();
@@ -285,7 +286,7 @@ impl Writer<'_> {
 
     /// A member with the comma in front, which the first one's object replaces.
     #[inline]
-    fn member(&mut self, name: &[u8], value: StackSlot, depth: usize) -> Result<(), Why> {
+    fn member(&mut self, name: &[u8], value: StackSlot, depth: usize) -> Result<(), Error> {
         self.out.push(b',');
         if !write_string(self.out, name) {
             return Err(no_json("a key that is not UTF-8"));
@@ -294,7 +295,7 @@ impl Writer<'_> {
         self.slot(value, depth)
     }
 
-    fn list(&mut self, table: &Table, depth: usize) -> Result<(), Why> {
+    fn list(&mut self, table: &Table, depth: usize) -> Result<(), Error> {
         let array = table.array();
         let all_in_array = array.first().is_none_or(|slot| slot.is_nil())
             && table.nodes().iter().all(|node| node.value.is_nil());
@@ -309,7 +310,7 @@ impl Writer<'_> {
     }
 
     #[inline]
-    fn items(&mut self, items: impl Iterator<Item = StackSlot>, depth: usize) -> Result<(), Why> {
+    fn items(&mut self, items: impl Iterator<Item = StackSlot>, depth: usize) -> Result<(), Error> {
         let start = self.out.len();
         for item in items {
             self.out.push(b',');
@@ -321,7 +322,7 @@ impl Writer<'_> {
     }
 
     /// A row: its columns in order, `null` where it has nothing, then what the script has added.
-    fn row(&mut self, row: &Table, meta: &Table, depth: usize) -> Result<(), Why> {
+    fn row(&mut self, row: &Table, meta: &Table, depth: usize) -> Result<(), Error> {
         let columns = rows::columns(meta);
         let known = self.shapes.of_meta(meta);
         let unknown = Cell::new(0);
@@ -335,7 +336,7 @@ impl Writer<'_> {
                 None => {
                     self.out.push(if at == 0 { b'{' } else { b',' });
                     // SAFETY: the metatable is alive.
-                    if let Seen::Text(name) = unsafe { column.see() } {
+                    if let SlotValue::Text(name) = unsafe { column.see() } {
                         write_string(self.out, name);
                     }
                     self.out.push(b':');
@@ -351,7 +352,7 @@ impl Writer<'_> {
             let first = self.members.len();
             for node in nodes.filter(|node| !columns.contains(&node.key)) {
                 // SAFETY: the key of an entry is as alive as its value.
-                let Seen::Text(name) = (unsafe { node.key.see() }) else {
+                let SlotValue::Text(name) = (unsafe { node.key.see() }) else {
                     return Err(no_json(NO_COLUMN));
                 };
                 self.members.push(Member::new(name, node.value));
@@ -370,7 +371,7 @@ const NO_COLUMN: &str = "a row with a key that is no string";
 
 /// The items of a list that does not lie in the array part of its table alone.
 #[cold]
-fn entries(table: &Table) -> Result<Entries, Why> {
+fn entries(table: &Table) -> Result<Entries, Error> {
     const HOLES: &str = "a list with holes, or with named keys beside it,";
     let in_array = table.array().iter().copied();
     let mut entries: Entries = (0..)
@@ -380,7 +381,7 @@ fn entries(table: &Table) -> Result<Entries, Why> {
     for node in table.nodes().iter().filter(|node| !node.value.is_nil()) {
         // SAFETY: the key of an entry is as alive as its value.
         match unsafe { node.key.see() } {
-            Seen::Number(key) if key >= 1.0 && key.fract() == 0.0 => {
+            SlotValue::Number(key) if key >= 1.0 && key.fract() == 0.0 => {
                 entries.push((key as u64, node.value));
             }
             _ => return Err(no_json(HOLES)),

@@ -26,7 +26,7 @@ pub(crate) struct Table {
     array: *const StackSlot,
     gclist: *const c_void,
     metatable: *const Table,
-    node: *const Node,
+    node: *const TableNode,
     array_size: u32,
     node_mask: u32,
 }
@@ -34,10 +34,10 @@ pub(crate) struct Table {
 /// An entry of a table's hash part.
 #[repr(C)]
 #[allow(dead_code, reason = "the fields that are not read make the layout")]
-pub(crate) struct Node {
+pub(crate) struct TableNode {
     pub(crate) value: StackSlot,
     pub(crate) key: StackSlot,
-    next: *const Node,
+    next: *const TableNode,
 }
 
 /// `GCstr`; the bytes follow it.
@@ -64,7 +64,7 @@ struct Cdata {
 }
 
 /// What a slot holds.
-pub(crate) enum Seen<'a> {
+pub(crate) enum SlotValue<'a> {
     Nil,
     Bool(bool),
     Number(f64),
@@ -121,44 +121,44 @@ impl StackSlot {
     /// # Safety
     /// What it refers to must be alive for `'a`.
     #[inline]
-    pub(crate) unsafe fn see<'a>(self) -> Seen<'a> {
+    pub(crate) unsafe fn see<'a>(self) -> SlotValue<'a> {
         // SAFETY: the tag says what lies at the address; the caller keeps it alive.
         unsafe {
             match self.tag() {
-                tag::NIL => Seen::Nil,
-                tag::FALSE => Seen::Bool(false),
-                tag::TRUE => Seen::Bool(true),
-                tag::LIGHT => Seen::Light,
+                tag::NIL => SlotValue::Nil,
+                tag::FALSE => SlotValue::Bool(false),
+                tag::TRUE => SlotValue::Bool(true),
+                tag::LIGHT => SlotValue::Light,
                 tag::TEXT => {
                     let text = self.address::<Text>();
                     let length = (*text).length as usize;
-                    Seen::Text(std::slice::from_raw_parts(text.add(1).cast(), length))
+                    SlotValue::Text(std::slice::from_raw_parts(text.add(1).cast(), length))
                 }
-                tag::TABLE => Seen::Table(&*self.address()),
+                tag::TABLE => SlotValue::Table(&*self.address()),
                 tag::CDATA => see_cdata(&*self.address()),
-                tag::FUNCTION => Seen::Other("function"),
-                tag::THREAD => Seen::Other("thread"),
+                tag::FUNCTION => SlotValue::Other("function"),
+                tag::THREAD => SlotValue::Other("thread"),
                 // Builds for processors without quick floating point keep small integers apart.
-                tag::NUMBER => Seen::Number(f64::from(self.0 as u32 as i32)),
-                tag if tag > tag::NUMBER => Seen::Number(f64::from_bits(self.0)),
-                _ => Seen::Other("userdata"),
+                tag::NUMBER => SlotValue::Number(f64::from(self.0 as u32 as i32)),
+                tag if tag > tag::NUMBER => SlotValue::Number(f64::from_bits(self.0)),
+                _ => SlotValue::Other("userdata"),
             }
         }
     }
 }
 
 #[inline]
-unsafe fn see_cdata<'a>(cdata: &Cdata) -> Seen<'a> {
+unsafe fn see_cdata<'a>(cdata: &Cdata) -> SlotValue<'a> {
     // SAFETY: the payload of these two types has eight bytes, aligned as they are.
     unsafe {
         let payload = (&raw const *cdata).add(1);
         match cdata.ctype {
-            CTYPE_INT64 => Seen::Int64(*payload.cast::<i64>()),
+            CTYPE_INT64 => SlotValue::Int64(*payload.cast::<i64>()),
             CTYPE_UINT64 => match i64::try_from(*payload.cast::<u64>()) {
-                Ok(value) => Seen::Int64(value),
-                Err(_) => Seen::Other("cdata"),
+                Ok(value) => SlotValue::Int64(value),
+                Err(_) => SlotValue::Other("cdata"),
             },
-            _ => Seen::Other("cdata"),
+            _ => SlotValue::Other("cdata"),
         }
     }
 }
@@ -186,7 +186,7 @@ impl Table {
 
     /// The entries of the hash part. Those whose value is nil are none.
     #[inline]
-    pub(crate) fn nodes(&self) -> &[Node] {
+    pub(crate) fn nodes(&self) -> &[TableNode] {
         // SAFETY: there is at least one node, be it the one that all empty tables share.
         unsafe { std::slice::from_raw_parts(self.node, self.node_mask as usize + 1) }
     }
@@ -239,14 +239,14 @@ pub(crate) unsafe fn check(state: State) -> bool {
         let key = table.nodes().iter().find(|node| !node.value.is_nil());
         let known = array.len() == 5
             && array[0].is_nil()
-            && matches!(array[1].see(), Seen::Number(0.5))
-            && matches!(array[2].see(), Seen::Bool(true))
-            && matches!(array[3].see(), Seen::Int64(ODD))
+            && matches!(array[1].see(), SlotValue::Number(0.5))
+            && matches!(array[2].see(), SlotValue::Bool(true))
+            && matches!(array[3].see(), SlotValue::Int64(ODD))
             && array[4].is_nil()
             && table.nodes().len() == 4
             && key.is_some_and(|node| {
-                matches!(node.key.see(), Seen::Text(b"key"))
-                    && matches!(node.value.see(), Seen::Text(b"some text"))
+                matches!(node.key.see(), SlotValue::Text(b"key"))
+                    && matches!(node.value.see(), SlotValue::Text(b"some text"))
             })
             && std::ptr::eq(table.metatable, meta.cast());
         lua_settop(state, top);

@@ -9,7 +9,7 @@ use crate::values::layout::{StackSlot, Table};
 use crate::values::value::push_i64;
 use crate::vm::bind;
 use crate::vm::isolate::current;
-use crate::vm::state::{Fixed, State, push_ref, push_text, text_at};
+use crate::vm::state::{FixedValues, State, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::Rows;
 use sampan_host::json::write_string;
@@ -262,7 +262,7 @@ unsafe fn push_cell(state: State, rows: &Rows, row: usize, column: usize) {
 
 /// Whether a metatable is that of rows.
 #[inline]
-pub(crate) fn lists_columns(meta: &Table, fixed: Fixed) -> bool {
+pub(crate) fn lists_columns(meta: &Table, fixed: FixedValues) -> bool {
     meta.array().first() == Some(&fixed.mark)
 }
 

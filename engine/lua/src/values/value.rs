@@ -1,7 +1,7 @@
 //! [`Value`] from and to Lua.
 
 use crate::values::keys::KeySummary;
-use crate::values::layout::{Seen, Table};
+use crate::values::layout::{SlotValue, Table};
 use crate::values::rows;
 use crate::vm::isolate::current;
 use crate::vm::state::{State, push_ref, push_text, text_at};
@@ -195,11 +195,11 @@ unsafe fn read_plain_list(
         let mut items = Vec::with_capacity(last + 1);
         for slot in &slots[..=last] {
             items.push(match slot.see() {
-                Seen::Bool(value) => Value::Bool(value),
-                Seen::Number(value) => number(value),
-                Seen::Int64(value) => Value::Int(value),
-                Seen::Text(bytes) => text(bytes, bytes_left)?,
-                Seen::Nil | Seen::Table(_) | Seen::Light | Seen::Other(_) => {
+                SlotValue::Bool(value) => Value::Bool(value),
+                SlotValue::Number(value) => number(value),
+                SlotValue::Int64(value) => Value::Int(value),
+                SlotValue::Text(bytes) => text(bytes, bytes_left)?,
+                SlotValue::Nil | SlotValue::Table(_) | SlotValue::Light | SlotValue::Other(_) => {
                     *bytes_left = left_before;
                     return Ok(None);
                 }

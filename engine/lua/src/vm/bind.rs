@@ -1,6 +1,6 @@
 //! The binder: makes Lua functions of the rows of any module.
 
-use crate::values::layout::{Seen, Table};
+use crate::values::layout::{SlotValue, Table};
 use crate::values::{json_write, shown, value};
 use crate::vm::isolate::{Wait, current};
 use crate::vm::raise::raise_result;
@@ -187,8 +187,8 @@ unsafe fn has_colon(state: State, function: &Function) -> bool {
     unsafe {
         lua_type(state, 1) == LUA_TTABLE && Table::at(state, 1).nodes().iter().any(|node| {
             !node.value.is_nil()
-                && matches!(node.key.see(), Seen::Text(name) if name == function.name.as_bytes())
-                && matches!(node.value.see(), Seen::Other("function"))
+                && matches!(node.key.see(), SlotValue::Text(name) if name == function.name.as_bytes())
+                && matches!(node.value.see(), SlotValue::Other("function"))
         })
     }
 }

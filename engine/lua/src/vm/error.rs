@@ -297,7 +297,7 @@ unsafe fn kind_of_meta(state: State) -> Option<ErrorKind> {
     }
 }
 
-pub(super) fn current_refs() -> state::Refs {
+pub(super) fn current_refs() -> state::RegistryRefs {
     current().refs.get()
 }
 

@@ -6,7 +6,7 @@ use crate::request::response;
 use crate::vm::bind;
 use crate::vm::error;
 use crate::vm::isolate::{Core, current};
-use crate::vm::state::{Refs, State, guard, key, push_text, text_at};
+use crate::vm::state::{RegistryRefs, State, guard, key, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::WorkerPlace;
 use sampan_host::answer::AnswerKind;
@@ -16,7 +16,7 @@ use std::ffi::{CStr, c_int};
 const NESTED_MAX: f64 = 190.0;
 
 /// Fills the host's table, which is on top of the stack: what the Lua parts get from here.
-pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut Refs) {
+pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
     // SAFETY: under protection.
     unsafe {
         let host = lua_gettop(state);

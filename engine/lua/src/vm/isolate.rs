@@ -7,7 +7,7 @@ use crate::vm::bind::OpenBracket;
 use crate::vm::error::{self, Raised, UncaughtError};
 use crate::vm::limits;
 use crate::vm::memory::{Memory, allocate};
-use crate::vm::state::{Fixed, Refs, Scratch, State};
+use crate::vm::state::{FixedValues, RegistryRefs, Scratch, State};
 use mlua_sys::lua51::*;
 use sampan_host::{
     Context, Error, ErrorKind, LocalFuture, Module, RequestView, ScriptLimits, Sources, Value,
@@ -52,7 +52,7 @@ pub(crate) enum Wait {
 }
 
 /// A request that scripts may ask about.
-pub(crate) struct Live {
+pub(crate) struct LiveRequest {
     pub(crate) view: Rc<dyn RequestView>,
     pub(crate) serial: u64,
 }
@@ -66,9 +66,9 @@ pub(crate) struct Core {
     pub(crate) limits: ScriptLimits,
     pub(crate) watch: Arc<Watch>,
     pub(crate) sources: Arc<dyn Sources>,
-    pub(crate) refs: Cell<Refs>,
-    pub(crate) fixed: Cell<Fixed>,
-    pub(crate) requests: RefCell<Slab<Live>>,
+    pub(crate) refs: Cell<RegistryRefs>,
+    pub(crate) fixed: Cell<FixedValues>,
+    pub(crate) requests: RefCell<Slab<LiveRequest>>,
     pub(crate) serial: Cell<u64>,
     idle: RefCell<Vec<Thread>>,
     pub(crate) wait: RefCell<Option<Wait>>,
@@ -126,7 +126,7 @@ impl Core {
             watch: setup.watch.clone(),
             sources: setup.sources.clone(),
             refs: Cell::default(),
-            fixed: Cell::new(Fixed {
+            fixed: Cell::new(FixedValues {
                 null: StackSlot::NIL,
                 mark: StackSlot::NIL,
                 array_meta: ptr::null(),

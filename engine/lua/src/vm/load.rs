@@ -9,7 +9,7 @@ use crate::vm::host_table;
 use crate::vm::isolate::{Core, anchor_entry, current};
 use crate::vm::limits;
 use crate::vm::stack;
-use crate::vm::state::{Fixed, Refs, State, data, push_ref, text_at};
+use crate::vm::state::{FixedValues, RegistryRefs, State, data, push_ref, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::{Error, ErrorKind, HandlerId, MiddlewareDef, Place, Program, RouteDef, Setup};
 use std::ffi::{CStr, c_int};
@@ -40,7 +40,7 @@ pub(crate) fn load(setup: &Setup) -> Result<LoadedProject, Error> {
             format!("there is no file '{}'", setup.entry),
         )
     })?;
-    let mut run = Run {
+    let mut run = EntryFile {
         source,
         name: format!("@{}\0", setup.entry),
         error: None,
@@ -75,9 +75,9 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
     unsafe {
         let core = current();
         lua_settop(state, 0);
-        let mut refs = Refs {
+        let mut refs = RegistryRefs {
             run: anchor_entry(state),
-            ..Refs::default()
+            ..RegistryRefs::default()
         };
         luaL_openlibs(state);
         lua_createtable(state, 0, 0);
@@ -151,7 +151,7 @@ unsafe fn check_layout(state: State, core: &Core) {
         let slots = Table::at(state, -1).array();
         push_ref(state, core.refs.get().array_meta);
         push_ref(state, core.refs.get().request_meta);
-        core.fixed.set(Fixed {
+        core.fixed.set(FixedValues {
             null: slots[1],
             mark: slots[2],
             array_meta: Table::at(state, -2),
@@ -172,7 +172,7 @@ unsafe fn load_chunk(state: State, source: &str, name: &CStr) {
 }
 
 /// The project's file on its way through a protected call.
-struct Run {
+struct EntryFile {
     source: Vec<u8>,
     name: String,
     error: Option<Error>,
@@ -182,7 +182,7 @@ struct Run {
 unsafe extern "C-unwind" fn run_file(state: State) -> c_int {
     // SAFETY: the source belongs to the caller of the protected call.
     unsafe {
-        let run = data::<Run>(state);
+        let run = data::<EntryFile>(state);
         let thread = current().take_thread();
         let (source, name) = (run.source.as_ptr().cast(), run.name.as_ptr().cast());
         let mut status = luaL_loadbufferx(state, source, run.source.len(), name, c"t".as_ptr());

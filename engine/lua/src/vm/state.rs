@@ -12,7 +12,7 @@ pub(crate) type State = *mut lua_State;
 
 /// Registry references of values that the engine needs again and again.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Refs {
+pub(crate) struct RegistryRefs {
     pub(crate) run: c_int,
     pub(crate) request_meta: c_int,
     pub(crate) response_meta: c_int,
@@ -30,7 +30,7 @@ pub(crate) struct Refs {
     pub(crate) keys: [c_int; key::NAMES.len()],
 }
 
-/// Indices into `Refs::keys`: names that are looked up in tables without making a string.
+/// Indices into `RegistryRefs::keys`: names that are looked up in tables without making a string.
 pub(crate) mod key {
     pub(crate) const STATUS: usize = 0;
     pub(crate) const HEADERS: usize = 1;
@@ -62,7 +62,7 @@ pub(crate) mod key {
 
 /// Values that are told from others by where they lie, or by what lies there.
 #[derive(Clone, Copy)]
-pub(crate) struct Fixed {
+pub(crate) struct FixedValues {
     /// `app.null`.
     pub(crate) null: StackSlot,
     /// What the host's yields are marked with, and the metatables of rows.

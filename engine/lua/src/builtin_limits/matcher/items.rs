@@ -1,7 +1,7 @@
 //! One attempt at a match: the items of a pattern, one after the other.
 
 use super::{Capture, DEPTH_MAX, FAILED, MatchFailure, Matcher, NONE, POSITION, UNFINISHED, at};
-use crate::builtin_limits::classes::{Class, Set};
+use crate::builtin_limits::classes::{CharacterClass, CharacterSet};
 
 impl<'a> Matcher<'a> {
     /// Matches the pattern from `p` at `s`: where the match ends, [`NONE`] or [`FAILED`].
@@ -108,7 +108,7 @@ impl<'a> Matcher<'a> {
     fn is_match(&self, c: u8, p: usize, next: usize) -> bool {
         match at(self.pattern, p) {
             b'.' => true,
-            b'%' => Class::of(at(self.pattern, p + 1)).has(c),
+            b'%' => CharacterClass::of(at(self.pattern, p + 1)).has(c),
             b'[' => self.set(p, next - 1).has(c),
             literal => literal == c,
         }
@@ -116,8 +116,8 @@ impl<'a> Matcher<'a> {
 
     /// The set whose brackets are at `p` and `last`.
     #[inline]
-    pub(super) fn set(&self, p: usize, last: usize) -> Set<'a> {
-        Set::new(self.pattern.get(p + 1..last).unwrap_or_default())
+    pub(super) fn set(&self, p: usize, last: usize) -> CharacterSet<'a> {
+        CharacterSet::new(self.pattern.get(p + 1..last).unwrap_or_default())
     }
 
     /// `*` and `+`: as many as there are, then one less and so on.
@@ -125,7 +125,7 @@ impl<'a> Matcher<'a> {
         let rest = self.subject.get(s..).unwrap_or_default();
         let many = match at(self.pattern, p) {
             b'.' => rest.len(),
-            b'%' => Class::of(at(self.pattern, p + 1)).count(rest),
+            b'%' => CharacterClass::of(at(self.pattern, p + 1)).count(rest),
             b'[' => {
                 let set = self.set(p, next - 1);
                 let mut many = 0;
@@ -139,7 +139,7 @@ impl<'a> Matcher<'a> {
                 }
                 many
             }
-            literal => Class::Byte(literal).count(rest),
+            literal => CharacterClass::Byte(literal).count(rest),
         };
         if self.spend(many / 8) {
             return FAILED;
