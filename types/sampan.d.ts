@@ -42,8 +42,8 @@ declare module "sampan" {
     readonly id: string;
     /** An object of this request's own. */
     readonly state: Record<string, any>;
-    /** The body as `application/x-www-form-urlencoded`; a key given twice is a list. */
-    form(): Promise<Record<string, string | string[]>>;
+    /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is a `File`: name the type then. */
+    form<T = Record<string, string | string[]>>(): Promise<T>;
   }
 
   export type Handler<Pattern extends string = string> = (req: SampanRequest<Pattern>) => Awaitable<Result>;
@@ -65,8 +65,16 @@ declare module "sampan" {
     readonly state: Record<string, any>;
   }
   /** A status, or a status with headers; a list of values is sent line by line. */
-  export type ResponseOptions = number | { status?: number; headers?: Record<string, string | string[]> };
+  export type ResponseOptions = number | { status?: number; headers?: ResponseHeaders };
+  export type ResponseHeaders = Headers | [string, string][] | Record<string, string | number | readonly string[]>;
   export type RouteOptions = { bodyBytesMax?: number | string };
+  /** What functions of `db` throw. The guide lists the codes. */
+  export interface DatabaseError extends Error {
+    readonly code: string;
+    readonly table?: string;
+    readonly columns?: readonly string[];
+    readonly constraint?: string;
+  }
   /** A row of a query: its columns by name. `db.query<User>(...)` says which. */
   export type Row = Record<string, any>;
 
@@ -79,8 +87,8 @@ declare module "sampan" {
       handler: Handler<`${Prefix}${Pattern}`>,
     ): void;
     /** Declares a route with an answer instead of a handler: computed once, at start. */
-    <T extends object | string | number | boolean>(pattern: string, value: Fixed<T>): void;
-    <T extends object | string | number | boolean>(pattern: string, options: RouteOptions, value: Fixed<T>): void;
+    <T extends object | string | number | boolean | null>(pattern: string, value: Fixed<T>): void;
+    <T extends object | string | number | boolean | null>(pattern: string, options: RouteOptions, value: Fixed<T>): void;
   }
 
   export interface Group<Prefix extends string = ""> {

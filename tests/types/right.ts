@@ -1,6 +1,6 @@
 // Programs that must type-check; `wrong.ts` has those that must not.
 import sampan, { app, db, env, json, html, text, redirect, stream, time, log } from "sampan";
-import type { SampanRequest, Handler, Middleware, Params } from "sampan";
+import type { DatabaseError, FetchContext, SampanRequest, Handler, Middleware, Params } from "sampan";
 
 interface User { id: number; email: string }
 
@@ -15,6 +15,15 @@ app.get("/version", { version: "1.0" });
 app.get("/list", [1, 2, 3]);
 app.get("/text", "hello");
 app.get("/response", text("x", 201));
+app.get("/empty", null);
+app.get("/headers", () => text("x", { headers: { "x-count": 1, "x-list": ["a", "b"] } }));
+app.get("/given", () => text("x", { headers: new Headers({ a: "b" }) }));
+app.post("/form", async (req) => (await req.form()).name);
+app.post("/file", async (req) => (await req.form<{ picture: File }>()).picture.size);
+app.post("/unique", () => {
+  try { db.exec("INSERT"); } catch (error) { return (error as DatabaseError).code + (error as DatabaseError).table; }
+});
+export default { fetch: (request: Request, env: object, context: FetchContext) => new Response(context.ip) };
 app.get("/nothing", () => {});
 app.get("/null", () => null);
 app.get("/async", async (req) => ({ body: await req.json() }));

@@ -132,7 +132,7 @@ impl SqliteConnection {
     /// What SQLite says.
     pub(crate) fn control(&self, sql: &str) -> Result<(), StatementError> {
         self.authorizer
-            .bypassed(|| Ok(self.prepared.control(sql)?.start().finish()?))
+            .bypassed(|| self.prepared.control(sql)?.start().finish())
             .map_err(|trouble| self.fault(trouble, sql, None))
     }
 

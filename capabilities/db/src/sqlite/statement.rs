@@ -225,6 +225,7 @@ impl Execution<'_> {
             self.0.reprepares = reprepares;
             // SAFETY: as above. A name lives until the next step; it is copied before.
             let names = (0..unsafe { ffi::sqlite3_column_count(raw) }).map(|index| {
+                // SAFETY: as above.
                 let name = unsafe { c_text(ffi::sqlite3_column_name(raw, index)) };
                 name.and_then(|name| name.to_str().ok()).unwrap_or_default()
             });
