@@ -244,15 +244,16 @@ impl Visit {
             return Answer::Now(response);
         }
         let (ticket, seal) = Ticket::new();
-        let (view, control, begun) = (Rc::clone(view), Rc::clone(control), control.current.begin());
+        // The request itself goes back to its pool now, and is not kept until the commit.
+        let (trace, control, begun) = (view.trace(), Rc::clone(control), control.current.begin());
         self.gate.outbox.hold(Box::new(move |verdict| {
-            if let (Some(record), Some(begun)) = (view.record(), begun) {
+            if let (Some(record), Some(begun)) = (trace.record(), begun) {
                 record.add_db(begun.elapsed());
             }
             match verdict {
                 Verdict::Committed => seal.release(),
                 Verdict::Failed => {
-                    response_sink::log(&control, Some(&view), "", &Self::lost());
+                    trace.log(&control.logger, &Self::lost());
                     seal.replace_by_500();
                 }
             }

@@ -3,10 +3,12 @@
 use crate::request::id::{self, Ids};
 use crate::request::proxies::{self, Cidr};
 use crate::request::record::Record;
+use crate::request::response_sink;
 use crate::routing::routes::Spans;
 use percent_encoding::percent_decode_str;
-use sampan_host::{Place, RequestView};
+use sampan_host::{Error, Place, RequestView};
 use sampan_http::{Request, Response};
+use sampan_log::Logger;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::net::IpAddr;
@@ -140,6 +142,53 @@ impl View {
     /// What the request is called in the log.
     pub(crate) fn title(&self) -> String {
         format!("{} {}", self.method(), self.path())
+    }
+
+    /// What the log may need after the answer, without keeping the request and its buffers.
+    pub(crate) fn trace(&self) -> Trace {
+        let (method, path) = (self.method(), self.path());
+        let mut title = String::with_capacity(method.len() + 1 + path.len());
+        title.push_str(method);
+        title.push(' ');
+        title.push_str(path);
+        Trace {
+            title,
+            id: self.id.get().cloned(),
+            info: Rc::clone(&self.info),
+            record: self.record.clone(),
+        }
+    }
+}
+
+/// What is left of a request whose answer is held.
+pub(crate) struct Trace {
+    /// Method and path.
+    title: String,
+    /// Where somebody has asked for it.
+    id: Option<Box<str>>,
+    info: Rc<RouteInfo>,
+    record: Option<Rc<Record>>,
+}
+
+impl Trace {
+    /// What the access log wants to know.
+    pub(crate) fn record(&self) -> Option<&Rc<Record>> {
+        self.record.as_ref()
+    }
+
+    /// Logs an error of the request.
+    #[cold]
+    pub(crate) fn log(&self, logger: &Logger, error: &Error) {
+        let id = match &self.id {
+            Some(id) => id.clone(),
+            None => self.info.ids.next(),
+        };
+        let text = format!("{}: {error}", self.title);
+        let request = self
+            .title
+            .split_once(' ')
+            .map(|of| (Cow::Borrowed(&*id), of));
+        response_sink::log_as(logger, request, text, error);
     }
 }
 

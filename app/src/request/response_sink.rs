@@ -8,6 +8,7 @@ use sampan_host::{Error, ErrorKind, Fate, RequestView, ResponseSink, Verdict, an
 use sampan_http::codec::Exceeded;
 use sampan_http::{Body, BodyError, Response};
 use sampan_log::{Cause, Entry, Level, Logger};
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
@@ -200,6 +201,18 @@ pub(crate) fn log_of(
     text: String,
     error: &Error,
 ) {
+    let request = request.map(|request| (request.id(), (request.method(), request.path())));
+    log_as(logger, request, text, error);
+}
+
+/// The same for a request of which only the id, the method and the path are left.
+#[cold]
+pub(crate) fn log_as(
+    logger: &Logger,
+    request: Option<(Cow<'_, str>, (&str, &str))>,
+    text: String,
+    error: &Error,
+) {
     if !errors::is_logged(error.kind()) {
         return;
     }
@@ -211,8 +224,8 @@ pub(crate) fn log_of(
     let entry = Entry {
         fields: code.as_ref().map_or(&[], |code| code.as_slice()),
         stack: error.stack(),
-        id: request.map(RequestView::id),
-        request: request.map(|request| (request.method(), request.path())),
+        request: request.as_ref().map(|(_, line)| *line),
+        id: request.map(|(id, _)| id),
         ..Entry::text(text)
     };
     logger.write_limited(Level::Error, cause, &entry);
