@@ -61,6 +61,7 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
 }
 
 /// A native function that has data of its own.
+// SAFETY: a type alone; QuickJS calls such functions with live values, as many of each as the numbers say.
 type WithData = unsafe extern "C" fn(
     *mut qjs::JSContext,
     RawValue,

@@ -5,9 +5,11 @@ use rquickjs::qjs;
 use std::ffi::c_int;
 
 /// A getter; the number says which.
+// SAFETY: a type alone; QuickJS calls getters with a live context and object.
 pub(super) type Getter = unsafe extern "C" fn(*mut qjs::JSContext, RawValue, c_int) -> RawValue;
 
 /// A setter.
+// SAFETY: a type alone; QuickJS calls setters with a live context, object and value.
 pub(super) type Setter =
     unsafe extern "C" fn(*mut qjs::JSContext, RawValue, RawValue, c_int) -> RawValue;
 
@@ -20,6 +22,7 @@ pub(super) fn accessor(
     magic: c_int,
     set: Option<Setter>,
 ) -> Result<(), Thrown> {
+    // SAFETY: a type alone, of which QuickJS wants every function; it never calls a getter or setter through it.
     type PlainFunction =
         unsafe extern "C" fn(*mut qjs::JSContext, RawValue, c_int, *mut RawValue) -> RawValue;
     // SAFETY: the kinds say how QuickJS calls the functions; it takes the references of both, and the atom is released.

@@ -250,6 +250,7 @@ fn state(cx: Cx<'_>, this: RawValue) -> Result<Val, Failure> {
     Ok(cx.dup(data.state.get()))
 }
 
+// SAFETY: called by QuickJS alone, with a context that has a core.
 unsafe extern "C" fn set_state(
     ctx: *mut qjs::JSContext,
     this: RawValue,
@@ -263,6 +264,7 @@ unsafe extern "C" fn set_state(
     })
 }
 
+// SAFETY: called by QuickJS alone, with a context that has a core.
 unsafe extern "C" fn get_used(ctx: *mut qjs::JSContext, this: RawValue, _: c_int) -> RawValue {
     // The prototype itself is no request, and has no body.
     native(ctx, |cx| {
@@ -273,6 +275,7 @@ unsafe extern "C" fn get_used(ctx: *mut qjs::JSContext, this: RawValue, _: c_int
 }
 
 /// `null` for a request without a body, `undefined` for one whose body is native.
+// SAFETY: called by QuickJS alone, with a context that has a core.
 unsafe extern "C" fn get_web_body(ctx: *mut qjs::JSContext, this: RawValue, _: c_int) -> RawValue {
     native(ctx, |cx| {
         let is_empty = data(cx, this)?.view()?.body().is_empty();

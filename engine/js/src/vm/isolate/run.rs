@@ -217,6 +217,7 @@ impl Core {
 }
 
 /// QuickJS calls this when a promise is rejected without a handler, and when it gets one after all.
+// SAFETY: called by QuickJS alone, with the pointer that was given with this function.
 pub(super) unsafe extern "C" fn track_rejection(
     ctx: *mut qjs::JSContext,
     promise: RawValue,
