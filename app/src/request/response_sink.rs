@@ -4,9 +4,9 @@ use crate::request::commit_gate::Visit;
 use crate::request::errors;
 use crate::request::request_view::View;
 use crate::routing::loaded::Control;
-use sampan_host::{Error, ErrorKind, Fate, RequestView, ResponseSink, Verdict, answer};
+use sampan_host::{Error, ErrorKind, Fate, RequestView, ResponseSink, Verdict, answer, refusals};
 use sampan_http::codec::Exceeded;
-use sampan_http::{Body, BodyError, Response};
+use sampan_http::{Body, BodyError, HeaderError, Response};
 use sampan_log::{Cause, Entry, Level, Logger};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -48,10 +48,14 @@ impl ResponseSink for HttpSink {
 
     fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), Error> {
         self.response.header(name, value).map_err(|fault| {
-            Error::script(format!(
-                "response header {:?}: {fault}",
-                String::from_utf8_lossy(name)
-            ))
+            let name = String::from_utf8_lossy(name);
+            match fault {
+                HeaderError::InvalidName => refusals::header_name(&name),
+                HeaderError::InvalidValue => refusals::header_value(&name),
+                HeaderError::InvalidLength | HeaderError::TooLarge => {
+                    Error::script(fault.to_string())
+                }
+            }
         })
     }
 

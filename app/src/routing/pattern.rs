@@ -4,6 +4,7 @@
 //! (RFC 3986 section 6.2.2): a percent-encoded character that needs no encoding reads as itself, so that `/%61dmin` is
 //! `/admin` for routes and middleware alike. `/a` and `/a/` are two paths.
 
+use sampan_host::refusals::check_pattern;
 use std::borrow::Cow;
 
 /// The most parameters that one pattern may have.
@@ -45,9 +46,8 @@ impl Pattern {
                 segments: vec![Segment::Rest("*".into())],
             });
         }
-        let Some(inner) = text.strip_prefix('/') else {
-            return Err(format!("the pattern {text:?} must start with '/'"));
-        };
+        check_pattern(text).map_err(|error| error.message().to_owned())?;
+        let inner = &text[1..];
         let mut segments = Vec::new();
         let mut parts = inner.split('/').peekable();
         while let Some(part) = parts.next() {
@@ -259,8 +259,8 @@ mod tests {
     #[test]
     fn faulty_patterns_are_named() {
         for (text, message) in [
-            ("users", "must start with '/'"),
-            ("", "must start with '/'"),
+            ("users", "must begin with '/'"),
+            ("", "must begin with '/'"),
             ("/a/*rest/b", "'*' must be the last part"),
             ("/:", "whole part"),
             ("/:id.json", "whole part"),

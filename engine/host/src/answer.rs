@@ -111,21 +111,6 @@ pub fn location(url: &[u8]) -> Result<String, Error> {
     Ok(out)
 }
 
-/// The options of a builder.
-pub const OPTIONS: [&str; 2] = ["status", "headers"];
-
-/// What is said of an option that does not exist.
-#[cold]
-pub fn unknown_option(name: &str, known: &[&str]) -> Error {
-    let known = known.join(" and ");
-    Error::script(format!("unknown option '{name}'; there is {known}"))
-}
-
-/// What is said where a string belongs.
-pub fn needs_string(what: &str, found: &str) -> Error {
-    Error::script(format!("the {what} must be a string, not {found}"))
-}
-
 /// What is said of a result that is no answer: `found` is what it is, with its article.
 #[cold]
 pub fn no_answer(words: &Words, found: &str) -> Error {

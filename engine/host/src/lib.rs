@@ -16,6 +16,7 @@ pub mod limits;
 pub mod module;
 pub mod names;
 pub mod outbox;
+pub mod refusals;
 pub mod request;
 pub mod response;
 pub mod rows;

@@ -286,7 +286,7 @@ fn builders_make_responses() {
         ("() => json(() => 1)", "a function has no place in JSON"),
         (
             "() => text('x', { headers: { a: 'b\\r\\nc: d' } })",
-            "invalid value for header a",
+            "invalid value for header \"a\"",
         ),
     ] {
         assert!(

@@ -187,7 +187,7 @@ fn what_does_not_load_says_where() {
                 "app.js",
                 "import { app } from 'sampan';\napp.get('no-slash', () => 1);",
             )],
-            "app.js:2: TypeError: app.get: the pattern must start with",
+            "app.js:2: app.get: the pattern must begin with",
         ),
         (
             vec![(

@@ -42,7 +42,8 @@ impl Comparison {
             if status == LUA_OK {
                 lua_getglobal(state, c"string".as_ptr());
                 lua_createtable(state, 0, 4);
-                builtin_limits::fill_string(state);
+                lua_getfield(state, -2, c"find".as_ptr());
+                builtin_limits::fill_string(state, lua_gettop(state) - 1);
                 status = lua_pcall(state, 2, 1, 0);
             }
             let text = comparison.text_on_top();

@@ -8,11 +8,11 @@ use crate::vm::bind::WORDS;
 use crate::vm::error::place_of;
 use crate::vm::hooks;
 use crate::vm::sys::{
-    Cx, Failure, Native, RawValue, Val, class_id, entry, float_of, int_of, is_nothing, is_string,
-    tag,
+    Cx, Failure, Native, RawValue, Val, class_id, entry, float_of, int_of, is_nothing, is_object,
+    is_string, tag,
 };
 use rquickjs::qjs;
-use sampan_host::{Error, HandlerId, MiddlewareDef, Place, Program, RouteDef, answer};
+use sampan_host::{Error, HandlerId, MiddlewareDef, Place, Program, RouteDef, answer, refusals};
 use std::ffi::CStr;
 
 /// The functions by the name that the prelude gives them.
@@ -25,7 +25,8 @@ pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"answerText", entry(answer_text)),
     (c"checkStatus", entry(check_status)),
     (c"checkRedirect", entry(check_redirect)),
-    (c"checkText", entry(check_text)),
+    (c"check", entry(check)),
+    (c"checkPattern", entry(check_pattern)),
     (c"unknownOption", entry(unknown_option)),
     (c"location", entry(location)),
     (c"report", entry(hooks::report)),
@@ -44,8 +45,7 @@ fn check_loading(cx: Cx<'_>) -> Result<(), Failure> {
     if cx.core().is_loading() {
         return Ok(());
     }
-    let text = "routes and middleware are declared while the project loads, not in a handler";
-    Err(Error::script(text).into())
+    Err(refusals::too_late().into())
 }
 
 /// Changes what the project declares.
@@ -190,14 +190,27 @@ fn check_redirect(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Fai
     Ok(cx.undefined())
 }
 
-/// `checkText(builder, what, value)`
-fn check_text(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
-    let value = argument(args, 2);
-    if is_string(value) {
+/// `check(caller, wanted, what, value)`: throws unless the value is a `string`, a `function` or an object.
+fn check(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+    let (wanted, value) = (cx.text(argument(args, 1))?, argument(args, 3));
+    let is_wanted = match wanted.as_str() {
+        "string" => is_string(value),
+        "function" => cx.is_function(value),
+        _ => is_object(value) && !cx.is_function(value),
+    };
+    if is_wanted {
         return Ok(cx.undefined());
     }
-    let error = answer::needs_string(&cx.text(argument(args, 1))?, found(cx, value));
+    let what = cx.text(argument(args, 2))?;
+    let error = refusals::wrong_type(&WORDS, &what, &wanted, found(cx, value));
     Err(of_builder(cx, argument(args, 0), &error))
+}
+
+/// `checkPattern(caller, pattern)`: throws unless the string begins with a slash.
+fn check_pattern(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+    let checked = refusals::check_pattern(&cx.text(argument(args, 1))?);
+    checked.map_err(|error| of_builder(cx, argument(args, 0), &error))?;
+    Ok(cx.undefined())
 }
 
 /// `unknownOption(builder, name, known, ...)`
@@ -207,7 +220,7 @@ fn unknown_option(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Fai
         known.push(cx.text(*name)?);
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let error = answer::unknown_option(&cx.text(argument(args, 1))?, &known);
+    let error = refusals::unknown_option(&cx.text(argument(args, 1))?, &known);
     Err(of_builder(cx, argument(args, 0), &error))
 }
 

@@ -4,7 +4,7 @@
 (function prelude(native) {
   "use strict";
   const { route, use, notFound, onError, stringify, answerText, symbols, modules, version, worker, types } = native;
-  const { checkStatus, checkRedirect, checkText, unknownOption, location: locationOf, statusOfNothing } = native;
+  const { checkStatus, checkRedirect, check, checkPattern, unknownOption, location: locationOf, statusOfNothing } = native;
   const { showToFetch, requestField, report } = native;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
   const { immutable: IMMUTABLE } = symbols;
@@ -41,7 +41,7 @@
     if (status !== 200) checkStatus(name, status);
     const made = response(status, type, body, chosen === undefined || chosen === null ? null : "");
     if (typeof opts === "number") return made;
-    if (typeof opts !== "object") throw new TypeError(`${name}: options are a status or { status, headers }`);
+    check(name, "options", "options", opts);
     for (const key of keys(opts)) {
       if (key !== "status" && key !== "headers") unknownOption(name, key, "status", "headers");
     }
@@ -72,15 +72,15 @@
   }
   function text(value, opts) {
     if (value instanceof Uint8Array) return build("text", types.text, new Uint8Array(value), opts);
-    checkText("text", "body", value);
+    if (typeof value !== "string") check("text", "string", "body", value);
     return build("text", types.text, value, opts);
   }
   function html(value, opts) {
-    checkText("html", "body", value);
+    if (typeof value !== "string") check("html", "string", "body", value);
     return build("html", types.html, value, opts);
   }
   function redirect(location, status = 302) {
-    checkText("redirect", "location", location);
+    check("redirect", "string", "location", location);
     checkRedirect("redirect", status);
     const made = response(status, null, null);
     made[HEADERS][LIST] = ["location", locationOf("redirect", location)];
@@ -89,7 +89,7 @@
 
   // A body that `produce` writes while it is sent. What `write` returns is fulfilled when there is room for more.
   function stream(produce, opts) {
-    if (typeof produce !== "function") throw new TypeError("stream: the first argument must be a function");
+    check("stream", "function", "first argument", produce);
     let gone = false;
     let room = () => {};
     let waiting = new Promise((resolve) => { room = resolve; });
@@ -243,18 +243,13 @@
   const here = () => new Error().stack;
 
   function bodyLimit(name, opts) {
-    if (typeof opts !== "object" || opts === null) throw new TypeError(`${name}: options must be an object`);
+    check(name, "map", "options", opts);
     for (const key of keys(opts)) {
       if (key !== "bodyBytesMax") unknownOption(name, key, "bodyBytesMax");
     }
     const limit = opts.bodyBytesMax;
     // Checked where the routes are arranged, for both languages.
     return limit === undefined ? undefined : String(limit);
-  }
-
-  function checkPattern(name, pattern) {
-    if (typeof pattern !== "string") throw new TypeError(`${name}: the pattern must be a string`);
-    if (pattern[0] !== "/") throw new TypeError(`${name}: the pattern must start with "/", not ${stringify(pattern)}`);
   }
 
   // `/api` + `/users` is `/api/users`; a group's own "/" is the prefix itself.
@@ -265,12 +260,13 @@
   function declareVerb(owner, prefix, verb) {
     const name = `app.${verb}`;
     owner[verb] = (...args) => {
-      if (args.length !== 2 && args.length !== 3) throw new TypeError(`${name}: needs a pattern and a handler`);
-      checkPattern(name, args[0]);
-      const limit = args.length === 3 ? bodyLimit(name, args[1]) : undefined;
-      const handler = args[args.length - 1];
-      if (handler === undefined) throw new TypeError(`${name}: the handler is undefined`);
-      route(verbs[verb], joined(prefix, args[0]), handler, limit, here());
+      const [pattern, options] = args;
+      check(name, "string", "pattern", pattern);
+      checkPattern(name, pattern);
+      const limit = args.length > 2 ? bodyLimit(name, options) : undefined;
+      const handler = args.length > 2 ? args[2] : options;
+      if (handler === undefined) check(name, "function", "handler", handler);
+      route(verbs[verb], joined(prefix, pattern), handler, limit, here());
       return owner;
     };
   }
@@ -278,23 +274,23 @@
   function router(owner, prefix) {
     for (const verb of keys(verbs)) declareVerb(owner, prefix, verb);
     owner.use = (...args) => {
-      const fn = args[args.length - 1];
-      if (args.length < 1 || args.length > 2 || typeof fn !== "function") {
-        throw new TypeError("app.use: needs an optional pattern and a function");
-      }
+      const fn = args.length > 1 ? args[1] : args[0];
+      check("app.use", "function", "middleware", fn);
       if (args.length === 1 || args[0] === "*") {
         // A group's prefix and everything below it.
         if (prefix !== "") use(`${prefix}/*`, fn, here());
         else use("*", fn, here());
       } else {
+        check("app.use", "string", "pattern", args[0]);
         checkPattern("app.use", args[0]);
         use(joined(prefix, args[0]), fn, here());
       }
       return owner;
     };
     owner.group = (path, fill) => {
+      check("app.group", "string", "pattern", path);
       checkPattern("app.group", path);
-      if (typeof fill !== "function") throw new TypeError("app.group: needs a prefix and a function");
+      check("app.group", "function", "second argument", fill);
       const whole = joined(prefix, path);
       fill(router({}, whole.endsWith("/") ? whole.slice(0, -1) : whole));
       return owner;
@@ -304,7 +300,7 @@
 
   function declare(name, native) {
     return (handler) => {
-      if (typeof handler !== "function") throw new TypeError(`app.${name}: needs a function`);
+      check(`app.${name}`, "function", "handler", handler);
       native(handler, here());
       return app;
     };

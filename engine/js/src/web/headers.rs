@@ -1,12 +1,15 @@
 //! Names and values of header fields (RFC 9110, section 5; Fetch, section 2.2.2).
 
 use rquickjs::{Function, Object, Result};
+use sampan_host::refusals;
 
-/// Adds `headerName` and `headerValue`.
+/// Adds `headerName` and `headerValue`, and `wrongName` and `wrongValue`, which are what to say where these give nothing.
 pub(super) fn register(table: &Object<'_>) -> Result<()> {
     let ctx = table.ctx();
     table.set("headerName", Function::new(ctx.clone(), header_name)?)?;
-    table.set("headerValue", Function::new(ctx.clone(), header_value)?)
+    table.set("headerValue", Function::new(ctx.clone(), header_value)?)?;
+    table.set("wrongName", Function::new(ctx.clone(), wrong_name)?)?;
+    table.set("wrongValue", Function::new(ctx.clone(), wrong_value)?)
 }
 
 /// The name in lower case, or nothing where it is not a token (RFC 9110, section 5.6.2). Methods are tokens too.
@@ -25,4 +28,12 @@ fn header_value(value: String) -> Option<String> {
     let trimmed = value.trim_matches([' ', '\t']);
     let allowed = |c: char| c == '\t' || (c >= ' ' && c != '\u{7f}' && c <= '\u{ff}');
     trimmed.chars().all(allowed).then(|| trimmed.to_owned())
+}
+
+fn wrong_name(name: String) -> String {
+    refusals::header_name(&name).message().to_owned()
+}
+
+fn wrong_value(name: String) -> String {
+    refusals::header_value(&name).message().to_owned()
 }

@@ -1,8 +1,8 @@
 //! Built-in functions that could run for long without being interrupted, and what bounds them.
 //!
 //! Hooks reach a script between two of its instructions, not inside of a function in C. [`install`] replaces those of LuaJIT's
-//! functions that could take long there: the searches of `string` by ones that count their steps, and two of `table` by
-//! wrappers in `table.lua`.
+//! functions that could take long there: the searches of `string` by ones that count their steps (`find.lua` leaves plain text to
+//! LuaJIT's own), and two of `table` by wrappers in `table.lua`.
 
 mod classes;
 mod gsub;
@@ -15,6 +15,7 @@ use mlua_sys::lua51::*;
 use std::ffi::{CStr, c_int};
 
 const TABLE: &str = include_str!("table.lua");
+const FIND: &str = include_str!("find.lua");
 
 /// The functions of `string` that are replaced.
 const STRING: [(&CStr, lua_CFunction); 4] = [
@@ -30,29 +31,37 @@ pub(crate) unsafe fn install(state: State, globals: c_int) {
     // SAFETY: under protection; no destructors on this frame.
     unsafe {
         lua_getfield(state, globals, c"string".as_ptr());
-        fill_string(state);
+        lua_getfield(state, -1, c"find".as_ptr());
+        fill_string(state, lua_gettop(state) - 1);
         lua_pop(state, 1);
-        if luaL_loadbuffer(
-            state,
-            TABLE.as_ptr().cast(),
-            TABLE.len(),
-            c"=[table]".as_ptr(),
-        ) != LUA_OK
-        {
-            lua_error(state);
-        }
+        push_chunk(state, TABLE, c"=[table]");
         lua_getfield(state, globals, c"table".as_ptr());
         lua_call(state, 1, 0);
     }
 }
 
-/// Sets the functions of [`STRING`] in the table on top of the stack.
-pub(crate) unsafe fn fill_string(state: State) {
+/// Pops LuaJIT's own `string.find` and sets the functions of [`STRING`] in the table at `string`.
+pub(crate) unsafe fn fill_string(state: State, string: c_int) {
     // SAFETY: under protection.
     unsafe {
         for (name, function) in STRING {
             lua_pushcfunction(state, function);
-            lua_setfield(state, -2, name.as_ptr());
+            lua_setfield(state, string, name.as_ptr());
+        }
+        push_chunk(state, FIND, c"=[string]");
+        lua_insert(state, -2);
+        lua_getfield(state, string, c"find".as_ptr());
+        lua_call(state, 2, 1);
+        lua_setfield(state, string, c"find".as_ptr());
+    }
+}
+
+/// Pushes the function that a chunk of our own is.
+unsafe fn push_chunk(state: State, text: &str, name: &CStr) {
+    // SAFETY: under protection.
+    unsafe {
+        if luaL_loadbuffer(state, text.as_ptr().cast(), text.len(), name.as_ptr()) != LUA_OK {
+            lua_error(state);
         }
     }
 }

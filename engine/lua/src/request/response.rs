@@ -8,7 +8,7 @@ use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::answer::{self, AnswerKind};
-use sampan_host::{Error, ResponseSink};
+use sampan_host::{Error, ResponseSink, refusals};
 use std::ffi::{CStr, c_int};
 
 /// Writes the value on top of the main thread's stack into `sink`. For a stream, gives back the coroutine that produces it. Reads
@@ -74,7 +74,10 @@ unsafe fn response(
         match lua_type(state, -1) {
             LUA_TTABLE => headers(state, sink)?,
             LUA_TNIL => {}
-            _ => return Err(Error::script("the headers of a response must be a table")),
+            _ => {
+                let found = found(state, -1);
+                return Err(refusals::wrong_type(&WORDS, "headers", "map", &found));
+            }
         }
         field(state, table, key::KIND);
         field(state, table, key::BODY);
@@ -95,7 +98,12 @@ unsafe fn response(
                 sink.body().extend_from_slice(text_at(state, body));
             }
             b"text" | b"html" => {
-                return Err(answer::needs_string("body", &found(state, body)));
+                return Err(refusals::wrong_type(
+                    &WORDS,
+                    "body",
+                    "string",
+                    &found(state, body),
+                ));
             }
             // A middleware that put a string where JSON was means that string as it is.
             b"empty" | b"stream" if is_text => {
@@ -150,16 +158,44 @@ pub(crate) unsafe extern "C-unwind" fn check_redirect(state: State) -> c_int {
     }
 }
 
-/// `host.check_text(builder, what, value)`: raises unless the value is a string.
-pub(crate) unsafe extern "C-unwind" fn check_text(state: State) -> c_int {
+/// `host.check(caller, wanted, what, value)`: raises unless the value is a `string`, a `function` or a table.
+pub(crate) unsafe extern "C-unwind" fn check(state: State) -> c_int {
     // SAFETY: two stages.
     unsafe {
-        checked(state, || match lua_type(state, 3) {
-            LUA_TSTRING => Ok(()),
-            _ => {
-                let what = String::from_utf8_lossy(text_at(state, 2));
-                Err(answer::needs_string(&what, &found(state, 3)))
+        checked(state, || {
+            let name = |index| String::from_utf8_lossy(text_at(state, index));
+            let wanted = name(2);
+            let kind = match &*wanted {
+                "string" => LUA_TSTRING,
+                "function" => LUA_TFUNCTION,
+                _ => LUA_TTABLE,
+            };
+            if lua_type(state, 4) == kind {
+                return Ok(());
             }
+            let found = found(state, 4);
+            Err(refusals::wrong_type(&WORDS, &name(3), &wanted, &found))
+        })
+    }
+}
+
+/// `host.check_pattern(caller, pattern)`: raises unless the string begins with a slash.
+pub(crate) unsafe extern "C-unwind" fn check_pattern(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        checked(state, || {
+            refusals::check_pattern(&String::from_utf8_lossy(text_at(state, 2)))
+        })
+    }
+}
+
+/// `host.check_loading(caller)`: raises once the project is loaded.
+pub(crate) unsafe extern "C-unwind" fn check_loading(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        checked(state, || match current().is_loaded.get() {
+            true => Err(refusals::too_late()),
+            false => Ok(()),
         })
     }
 }
@@ -172,7 +208,7 @@ pub(crate) unsafe extern "C-unwind" fn unknown_option(state: State) -> c_int {
             let name = |index| String::from_utf8_lossy(text_at(state, index));
             let known: Vec<_> = (3..=lua_gettop(state)).map(name).collect();
             let known: Vec<&str> = known.iter().map(|name| &**name).collect();
-            Err(answer::unknown_option(&name(2), &known))
+            Err(refusals::unknown_option(&name(2), &known))
         })
     }
 }
@@ -239,7 +275,13 @@ unsafe fn headers(state: State, sink: &mut dyn ResponseSink) -> Result<(), Error
         while lua_next(state, table) != 0 {
             let value = lua_gettop(state);
             if lua_type(state, value - 1) != LUA_TSTRING {
-                return Err(Error::script("the name of a header must be a string"));
+                let found = found(state, value - 1);
+                return Err(refusals::wrong_type(
+                    &WORDS,
+                    "name of a header",
+                    "string",
+                    &found,
+                ));
             }
             let name = text_at(state, value - 1);
             if lua_type(state, value) == LUA_TTABLE {

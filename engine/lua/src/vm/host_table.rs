@@ -52,12 +52,14 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 8] = [
+        let functions: [(&CStr, lua_CFunction); 10] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
             (c"check_status", response::check_status),
             (c"check_redirect", response::check_redirect),
-            (c"check_text", response::check_text),
+            (c"check", response::check),
+            (c"check_pattern", response::check_pattern),
+            (c"check_loading", response::check_loading),
             (c"unknown_option", response::unknown_option),
             (c"location", response::location),
             (c"no_answer", response::no_answer),
@@ -70,8 +72,6 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"check_yield");
         lua_pushcfunction(state, error::note_raised);
         set(c"note_raised");
-        lua_pushcfunction(state, is_loaded);
-        set(c"is_loaded");
         lua_pushcfunction(state, nest);
         set(c"nest");
         lua_pushnumber(state, NESTED_MAX);
@@ -116,13 +116,6 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         lua_pushboolean(state, 0);
         refs.raised = luaL_ref(state, LUA_REGISTRYINDEX);
     }
-}
-
-/// `host.is_loaded()`
-unsafe extern "C-unwind" fn is_loaded(state: State) -> c_int {
-    // SAFETY: pushes a boolean.
-    unsafe { lua_pushboolean(state, c_int::from(current().is_loaded.get())) };
-    1
 }
 
 /// `host.print(text)`: a line of the log.

@@ -44,18 +44,14 @@ local function check_options(name, options)
     host.check_status("app." .. name, options)
     return options, new_headers()
   end
-  if type(options) ~= "table" then
-    error("app." .. name .. ": the options must be a status or a table, not a " .. type(options), 3)
-  end
+  host.check("app." .. name, "options", "options", options)
   for key in pairs(options) do
     if key ~= "status" and key ~= "headers" then
       host.unknown_option("app." .. name, tostring(key), "status", "headers")
     end
   end
   if options.status ~= nil then host.check_status("app." .. name, options.status) end
-  if options.headers ~= nil and type(options.headers) ~= "table" then
-    error("app." .. name .. ": the headers must be a table, not a " .. type(options.headers), 3)
-  end
+  if options.headers ~= nil then host.check("app." .. name, "map", "headers", options.headers) end
   local headers = new_headers()
   for key, value in pairs(options.headers or {}) do headers[key] = value end
   return options.status, headers
@@ -64,7 +60,7 @@ end
 local function builder(kind)
   return function(body, options)
     local status, headers = check_options(kind, options)
-    if kind ~= "json" then host.check_text("app." .. kind, "body", body) end
+    if kind ~= "json" and type(body) ~= "string" then host.check("app." .. kind, "string", "body", body) end
     return setmetatable({ status = status, headers = headers, body = body, kind = kind }, Response)
   end
 end
@@ -73,7 +69,7 @@ app.html, app.text = builder("html"), builder("text")
 local json_response = builder("json")
 
 function app.redirect(location, status)
-  host.check_text("app.redirect", "location", location)
+  host.check("app.redirect", "string", "location", location)
   status = status or 302
   host.check_redirect("app.redirect", status)
   local headers = new_headers()
@@ -82,7 +78,7 @@ function app.redirect(location, status)
 end
 
 function app.stream(fn, options)
-  if type(fn) ~= "function" then error("app.stream: expected a function that is given write", 2) end
+  host.check("app.stream", "function", "first argument", fn)
   local status, headers = check_options("stream", options)
   return setmetatable({ status = status, headers = headers, body = fn, kind = "stream" }, Response)
 end
@@ -223,9 +219,8 @@ local function check_pattern(name, pattern)
   if pattern == app then
     error("app." .. name .. ": write a dot, not a colon: app." .. name .. "(...)", 3)
   end
-  if type(pattern) ~= "string" or pattern:sub(1, 1) ~= "/" then
-    error("app." .. name .. ": the pattern must be a string that begins with '/', like \"/users/:id\"", 3)
-  end
+  host.check("app." .. name, "string", "pattern", pattern)
+  host.check_pattern("app." .. name, pattern)
 end
 
 local function join(prefix, pattern)
@@ -239,10 +234,11 @@ local function declare(into, prefix)
   for verb, method in pairs(verbs) do
     into[verb] = function(pattern, ...)
       check_pattern(verb, pattern)
-      if host.is_loaded() then error("app." .. verb .. ": routes are declared while the file loads, not later", 2) end
+      host.check_loading("app." .. verb)
       local options, handler = ...
       if select("#", ...) < 2 then options, handler = nil, options end
-      if handler == nil then error("app." .. verb .. ": the handler of '" .. pattern .. "' is missing (nil)", 2) end
+      if handler == nil then host.check("app." .. verb, "function", "handler", handler) end
+      if options ~= nil then host.check("app." .. verb, "map", "options", options) end
       local body_bytes_max
       for key, value in pairs(options or {}) do
         if key ~= "body_bytes_max" then
@@ -262,8 +258,8 @@ local function declare(into, prefix)
   end
   into.use = function(pattern, fn)
     if fn == nil then pattern, fn = "*", pattern end
-    if type(fn) ~= "function" then error("app.use: expected a function of the request and next", 2) end
-    if host.is_loaded() then error("app.use: middleware is declared while the file loads, not later", 2) end
+    host.check("app.use", "function", "middleware", fn)
+    host.check_loading("app.use")
     if pattern == "*" then
       pattern = prefix == "" and "*" or prefix .. "/*"
     else
@@ -275,7 +271,7 @@ local function declare(into, prefix)
   end
   into.group = function(inner, fn)
     check_pattern("group", inner)
-    if type(fn) ~= "function" then error("app.group: expected a function that is given the group", 2) end
+    host.check("app.group", "function", "second argument", fn)
     fn(scope(join(prefix, (inner:gsub("/$", "")))))
   end
   return into
@@ -284,14 +280,14 @@ function scope(prefix) return declare({}, prefix) end
 declare(app, "")
 
 function app.not_found(fn)
-  if type(fn) ~= "function" then error("app.not_found: expected a function of the request", 2) end
+  host.check("app.not_found", "function", "handler", fn)
   program.not_found = function(req)
     return to_response(fn(req), 404)
   end
 end
 
 function app.on_error(fn)
-  if type(fn) ~= "function" then error("app.on_error: expected a function of the request and the error", 2) end
+  host.check("app.on_error", "function", "handler", fn)
   program.on_error = function(req, err)
     return to_response(fn(req, err), err.status)
   end

@@ -3,7 +3,7 @@
 (function headers({ p, symbols, native, protos, adopt }) {
   const LIST = symbols.list;
   const IMMUTABLE = symbols.immutable;
-  const { headerName, headerValue } = native("headers");
+  const { headerName, headerValue, wrongName, wrongValue } = native("headers");
   const { TypeError } = p;
 
   // Names and values that were checked, with what they became: scripts use few. The bounds keep random ones
@@ -20,7 +20,7 @@
     const known = names[name];
     if (known !== undefined) return known;
     const lower = headerName(p.wellFormed(name));
-    if (lower === undefined) throw new TypeError(`invalid header name ${p.stringify(name)}`);
+    if (lower === undefined) throw new TypeError(wrongName(name));
     if (namesKnown < KNOWN_MAX && name.length <= KNOWN_CHARS_MAX) {
       namesKnown++;
       names[name] = lower;
@@ -33,9 +33,7 @@
     const known = values[value];
     if (known !== undefined) return known;
     const checked = headerValue(p.wellFormed(value));
-    if (checked === undefined) {
-      throw new TypeError(`invalid value for header ${name}: CR, LF, NUL and characters above U+00FF are not allowed`);
-    }
+    if (checked === undefined) throw new TypeError(wrongValue(name));
     if (valuesKnown < KNOWN_MAX && value.length <= KNOWN_CHARS_MAX) {
       valuesKnown++;
       values[value] = checked;

@@ -1,0 +1,57 @@
+//! What builders and declarations refuse, in one wording for both languages.
+
+use crate::{Error, Words};
+
+/// What is said where another type belongs: `wanted` is `string`, `function`, `map` or `options`, `found` what was given, with
+/// its article.
+#[cold]
+pub fn wrong_type(words: &Words, what: &str, wanted: &str, found: &str) -> Error {
+    let wanted = match wanted {
+        "map" => words.map.to_owned(),
+        "options" => format!("a status or {}", words.map),
+        _ => format!("a {wanted}"),
+    };
+    Error::script(format!("the {what} must be {wanted}, not {found}"))
+}
+
+/// What is said of an option that does not exist.
+#[cold]
+pub fn unknown_option(name: &str, known: &[&str]) -> Error {
+    let known = known.join(" and ");
+    Error::script(format!("unknown option '{name}'; there is {known}"))
+}
+
+/// Checks how the pattern of a route, of middleware or of a group begins.
+///
+/// # Errors
+/// Anything but a slash.
+pub fn check_pattern(pattern: &str) -> Result<(), Error> {
+    if pattern.starts_with('/') {
+        return Ok(());
+    }
+    Err(Error::script(format!(
+        "the pattern must begin with '/', like \"/users/:id\", not {pattern:?}"
+    )))
+}
+
+/// What is said of a declaration in a handler.
+#[cold]
+pub fn too_late() -> Error {
+    Error::script("routes and middleware are declared while the project loads, not in a handler")
+}
+
+/// What is said of a name of a header field that is no token (RFC 9110 section 5.6.2).
+#[cold]
+pub fn header_name(name: &str) -> Error {
+    Error::script(format!(
+        "invalid header name {name:?}: it must be a token such as X-Name"
+    ))
+}
+
+/// What is said of a value of a header field that cannot be sent (RFC 9110 section 5.5).
+#[cold]
+pub fn header_value(name: &str) -> Error {
+    Error::script(format!(
+        "invalid value for header {name:?}: control characters such as line ends, and those above U+00FF, are not allowed"
+    ))
+}
