@@ -14,7 +14,7 @@ use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_object, number};
 use crate::web;
 use rquickjs::qjs;
 use sampan_host::answer::AnswerKind;
-use sampan_host::{Error, ErrorKind, HandlerId, Program, Setup, WorkerPlace};
+use sampan_host::{Error, ErrorKind, HandlerId, Place, Program, Setup, WorkerPlace};
 use std::ffi::CStr;
 use std::rc::Rc;
 
@@ -40,9 +40,16 @@ pub(crate) fn load(setup: &Setup) -> Result<(Rc<Core>, Program), Error> {
     let ran = core.enter(HandlerId::MAX, None, |cx| {
         run_entry(cx, &setup.entry, source)
     });
-    let entry = ran
-        .value
-        .map_err(|error| modules::as_load_error(&error))??;
+    let entry = ran.value.map_err(|error| {
+        let error = modules::as_load_error(&error);
+        if error.place().is_some() {
+            return error;
+        }
+        // It was stopped where no line runs, as in the compiler.
+        let compiled = core.compiled.borrow();
+        let file = compiled.last().unwrap_or(&setup.entry).clone();
+        error.at(Some(Place { file, line: 1 }))
+    })??;
     let fetch = finish_entry(&core, &entry, &setup.entry)?;
     let mut program = core.declared.borrow_mut().take().unwrap_or_default();
     program.fetch = fetch;
