@@ -193,11 +193,25 @@ declare module "sampan" {
     function exec(sql: string, params?: any): { changes: number; lastId: number };
     /** Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. Nothing inside may wait. */
     function batch<T>(fn: (value: any) => AtOnce<T>): T;
+    /** Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept when it has ended, or, if it fails, nothing, and the error is passed on. It is rolled back too when it takes longer than `transaction_millis_max` and when the client leaves. Others who write wait meanwhile; use `batch` for functions that do not wait. */
+    function transaction<T>(fn: (tx: Transaction) => T | PromiseLike<T>): Promise<T>;
     /** The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most `statement_millis_max`. */
     function queryAsync<T = Row>(sql: string, params?: any): Promise<T[]>;
     /** The first row of a long read, or nothing; see `queryAsync`. */
     function oneAsync<T = Row>(sql: string, params?: any): Promise<T | null>;
     /** A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted. */
     function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): T[];
+  }
+
+  /** A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail. */
+  export interface Transaction {
+    /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the transaction wrote. */
+    query<T = Row>(sql: string, params?: any): T[];
+    /** The first row of a statement, or nothing. */
+    one<T = Row>(sql: string, params?: any): T | null;
+    /** Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted. */
+    exec(sql: string, params?: any): { changes: number; lastId: number };
+    /** Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest. */
+    batch<T>(fn: (value: any) => AtOnce<T>): T;
   }
 }

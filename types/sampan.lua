@@ -239,6 +239,11 @@ function app.db.exec(sql, params) end
 ---@return any
 function app.db.batch(fn) end
 
+--- Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept when it has ended, or, if it fails, nothing, and the error is passed on. It is rolled back too when it takes longer than `transaction_millis_max` and when the client leaves. Others who write wait meanwhile; use `batch` for functions that do not wait.
+---@param fn fun(tx: sampan.Transaction): any
+---@return any
+function app.db.transaction(fn) end
+
 --- The rows of a long read, on a reader thread, without blocking the worker, after what this request wrote was committed. At most `statement_millis_max`.
 ---@param sql string One statement, with `?` or `:name` where a parameter goes.
 ---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
@@ -250,5 +255,31 @@ function app.db.query_async(sql, params) end
 ---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
 ---@return sampan.Row?
 function app.db.one_async(sql, params) end
+
+--- A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail.
+---@class sampan.Transaction
+local Transaction = {}
+
+--- The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the transaction wrote.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return sampan.Row[]
+function Transaction:query(sql, params) end
+
+--- The first row of a statement, or nothing.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return sampan.Row?
+function Transaction:one(sql, params) end
+
+--- Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.
+---@param sql string One statement, with `?` or `:name` where a parameter goes.
+---@param params? any A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).
+---@return { changes: integer, last_id: integer }
+function Transaction:exec(sql, params) end
+
+--- Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest.
+---@return any
+function Transaction:batch(fn) end
 
 return app

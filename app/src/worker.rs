@@ -238,7 +238,10 @@ impl Loader {
             shutdown_time_max: Duration::from_millis(config.http.shutdown_millis_max),
             handler_time_max: Duration::from_millis(config.http.handler_millis_max),
         };
-        Loaded::load(language, setup, Rc::new(control))
+        self.gate.set_loading(true);
+        let loaded = Loaded::load(language, setup, Rc::new(control));
+        self.gate.set_loading(false);
+        loaded
     }
 
     /// Loads a fresh isolate beside the worn-out one and swaps them; requests in flight end on the old one. If the
@@ -248,6 +251,7 @@ impl Loader {
             return;
         }
         drop(spawn_local(async move {
+            self.gate.before_loading().await;
             match self.load() {
                 Ok(loaded) => {
                     if let Some(dispatch) = self.dispatch.borrow().upgrade() {

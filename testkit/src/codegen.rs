@@ -1,6 +1,6 @@
 //! What is made of the tables of functions: the reference page and the type declarations of both languages.
 
-use sampan_app::host::{Function, FunctionKind, Module, Param, Type, names::camel_case};
+use sampan_app::host::{Function, FunctionKind, Module, Owner, Param, Type, names::camel_case};
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -46,10 +46,17 @@ fn names(params: &[Param], optional: impl Fn(&str) -> String) -> String {
 /// The parameters with the function that a bracket is given last.
 fn all_names(function: &Function, optional: impl Fn(&str) -> String) -> String {
     let mut names = names(function.params, optional);
-    if matches!(function.kind, FunctionKind::Bracket { .. }) {
+    if is_bracket(function) {
         names.push_str(if names.is_empty() { "fn" } else { ", fn" });
     }
     names
+}
+
+fn is_bracket(function: &Function) -> bool {
+    matches!(
+        function.kind,
+        FunctionKind::Bracket { .. } | FunctionKind::AsyncBracket { .. }
+    )
 }
 
 fn reference(modules: &[&Module]) -> String {
@@ -59,54 +66,60 @@ fn reference(modules: &[&Module]) -> String {
     for module in modules {
         let _ = write!(out, "\n## {}\n\n{}\n", module.name, module.doc);
         for function in module.functions {
-            let params = all_names(function, |name| format!("[{name}]"));
-            let awaited = if matches!(function.kind, FunctionKind::Async(_)) {
-                "await "
-            } else {
-                ""
-            };
-            let (module, name) = (module.name, function.name);
-            let _ = write!(out, "\n### {module}.{name}\n\n");
-            if is_tag(function) {
-                let name = camel_case(name);
-                let _ = write!(out, "```js\n{module}.{name}`... ${{value}} ...`\n```\n\n");
-                let _ = writeln!(out, "{} Lua has no such thing.", function.doc);
-            } else {
-                let _ = write!(out, "```lua\napp.{module}.{name}({params})\n```\n");
-                let name = camel_case(name);
-                let _ = write!(out, "```js\n{awaited}{module}.{name}({params})\n```\n\n");
-                let _ = writeln!(out, "{}", function.doc);
-            }
-            if !listed_params(function).is_empty() {
-                out.push('\n');
-            }
-            for param in listed_params(function) {
-                let optional = if param.optional { ", optional" } else { "" };
-                let _ = writeln!(
-                    out,
-                    "- `{}` ({}{optional}): {}",
-                    param.name,
-                    type_word(param.ty),
-                    param.doc
-                );
-            }
-            if let Type::Record(members) = function.returns {
-                let names: Vec<String> = members
-                    .iter()
-                    .map(|(name, _)| format!("`{name}`"))
-                    .collect();
-                let _ = write!(
-                    out,
-                    "\nReturns {} with {}.\n",
-                    type_word(function.returns),
-                    names.join(" and ")
-                );
-            } else if function.returns != Type::Nothing {
-                let _ = write!(out, "\nReturns {}.\n", type_word(function.returns));
+            reference_of(&mut out, module.owner(), function);
+        }
+        for class in module.classes {
+            let _ = write!(out, "\n### {}\n\n{}\n", class.name, class.doc);
+            for method in class.methods {
+                reference_of(&mut out, class.owner(), method);
             }
         }
     }
     out
+}
+
+/// The reference of a function or, one heading below, of a method.
+fn reference_of(out: &mut String, owner: Owner<'_>, function: &Function) {
+    let params = all_names(function, |name| format!("[{name}]"));
+    let is_awaited = matches!(
+        function.kind,
+        FunctionKind::Async(_) | FunctionKind::AsyncBracket { .. }
+    );
+    let awaited = if is_awaited { "await " } else { "" };
+    let (heading, lua_owner) = if owner.is_class {
+        ("####", format!("{}:", owner.name))
+    } else {
+        ("###", format!("app.{}.", owner.name))
+    };
+    let (owner, name) = (owner.name, function.name);
+    let _ = write!(out, "\n{heading} {owner}.{name}\n\n");
+    let js_name = camel_case(name);
+    if is_tag(function) {
+        let _ = write!(out, "```js\n{owner}.{js_name}`... ${{value}} ...`\n```\n\n");
+        let _ = writeln!(out, "{} Lua has no such thing.", function.doc);
+    } else {
+        let _ = write!(out, "```lua\n{lua_owner}{name}({params})\n```\n");
+        let _ = write!(out, "```js\n{awaited}{owner}.{js_name}({params})\n```\n\n");
+        let _ = writeln!(out, "{}", function.doc);
+    }
+    if !listed_params(function).is_empty() {
+        out.push('\n');
+    }
+    for param in listed_params(function) {
+        let optional = if param.optional { ", optional" } else { "" };
+        let word = type_word(param.ty);
+        let _ = writeln!(out, "- `{}` ({word}{optional}): {}", param.name, param.doc);
+    }
+    if let Type::Record(members) = function.returns {
+        let names: Vec<String> = members
+            .iter()
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        let word = type_word(function.returns);
+        let _ = write!(out, "\nReturns {word} with {}.\n", names.join(" and "));
+    } else if function.returns != Type::Nothing {
+        let _ = write!(out, "\nReturns {}.\n", type_word(function.returns));
+    }
 }
 
 /// Whether it is a template tag: JavaScript has them, Lua does not.
@@ -123,8 +136,9 @@ fn listed_params(function: &Function) -> &[Param] {
     }
 }
 
-fn type_word(ty: Type) -> &'static str {
-    match ty {
+fn type_word(ty: Type) -> Cow<'static, str> {
+    let word = match ty {
+        Type::Object(class) => return class.with_article().into(),
         Type::Nothing => "nothing",
         Type::Bool => "a boolean",
         Type::Int => "an integer",
@@ -138,7 +152,8 @@ fn type_word(ty: Type) -> &'static str {
         Type::RowOrNothing => "a row, or nothing",
         Type::TextOrNothing => "a string, or nothing",
         Type::Record(_) => "a table or object",
-    }
+    };
+    word.into()
 }
 
 /// A text with the names of functions as JavaScript spells them.
@@ -169,57 +184,77 @@ fn typescript(modules: &[&Module]) -> String {
             module.name
         );
         for function in module.functions {
-            let params: Vec<String> = function
-                .params
-                .iter()
-                .map(|p| {
-                    format!(
-                        "{}{}: {}",
-                        camel_case(p.name),
-                        if p.optional { "?" } else { "" },
-                        ts_type(p.ty)
-                    )
-                })
-                .collect();
-            let result = ts_type(function.returns);
-            let (params, result) = match function.kind {
-                FunctionKind::Sync(_) | FunctionKind::Prompt { .. } => {
-                    (params.join(", "), result.into_owned())
-                }
-                FunctionKind::Tag(_) => (
-                    "strings: TemplateStringsArray, ...values: unknown[]".to_owned(),
-                    result.into_owned(),
-                ),
-                FunctionKind::Async(_) => (params.join(", "), format!("Promise<{result}>")),
-                FunctionKind::Bracket { .. } => {
-                    let call = "fn: (value: any) => AtOnce<T>".to_owned();
-                    (
-                        params
-                            .into_iter()
-                            .chain([call])
-                            .collect::<Vec<_>>()
-                            .join(", "),
-                        "T".to_owned(),
-                    )
-                }
-            };
-            let generic = match (function.kind, function.returns) {
-                (FunctionKind::Bracket { .. }, _) => "<T>",
-                (_, Type::Rows | Type::RowOrNothing) => "<T = Row>",
-                _ => "",
-            };
-            let _ = writeln!(out, "    /** {} */", respelled(function.doc, modules));
-            let _ = writeln!(
-                out,
-                "    function {}{generic}({params}): {result};",
-                camel_case(function.name)
-            );
+            typescript_of(&mut out, "    function ", function, modules);
         }
         out.push_str("  }\n\n");
+        for class in module.classes {
+            let doc = respelled(class.doc, modules);
+            let _ = writeln!(out, "  /** {doc} */\n  export interface {} {{", class.name);
+            for method in class.methods {
+                typescript_of(&mut out, "    ", method, modules);
+            }
+            out.push_str("  }\n\n");
+        }
     }
     out.truncate(out.trim_end().len());
     out.push_str("\n}\n");
     out
+}
+
+/// The declaration of a function or a method.
+fn typescript_of(out: &mut String, keyword: &str, function: &Function, modules: &[&Module]) {
+    let mut params: Vec<String> = function
+        .params
+        .iter()
+        .map(|p| {
+            format!(
+                "{}{}: {}",
+                camel_case(p.name),
+                if p.optional { "?" } else { "" },
+                ts_type(p.ty)
+            )
+        })
+        .collect();
+    let result = ts_type(function.returns);
+    let (params, result) = match function.kind {
+        FunctionKind::Sync(_) | FunctionKind::Prompt { .. } => {
+            (params.join(", "), result.into_owned())
+        }
+        FunctionKind::Tag(_) => (
+            "strings: TemplateStringsArray, ...values: unknown[]".to_owned(),
+            result.into_owned(),
+        ),
+        FunctionKind::Async(_) => (params.join(", "), format!("Promise<{result}>")),
+        FunctionKind::Bracket { .. } => {
+            params.push("fn: (value: any) => AtOnce<T>".to_owned());
+            (params.join(", "), "T".to_owned())
+        }
+        FunctionKind::AsyncBracket { gives, .. } => {
+            let (name, given) = passed(gives);
+            params.push(format!(
+                "fn: ({name}: {}) => T | PromiseLike<T>",
+                ts_type(given)
+            ));
+            (params.join(", "), "Promise<T>".to_owned())
+        }
+    };
+    let generic = match function.returns {
+        _ if is_bracket(function) => "<T>",
+        Type::Rows | Type::RowOrNothing => "<T = Row>",
+        _ => "",
+    };
+    let doc = respelled(function.doc, modules);
+    let name = camel_case(function.name);
+    let _ = writeln!(out, "    /** {doc} */");
+    let _ = writeln!(out, "{keyword}{name}{generic}({params}): {result};");
+}
+
+/// What the function of a bracket is given: a name and its type.
+fn passed(gives: Type) -> (&'static str, Type) {
+    match gives {
+        Type::Object(class) => (class.variable, gives),
+        _ => ("value", gives),
+    }
 }
 
 fn ts_type(ty: Type) -> Cow<'static, str> {
@@ -242,6 +277,7 @@ fn ts_type(ty: Type) -> Cow<'static, str> {
                 .collect();
             return format!("{{ {} }}", members.join("; ")).into();
         }
+        Type::Object(class) => class.name,
     };
     name.into()
 }
@@ -260,31 +296,40 @@ fn lua(modules: &[&Module]) -> String {
             let _ = writeln!(out, "---@class sampan.modules.{}", module.name);
         }
         let _ = writeln!(out, "app.{} = {{}}\n", module.name);
+        let prefix = format!("app.{}.", module.name);
         for function in module.functions.iter().filter(|row| !is_tag(row)) {
-            let _ = writeln!(out, "--- {}", function.doc);
-            for param in function.params {
-                let mark = if param.optional { "?" } else { "" };
-                let _ = writeln!(
-                    out,
-                    "---@param {}{mark} {} {}",
-                    param.name,
-                    lua_type(param.ty),
-                    param.doc
-                );
+            lua_of(&mut out, &prefix, function);
+        }
+        for class in module.classes {
+            let name = class.name;
+            let _ = writeln!(out, "--- {}\n---@class sampan.{name}", class.doc);
+            let _ = writeln!(out, "local {name} = {{}}\n");
+            for method in class.methods {
+                lua_of(&mut out, &format!("{name}:"), method);
             }
-            if function.returns != Type::Nothing {
-                let _ = writeln!(out, "---@return {}", lua_type(function.returns));
-            }
-            let params = all_names(function, str::to_owned);
-            let _ = writeln!(
-                out,
-                "function app.{}.{}({params}) end\n",
-                module.name, function.name
-            );
         }
     }
     out.push_str("return app\n");
     out
+}
+
+/// The annotated declaration of a function or a method.
+fn lua_of(out: &mut String, prefix: &str, function: &Function) {
+    let _ = writeln!(out, "--- {}", function.doc);
+    for param in function.params {
+        let mark = if param.optional { "?" } else { "" };
+        let (name, ty) = (param.name, lua_type(param.ty));
+        let _ = writeln!(out, "---@param {name}{mark} {ty} {}", param.doc);
+    }
+    if let FunctionKind::AsyncBracket { gives, .. } = function.kind {
+        let (name, given) = passed(gives);
+        let _ = writeln!(out, "---@param fn fun({name}: {}): any", lua_type(given));
+    }
+    if function.returns != Type::Nothing {
+        let _ = writeln!(out, "---@return {}", lua_type(function.returns));
+    }
+    let params = all_names(function, str::to_owned);
+    let _ = writeln!(out, "function {prefix}{}({params}) end\n", function.name);
 }
 
 fn lua_type(ty: Type) -> Cow<'static, str> {
@@ -306,6 +351,7 @@ fn lua_type(ty: Type) -> Cow<'static, str> {
                 .collect();
             return format!("{{ {} }}", members.join(", ")).into();
         }
+        Type::Object(class) => return format!("sampan.{}", class.name).into(),
     };
     name.into()
 }
@@ -353,6 +399,7 @@ mod tests {
                 doc: "A tag.",
                 kind: FunctionKind::Tag(|_, _| unreachable!()),
             }],
+            ..Module::EMPTY
         };
         let line =
             "function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): T[];";

@@ -3,7 +3,7 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use sampan_app::host::names::camel_case;
-use sampan_app::host::{Function, FunctionKind, Module};
+use sampan_app::host::{Function, FunctionKind, Owner};
 use sampan_testkit::{Case, CaseEngine};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,11 +31,17 @@ fn main() -> ExitCode {
     let scripts: Arc<Vec<(CaseEngine, String)>> =
         Arc::new(cases.iter().flat_map(scripts_of).collect());
     for module in sampan_app::MODULES {
-        for function in module.functions {
-            let name = format!("table::{}.{}", module.name, function.name);
+        let functions = module.functions.iter();
+        let functions = functions.map(|row| (module.owner(), module.doc, row));
+        let methods = module.classes.iter().flat_map(|class| {
+            let methods = class.methods.iter();
+            methods.map(|method| (class.owner(), class.doc, method))
+        });
+        for (owner, doc, function) in functions.chain(methods) {
+            let name = format!("table::{}.{}", owner.name, function.name);
             let scripts = Arc::clone(&scripts);
             trials.push(Trial::test(name, move || {
-                check_row(module, function, &scripts).map_err(Failed::from)
+                check_row(owner, doc, function, &scripts).map_err(Failed::from)
             }));
         }
     }
@@ -51,8 +57,10 @@ fn scripts_of(case: &Case) -> Vec<(CaseEngine, String)> {
     CaseEngine::ALL.map(read).into()
 }
 
+/// Checks a row of a module or of a class, whose doc is `doc`.
 fn check_row(
-    module: &Module,
+    owner: Owner<'_>,
+    doc: &str,
     function: &Function,
     scripts: &[(CaseEngine, String)],
 ) -> Result<(), String> {
@@ -62,7 +70,7 @@ fn check_row(
             faults.push(format!("{what} has no doc that is a sentence: {doc:?}"));
         }
     };
-    documented("the module", module.doc);
+    documented("the module or class", doc);
     documented("the function", function.doc);
     for param in function.params {
         documented(param.name, param.doc);
@@ -77,7 +85,11 @@ fn check_row(
             (FunctionKind::Tag(_), CaseEngine::Js) => '`',
             _ => '(',
         };
-        let call = format!("{}.{spelled}{opening}", module.name);
+        let mark = match engine {
+            CaseEngine::Lua if owner.is_class => ':',
+            _ => '.',
+        };
+        let call = format!("{}{mark}{spelled}{opening}", owner.name);
         if !scripts
             .iter()
             .any(|(language, text)| *language == engine && text.contains(&call))

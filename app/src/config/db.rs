@@ -113,6 +113,7 @@ raw_db! {
     statement_millis_max: Millis, 1, DAY_MILLIS;
     result_bytes_max: Bytes, 1024, (4_usize << 30) - 1;
     busy_millis_max: Millis, 0, DAY_MILLIS;
+    transaction_millis_max: Millis, 1, DAY_MILLIS;
     reader_threads: usize, 1, 64;
     checkpoint_pages: u32, 1, 1_000_000;
     wal_bytes_max: Bytes, 1024 * 1024, 1_u64 << 40;

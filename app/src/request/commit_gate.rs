@@ -11,7 +11,7 @@ use sampan_http::{Answer, Response, Ticket, WorkerHandle};
 use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{self, Poll};
+use std::task::{self, Poll, ready};
 
 use crate::request::request_view::View;
 use crate::request::{errors, response_sink};
@@ -47,6 +47,8 @@ pub(crate) struct Visit {
     is_lost: bool,
     /// The groups in which it ran while they were open, and which it still has to hear of.
     fates: Vec<Fate>,
+    /// The wait for the write connection, before it goes on.
+    queued: Option<LocalFuture<Result<(), Error>>>,
 }
 
 impl Gate {
@@ -82,6 +84,16 @@ impl Gate {
         let _ = self.worker.set(worker);
         drop(spawn_local(self.db.clone().serve()));
         drop(spawn_local(self.db.clone().end_turns()));
+    }
+
+    /// Waits until a project can be loaded while others are answered: none of this worker's transactions could go on meanwhile.
+    pub(crate) async fn before_loading(&self) {
+        self.db.without_transactions().await;
+    }
+
+    /// Whether a project is being loaded.
+    pub(crate) fn set_loading(&self, is_loading: bool) {
+        self.db.set_loading(is_loading);
     }
 
     /// Commits what a project wrote while it was loaded.
@@ -124,6 +136,7 @@ impl Gate {
             losses: self.db.losses(),
             is_lost: false,
             fates: Vec::new(),
+            queued: None,
             gate: Rc::clone(self),
         }
     }
@@ -195,6 +208,10 @@ impl Visit {
             return Poll::Ready(Err(Self::lost()));
         }
         self.fates.retain(|fate| fate.verdict().is_none());
+        let has_queued = match ready!(self.queue(cx, route)) {
+            Ok(has_queued) => has_queued,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
         self.losses = self.gate.db.losses();
         let epoch = self.gate.watch.epoch();
         let polled = run(cx);
@@ -204,8 +221,31 @@ impl Visit {
                 return Poll::Ready(Err(Self::lost()));
             }
             self.remember();
+        } else if has_queued {
+            // It does not go on yet, so others need the connection more.
+            self.gate.db.left(None, || false);
         }
         polled
+    }
+
+    /// Waits for the write connection before a run of a route that writes, while transactions keep others from waiting in place. A coroutine waits in
+    /// the middle of its call; JavaScript cannot. Tells whether it had to.
+    fn queue(
+        &mut self,
+        cx: &mut task::Context<'_>,
+        route: Option<&RouteUse>,
+    ) -> Poll<Result<bool, Error>> {
+        let gate = &self.gate;
+        let must_queue = || route.is_some_and(|route| gate.db.must_queue(route));
+        if self.queued.is_none() && gate.runs_mix && must_queue() {
+            self.queued = Some(Box::pin(gate.db.clone().writable()));
+        }
+        let Some(queued) = &mut self.queued else {
+            return Poll::Ready(Ok(false));
+        };
+        let writable = ready!(queued.as_mut().poll(cx));
+        self.queued = None;
+        Poll::Ready(writable.map(|()| true))
     }
 
     /// Takes note of the group in which this request has just run, because it goes on later: to be called before anything else

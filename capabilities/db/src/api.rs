@@ -1,6 +1,10 @@
 //! The rows that scripts see.
 
-use crate::group_commit::group::{Db, WorkerDb};
+mod transaction;
+
+pub(crate) use transaction::TRANSACTION;
+
+use crate::group_commit::group::Db;
 use crate::sqlite::connection::{Done, RunLimits};
 use sampan_host::{
     Args, Cell, Context, CurrentRun, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module,
@@ -23,6 +27,11 @@ const PARAMS: Param = Param {
     doc: "A list for `?`, or a table or object for `:name`. Text, numbers, booleans (as 0 and 1), bytes, nothing (as NULL).",
 };
 
+/// What [`exec`] returns.
+const DONE_TYPE: Type = Type::Record(&[("changes", Type::Int), ("last_id", Type::Int)]);
+
+const EXEC_DOC: &str = "Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.";
+
 /// The table of functions.
 pub static MODULE: Module = Module {
     name: "db",
@@ -37,8 +46,8 @@ pub static MODULE: Module = Module {
                   the middle of a call, and fails elsewhere: `query_async` always waits.",
             kind: FunctionKind::Prompt {
                 body: query,
-                later: query_async,
-                awaited: "query_async",
+                later: query_later,
+                awaited: Some("query_async"),
             },
         },
         Function {
@@ -48,16 +57,20 @@ pub static MODULE: Module = Module {
             doc: "The first row of a statement, or nothing.",
             kind: FunctionKind::Prompt {
                 body: one,
-                later: one_async,
-                awaited: "one_async",
+                later: one_later,
+                awaited: Some("one_async"),
             },
         },
         Function {
             name: "exec",
             params: &[SQL, PARAMS],
-            returns: Type::Record(&[("changes", Type::Int), ("last_id", Type::Int)]),
-            doc: "Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted.",
-            kind: FunctionKind::Sync(exec),
+            returns: DONE_TYPE,
+            doc: EXEC_DOC,
+            kind: FunctionKind::Prompt {
+                body: exec,
+                later: exec_later,
+                awaited: None,
+            },
         },
         Function {
             name: "batch",
@@ -65,7 +78,24 @@ pub static MODULE: Module = Module {
             returns: Type::Any,
             doc: "Calls the function in a transaction: all that it writes is kept, or, if it throws, nothing, and the error is passed on. Batches nest. \
                   Nothing inside may wait.",
-            kind: FunctionKind::Bracket { enter, leave },
+            kind: FunctionKind::Bracket {
+                enter,
+                later: Some(enter_later),
+                leave,
+            },
+        },
+        Function {
+            name: "transaction",
+            params: &[],
+            returns: Type::Any,
+            doc: "Calls the function, which may wait, with a transaction of its own: what it does with `tx` is kept when it has ended, or, if it fails, \
+                  nothing, and the error is passed on. It is rolled back too when it takes longer than `transaction_millis_max` and when the \
+                  client leaves. Others who write wait meanwhile; use `batch` for functions that do not wait.",
+            kind: FunctionKind::AsyncBracket {
+                gives: Type::Object(&TRANSACTION),
+                enter: transaction::begin,
+                leave: transaction::end,
+            },
         },
         Function {
             name: "query_async",
@@ -103,6 +133,7 @@ pub static MODULE: Module = Module {
             kind: FunctionKind::Tag(tagged),
         },
     ],
+    classes: &[&TRANSACTION],
 };
 
 /// What [`exec`] returns, as columns: an engine remembers what it makes of them.
@@ -122,7 +153,17 @@ fn rows(
     first_only: bool,
     may_wait: bool,
 ) -> Result<Rows, Error> {
-    db(context)?.timed(|db| {
+    rows_in(&*db(context)?, sql, params, first_only, may_wait)
+}
+
+fn rows_in(
+    db: &Db,
+    sql: &str,
+    params: &Value,
+    first_only: bool,
+    may_wait: bool,
+) -> Result<Rows, Error> {
+    db.timed(|db| {
         db.run(
             sql,
             first_only,
@@ -144,11 +185,20 @@ fn one(context: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (sql, params) = (args.text(0), args.take(1));
-    let Done { changes, last_id } = db(context)?.timed(|db| {
-        db.run(&sql, false, false, |connection, run| {
-            connection.exec(&sql, &params, run)
+    exec_in(&*db(context)?, &sql, &params, args.may_wait())
+}
+
+fn exec_in(db: &Db, sql: &str, params: &Value, may_wait: bool) -> Result<Value, Error> {
+    let done = db.timed(|db| {
+        db.run(sql, false, may_wait, |connection, run| {
+            connection.exec(sql, params, run)
         })
-    })?;
+    });
+    done_value(done?)
+}
+
+/// What a statement did, as the script sees it.
+fn done_value(Done { changes, last_id }: Done) -> Result<Value, Error> {
     let mut done = Rows::with_capacity(Arc::clone(&DONE), 2, 0);
     for number in [changes, last_id] {
         done.push(Cell::Int(number))
@@ -157,10 +207,46 @@ fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
     Ok(Value::Row(done))
 }
 
-fn enter(context: &Context, _: Args) -> Result<Value, Error> {
-    db(context)?
-        .timed(WorkerDb::enter_batch)
+/// Waits until the write connection is this worker's, and does then what could not wait in place.
+fn when_writable(
+    context: &Context,
+    run: impl FnOnce(&Db) -> Result<Value, Error> + 'static,
+) -> LocalFuture<Result<Value, Error>> {
+    let db = db(context);
+    Box::pin(async move {
+        let db = db?;
+        waiting(&db, db.0.writable()).await?;
+        run(&db)
+    })
+}
+
+/// Waits for something whose time is the database's.
+async fn waiting<T>(db: &Db, wait: impl Future<Output = T>) -> T {
+    let meter = db.0.meter.get();
+    let begun = meter.and_then(CurrentRun::begin);
+    let done = wait.await;
+    if let Some(meter) = meter {
+        meter.end_waiting(begun);
+    }
+    done
+}
+
+fn exec_later(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+    let (sql, params) = (args.text(0), args.take(1));
+    when_writable(context, move |db| exec_in(db, &sql, &params, false))
+}
+
+fn enter(context: &Context, args: Args) -> Result<Value, Error> {
+    enter_in(&*db(context)?, args.may_wait())
+}
+
+fn enter_in(db: &Db, may_wait: bool) -> Result<Value, Error> {
+    db.timed(|db| db.enter_batch(may_wait))
         .map(|depth| Value::Int(depth.into()))
+}
+
+fn enter_later(context: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
+    when_writable(context, |db| enter_in(db, false))
 }
 
 fn leave(context: &Context, token: Value, succeeded: bool) -> Result<(), Error> {
@@ -170,6 +256,7 @@ fn leave(context: &Context, token: Value, succeeded: bool) -> Result<(), Error> 
     db(context)?.timed(|db| db.leave_batch(depth as u32, succeeded))
 }
 
+/// What waits for a statement that cannot run in place: a write for its turn, a read for a reader thread.
 fn later(
     context: &Context,
     mut args: Args,
@@ -177,25 +264,44 @@ fn later(
     wrap: fn(Rows) -> Value,
 ) -> LocalFuture<Result<Value, Error>> {
     let (sql, params) = (args.text(0), args.take(1));
+    let writes = db(context).is_ok_and(|db| db.0.writes(&sql));
+    if !writes {
+        return read_elsewhere(context, sql, params, first_only, wrap);
+    }
+    when_writable(context, move |db| {
+        rows_in(db, &sql, &params, first_only, false).map(wrap)
+    })
+}
+
+fn read_elsewhere(
+    context: &Context,
+    sql: String,
+    params: Value,
+    first_only: bool,
+    wrap: fn(Rows) -> Value,
+) -> LocalFuture<Result<Value, Error>> {
     let db = db(context);
     Box::pin(async move {
         let db = db?;
-        let meter = db.0.meter.get();
-        let begun = meter.and_then(CurrentRun::begin);
-        let rows = db.0.read_elsewhere(sql, params, first_only).await;
-        if let Some(meter) = meter {
-            meter.end_waiting(begun);
-        }
+        let rows = waiting(&db, db.0.read_elsewhere(sql, params, first_only)).await;
         rows.map(wrap)
     })
 }
 
-fn query_async(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
+fn query_later(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
     later(context, args, false, Value::Rows)
 }
 
-fn one_async(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
+fn one_later(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
     later(context, args, true, Value::Row)
+}
+
+fn query_async(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+    read_elsewhere(context, args.text(0), args.take(1), false, Value::Rows)
+}
+
+fn one_async(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+    read_elsewhere(context, args.text(0), args.take(1), true, Value::Row)
 }
 
 fn tagged(context: &Context, mut args: Args) -> Result<Value, Error> {

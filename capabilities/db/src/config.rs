@@ -36,6 +36,8 @@ pub struct DatabaseConfig {
     pub result_bytes_max: usize,
     /// How long a write waits while another process holds the lock.
     pub busy_millis_max: u64,
+    /// The longest that a transaction of a function that waits may last.
+    pub transaction_millis_max: u64,
     /// Reader threads for long reads.
     pub reader_threads: usize,
     /// Pages in the write-ahead log from which it is copied into the database.
@@ -60,6 +62,7 @@ impl DatabaseConfig {
             statement_millis_max: 5_000,
             result_bytes_max: 64 * 1024 * 1024,
             busy_millis_max: 5_000,
+            transaction_millis_max: 2_000,
             reader_threads: 2,
             checkpoint_pages: 1_000,
             wal_bytes_max: 1024 * 1024 * 1024,

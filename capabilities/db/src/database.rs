@@ -11,7 +11,10 @@ use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::file::Lookout;
 use sampan_host::Error;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Relaxed, Release},
+};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -154,6 +157,13 @@ impl Database {
     pub fn lease(&self) -> Option<u64> {
         let writers = &self.opened.get()?.writers;
         writers.lease().filter(|_| writers.refused().is_none())
+    }
+
+    /// A commit is on disk: readers and the checkpointer are told before anybody else, and the connection goes on to the next.
+    pub(crate) fn committed(&self, opened: &Opened, writer: Box<SqliteConnection>) {
+        self.commits.fetch_add(1, Release);
+        opened.checkpointer.committed(writer.wal_pages());
+        opened.writers.give(writer);
     }
 
     /// Closes it in good order: no more writes, statistics for the query planner, the log copied into the database.

@@ -18,6 +18,7 @@ pub static MODULE: Module = Module {
         doc: "The value of an environment variable, or nothing if it is not set. Bytes that are not UTF-8 are replaced.",
         kind: FunctionKind::Sync(get),
     }],
+    ..Module::EMPTY
 };
 
 fn get(_: &Context, mut args: Args) -> Result<Value, Error> {

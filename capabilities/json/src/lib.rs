@@ -35,6 +35,7 @@ pub static MODULE: Module = Module {
             kind: FunctionKind::Sync(decode),
         },
     ],
+    ..Module::EMPTY
 };
 
 /// How deeply JSON may nest here: the isolate's limit.

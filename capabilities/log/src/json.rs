@@ -94,6 +94,7 @@ impl LimitedWriter {
                 let cells = cells.map(|(at, name)| (name.as_str(), rows.cell(0, at)));
                 self.members(out, cells, |out, cell| self.cell(out, cell));
             }
+            Value::Object(object) => self.text(out, &format!("[{}]", object.class().name)),
         }
     }
 

@@ -55,6 +55,7 @@ pub static MODULE: Module = Module {
             kind: FunctionKind::Sync(|context, args| write(context, Level::Error, args)),
         },
     ],
+    ..Module::EMPTY
 };
 
 fn write(context: &Context, level: Level, mut args: Args) -> Result<Value, Error> {

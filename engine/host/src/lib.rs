@@ -15,6 +15,7 @@ pub mod json;
 pub mod limits;
 pub mod module;
 pub mod names;
+pub mod objects;
 pub mod outbox;
 pub mod refusals;
 pub mod request;
@@ -31,7 +32,8 @@ pub use engine::{
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use limits::ScriptLimits;
-pub use module::{Args, Context, Function, FunctionKind, Module, Param, Type};
+pub use module::{Args, Context, Function, FunctionKind, Module, Owner, Param, Type};
+pub use objects::{Class, Lifetime, Object, Objects, RequestObjects};
 pub use outbox::{Fate, Outbox, Verdict};
 pub use request::RequestView;
 pub use response::{ResponseSink, StreamedBody};

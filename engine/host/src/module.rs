@@ -3,7 +3,7 @@
 //! A capability is a [`Module`]: rows with a name, parameters, a doc text and a body in plain Rust over [`Value`]. Each
 //! engine has one binder that walks any table; type definitions and reference pages come from the same rows.
 
-use crate::{Error, LocalFuture, Value, Words};
+use crate::{Class, Error, LocalFuture, Object, Objects, Value, Words};
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,6 +17,35 @@ pub struct Module {
     pub doc: &'static str,
     /// Its functions.
     pub functions: &'static [Function],
+    /// The classes of the objects that its functions give.
+    pub classes: &'static [&'static Class],
+}
+
+impl Module {
+    /// Has nothing: a table says what it has and leaves the rest to this.
+    pub const EMPTY: Self = Self {
+        name: "",
+        doc: "",
+        functions: &[],
+        classes: &[],
+    };
+
+    /// What its functions belong to.
+    pub fn owner(&self) -> Owner<'_> {
+        Owner {
+            name: self.name,
+            is_class: false,
+        }
+    }
+}
+
+/// What a function belongs to: what stands in front of its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner<'a> {
+    /// The module's name, or what an object of the class is called.
+    pub name: &'a str,
+    /// Whether it is a class.
+    pub is_class: bool,
 }
 
 /// One row: a function that scripts can call.
@@ -81,6 +110,8 @@ pub enum Type {
     /// Anything, for people to read: what cannot be passed on is named, and reading it never fails. An error is a map with `error`
     /// (its name and message), `stack`, and where it has them `cause` and `errors`.
     Shown,
+    /// An object of this class.
+    Object(&'static Class),
 }
 
 /// The body of a synchronous function.
@@ -89,6 +120,8 @@ pub type SyncBody = fn(&Context, Args) -> Result<Value, Error>;
 pub type AsyncBody = fn(&Context, Args) -> LocalFuture<Result<Value, Error>>;
 /// The end of a bracket: receives what `enter` returned and whether the function inside succeeded.
 pub type LeaveBody = fn(&Context, Value, bool) -> Result<(), Error>;
+/// The same for a bracket that waits.
+pub type AsyncLeaveBody = fn(&Context, Value, bool) -> LocalFuture<Result<(), Error>>;
 
 /// How a function runs.
 #[derive(Clone, Copy, Debug)]
@@ -105,8 +138,8 @@ pub enum FunctionKind {
         body: SyncBody,
         /// Does the same without blocking the worker.
         later: AsyncBody,
-        /// The row of the module that always waits: what scripts call that cannot wait in the middle of a call.
-        awaited: &'static str,
+        /// The row of the module that always waits, if there is one: what scripts call that cannot wait in the middle of a call.
+        awaited: Option<&'static str>,
     },
     /// A JavaScript template tag: the body gets the list of the strings around the values, and the list of the values. Lua has
     /// no such thing and does not get the row.
@@ -116,8 +149,20 @@ pub enum FunctionKind {
     Bracket {
         /// Runs first; what it returns is passed to the function and to `leave`.
         enter: SyncBody,
+        /// What is waited for instead where `enter` fails with [`ErrorKind::TooLong`](crate::ErrorKind::TooLong) and the script can
+        /// wait in the middle of a call.
+        later: Option<AsyncBody>,
         /// Runs last, whatever happened.
         leave: LeaveBody,
+    },
+    /// The same for a function that may wait. In JavaScript the result is a promise.
+    AsyncBracket {
+        /// What is passed to the function.
+        gives: Type,
+        /// Runs first; what it gives is passed to the function and to `leave`.
+        enter: AsyncBody,
+        /// Runs last, if the function ended; not if the request was given up meanwhile.
+        leave: AsyncLeaveBody,
     },
 }
 
@@ -126,6 +171,8 @@ pub enum FunctionKind {
 pub struct Args {
     values: Vec<Value>,
     may_wait: bool,
+    /// Whose method is called.
+    this: Option<Object>,
 }
 
 impl Args {
@@ -135,7 +182,11 @@ impl Args {
     /// # Errors
     /// A value of another type than the row wants.
     pub fn check(module: &str, function: &Function, values: Vec<Value>) -> Result<Self, Error> {
-        Self::check_in(&Words::default(), module, function, values, |_| "nothing")
+        let owner = Owner {
+            name: module,
+            is_class: false,
+        };
+        Self::check_in(&Words::default(), owner, function, values, |_| "nothing")
     }
 
     /// The same in the words of a language. `nothing` says what the argument of that index is where it is [`Value::Null`]:
@@ -145,7 +196,7 @@ impl Args {
     /// A value of another type than the row wants.
     pub fn check_in(
         words: &Words,
-        module: &str,
+        owner: Owner<'_>,
         function: &Function,
         mut values: Vec<Value>,
         nothing: impl Fn(usize) -> &'static str,
@@ -159,7 +210,7 @@ impl Args {
             if !param.ty.accepts(value) {
                 return Err(Error::script(format!(
                     "{} must be {}, not {}",
-                    words.argument(module, function, index),
+                    words.argument(owner, function, index),
                     words.expected(param.ty),
                     words.found(value, nothing(index))
                 )));
@@ -168,7 +219,27 @@ impl Args {
         Ok(Self {
             values,
             may_wait: false,
+            this: None,
         })
+    }
+
+    /// The same arguments for a method of `this`.
+    #[must_use]
+    pub fn on(mut self, this: Option<Object>) -> Self {
+        self.this = this;
+        self
+    }
+
+    /// The object whose method is called, and its value.
+    ///
+    /// # Errors
+    /// The object is gone.
+    pub fn object<T: 'static>(&self, context: &Context) -> Result<(Object, Rc<T>), Error> {
+        let this = self
+            .this
+            .ok_or_else(|| Error::script("this is not a method"))?;
+        let value = context.objects().get(this);
+        Ok((this, value.ok_or_else(|| this.class().is_over())?))
     }
 
     /// The same arguments for a caller that can wait for the row's `later`, see [`FunctionKind::Prompt`].
@@ -226,6 +297,9 @@ impl Type {
             | Self::RowOrNothing
             | Self::TextOrNothing
             | Self::Record(_) => false,
+            Self::Object(class) => {
+                matches!(value, Value::Object(object) if object.class() == class)
+            }
             Self::Bool => matches!(value, Value::Bool(_)),
             Self::Int => matches!(value, Value::Int(_)),
             Self::Number => matches!(value, Value::Int(_) | Value::Float(_)),
@@ -250,9 +324,16 @@ impl Type {
 pub struct Context {
     /// There are few, and a look at all is quicker than a hash.
     entries: RefCell<Vec<(TypeId, Rc<dyn Any>)>>,
+    objects: Objects,
 }
 
 impl Context {
+    /// The native objects of the isolate.
+    #[inline]
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
     /// Keeps `value`, replacing an earlier one of the same type.
     pub fn put<T: 'static>(&self, value: T) {
         let mut entries = self.entries.borrow_mut();

@@ -52,6 +52,11 @@ struct OutboxState {
 }
 
 impl Outbox {
+    /// Whether it is the same one.
+    pub fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Whether there are writes that are not committed, so that nothing may leave.
     #[inline]
     pub fn is_open(&self) -> bool {

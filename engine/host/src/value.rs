@@ -1,6 +1,7 @@
 //! Values that cross the border between a script and a capability.
 
-use crate::{Rows, Words};
+use crate::{Object, Rows, Words};
+use std::borrow::Cow;
 
 /// A value of either script language, owned by neither.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -26,11 +27,13 @@ pub enum Value {
     Rows(Rows),
     /// One row: the first of these. A batch without rows is [`Value::Null`] to a script.
     Row(Rows),
+    /// A native object. A row gives it by itself, not inside of a list or map.
+    Object(Object),
 }
 
 impl Value {
     /// What the value is, in the words of the tables.
-    pub fn type_name(&self) -> &'static str {
+    pub fn type_name(&self) -> Cow<'static, str> {
         Words::default().found(self, "nothing")
     }
 

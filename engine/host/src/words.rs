@@ -1,6 +1,7 @@
 //! What a script's language calls things, so that one template serves both: the engine gives the words.
 
-use crate::{Function, Module, Type, Value};
+use crate::{Function, Owner, Type, Value};
+use std::borrow::Cow;
 
 /// The words of one language, each with its article.
 #[derive(Debug)]
@@ -9,6 +10,8 @@ pub struct Words {
     pub map: &'static str,
     /// A list: "a list", "an array".
     pub list: &'static str,
+    /// What stands between an object and the name of its method.
+    pub method: &'static str,
     /// How a name in snake_case is spelled.
     pub spell: fn(&str) -> String,
 }
@@ -19,32 +22,35 @@ impl Default for Words {
         Self {
             map: "a map",
             list: "a list",
+            method: ".",
             spell: str::to_owned,
         }
     }
 }
 
 impl Words {
-    /// The name of a function as the caller writes it: `time.now_ms`, `time.nowMs`.
-    pub fn function(&self, module: &Module, function: &Function) -> String {
-        format!("{}.{}", module.name, (self.spell)(function.name))
+    /// The name of a function as the caller writes it: `time.now_ms`, `time.nowMs`, `tx:query`.
+    pub fn function(&self, owner: Owner<'_>, function: &Function) -> String {
+        let mark = if owner.is_class { self.method } else { "." };
+        format!("{}{mark}{}", owner.name, (self.spell)(function.name))
     }
 
     /// What an error about an argument begins with. `index` counts from 0.
-    pub fn argument(&self, module: &str, function: &Function, index: usize) -> String {
-        let name = (self.spell)(function.name);
+    pub fn argument(&self, owner: Owner<'_>, function: &Function, index: usize) -> String {
+        let name = self.function(owner, function);
         match function.params.get(index) {
             Some(param) => {
                 let param = (self.spell)(param.name);
-                format!("{module}.{name}: argument {} ({param})", index + 1)
+                format!("{name}: argument {} ({param})", index + 1)
             }
-            None => format!("{module}.{name}: argument {}", index + 1),
+            None => format!("{name}: argument {}", index + 1),
         }
     }
 
     /// What a parameter accepts.
-    pub fn expected(&self, ty: Type) -> &'static str {
-        match ty {
+    pub fn expected(&self, ty: Type) -> Cow<'static, str> {
+        let text = match ty {
+            Type::Object(class) => return class.with_article().into(),
             Type::Nothing => "left out",
             Type::Bool => "a boolean",
             Type::Int => "a whole number",
@@ -57,12 +63,14 @@ impl Words {
             Type::Rows => "rows",
             Type::RowOrNothing => "a row or nothing",
             Type::TextOrNothing => "a string or nothing",
-        }
+        };
+        text.into()
     }
 
     /// What a value is; `nothing` is what the language calls the nothing that was given.
-    pub fn found(&self, value: &Value, nothing: &'static str) -> &'static str {
-        match value {
+    pub fn found(&self, value: &Value, nothing: &'static str) -> Cow<'static, str> {
+        let text = match value {
+            Value::Object(object) => return object.class().with_article().into(),
             Value::Null => nothing,
             Value::Bool(_) => "a boolean",
             Value::Int(_) | Value::Float(_) => "a number",
@@ -70,7 +78,8 @@ impl Words {
             Value::Bytes(_) => "bytes",
             Value::List(_) | Value::Rows(_) => self.list,
             Value::Map(_) | Value::Row(_) => self.map,
-        }
+        };
+        text.into()
     }
 }
 

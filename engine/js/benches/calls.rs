@@ -101,10 +101,12 @@ static MODULE: Module = Module {
             Type::Any,
             FunctionKind::Bracket {
                 enter: |_, _| Ok(Value::Null),
+                later: None,
                 leave: |_, _, _| Ok(()),
             },
         ),
     ],
+    ..Module::EMPTY
 };
 static MODULES: &[&Module] = &[&MODULE];
 

@@ -90,6 +90,7 @@ static MODULE: Module = Module {
             doc: "",
             kind: FunctionKind::Bracket {
                 enter: |_, _| Ok(Value::Null),
+                later: None,
                 leave: |_, _, _| Ok(()),
             },
         },
@@ -104,6 +105,7 @@ static MODULE: Module = Module {
             }),
         },
     ],
+    ..Module::EMPTY
 };
 
 static MODULES: &[&Module] = &[&MODULE];

@@ -65,6 +65,7 @@ impl Isolate for Lua {
             .or(call.middleware.first().copied())
             .unwrap_or(u32::MAX);
         let slot = RequestSlot::new(&self.core, call.request);
+        self.core.request.set(slot.number());
         let begin = Begin {
             entry: HandlerEntry {
                 core: &self.core,
@@ -73,7 +74,7 @@ impl Isolate for Lua {
                 thread: None,
                 has_result: false,
             },
-            request: slot.number(),
+            request: slot.number() as f64,
             handler: call.handler.map(|handler| self.handlers[handler as usize]),
             middleware: call.middleware,
             handlers: &self.handlers,

@@ -167,6 +167,7 @@ pub static TIME: Module = Module {
         Type::Nothing,
         FunctionKind::Async(sleep),
     )],
+    ..Module::EMPTY
 };
 /// Writes to the notes.
 pub static LOG: Module = Module {
@@ -198,6 +199,7 @@ pub static LOG: Module = Module {
             FunctionKind::Sync(log),
         ),
     ],
+    ..Module::EMPTY
 };
 /// A row of each kind.
 pub static PROBE: Module = Module {
@@ -220,9 +222,14 @@ pub static PROBE: Module = Module {
             "within",
             &[TEXT],
             Type::Any,
-            FunctionKind::Bracket { enter, leave },
+            FunctionKind::Bracket {
+                enter,
+                later: None,
+                leave,
+            },
         ),
     ],
+    ..Module::EMPTY
 };
 
 /// The columns of all results of one statement, which it shares.
@@ -341,7 +348,7 @@ pub static DATA: Module = Module {
             FunctionKind::Prompt {
                 body: slow_query,
                 later: slow_query_later,
-                awaited: "slow_query_async",
+                awaited: Some("slow_query_async"),
             },
         ),
         row(
@@ -360,6 +367,7 @@ pub static DATA: Module = Module {
                     let notes = context.get::<Notes>().map(|notes| notes.0.borrow().len());
                     Ok(Value::Int(notes.unwrap_or_default() as i64))
                 },
+                later: None,
                 leave,
             },
         ),
@@ -382,4 +390,5 @@ pub static DATA: Module = Module {
         ),
         row("sql", &[LIST, LIST], Type::List, FunctionKind::Tag(tag)),
     ],
+    ..Module::EMPTY
 };

@@ -27,6 +27,7 @@ static DEAF: Module = Module {
         doc: "Blocks the thread.",
         kind: FunctionKind::Sync(block),
     }],
+    ..Module::EMPTY
 };
 
 static MODULES: &[&Module] = &[&DEAF];

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// The longest that the first write of a route waits in place, in milliseconds.
 const IN_PLACE_MILLIS_MAX: u64 = 1_000;
 /// The first pause before the lock is asked for again, and the longest, in milliseconds.
-const RETRY_MILLIS: (u64, u64) = (1, 20);
+pub(crate) const RETRY_MILLIS: (u64, u64) = (1, 20);
 
 /// Those who wait until their worker owns the write connection.
 #[derive(Default)]
@@ -56,6 +56,28 @@ impl Db {
             return inner.begins_at_once();
         }
         true
+    }
+
+    /// Whether a handler of this route must wait before it goes on after a wait, see [`Db::writable`]: it writes, and while transactions are
+    /// open or wait for their turn nobody waits in place. The request of such a transaction goes on.
+    pub fn must_queue(&self, route: &RouteUse) -> bool {
+        let inner = &*self.0;
+        let has_transactions = || {
+            let opened = inner.database.opened();
+            opened.is_some_and(|opened| opened.writers.has_transactions())
+        };
+        route.writes.load(Relaxed)
+            && has_transactions()
+            && !inner.is_open()
+            && inner.own_transaction().is_none()
+    }
+
+    /// Waits until this worker owns the write connection, or cannot have it.
+    ///
+    /// # Errors
+    /// The database cannot be written within `busy_millis_max`.
+    pub async fn writable(self) -> Result<(), Error> {
+        self.0.writable().await
     }
 
     /// Waits until a handler of this route may run without blocking its worker.
@@ -146,21 +168,22 @@ impl WorkerDb {
         .await
     }
 
+    /// Waits until a write of this worker need not wait in place: as a rule its group is open then.
+    pub(crate) async fn writable(&self) -> Result<(), Error> {
+        loop {
+            self.outbox.unsealed().await;
+            if self.is_open() || self.begins_at_once() {
+                return Ok(());
+            }
+            self.wanted().await?;
+        }
+    }
+
     /// Takes the connection and begins, without blocking the worker.
     async fn fetch(&self) -> Result<(), Error> {
         let opened = self.database.open()?;
         let until = Instant::now() + Duration::from_millis(opened.config.busy_millis_max);
-        let mut pause = RETRY_MILLIS.0;
-        while opened.log_is_full() {
-            if Instant::now() >= until {
-                return Err(unavailable(
-                    ErrorCode::Busy,
-                    "the write-ahead log is full (wal_bytes_max)",
-                ));
-            }
-            tokio::time::sleep(Duration::from_millis(pause)).await;
-            pause = (pause * 2).min(RETRY_MILLIS.1);
-        }
+        has_log_room(opened, until).await?;
         let mut pause = RETRY_MILLIS.0;
         loop {
             if self.has_group() {
@@ -173,7 +196,7 @@ impl WorkerDb {
             }
             if Instant::now() >= until {
                 self.stop_fetching(opened);
-                return Err(unavailable(ErrorCode::Busy, LOCKED));
+                return Err(busy(LOCKED));
             }
             tokio::time::sleep(Duration::from_millis(pause)).await;
             pause = (pause * 2).min(RETRY_MILLIS.1);
@@ -234,24 +257,49 @@ impl WorkerDb {
         }
     }
 
-    /// Takes the connection and begins in place: for the first write of a route, which did not say that it would.
-    pub(crate) fn open_in_place(&self) -> Result<(), Error> {
+    /// Takes the connection and begins in place: for the first write of a route, which did not say that it would. Nobody waits in place for a
+    /// transaction: it may need this thread. Who can wait in the middle of a call (`may_wait`) is told so, and calls [`WorkerDb::writable`].
+    pub(crate) fn open_in_place(&self, may_wait: bool) -> Result<(), Error> {
+        if self
+            .own_transaction()
+            .is_some_and(|outbox| outbox.is_open())
+        {
+            return Err(ErrorCode::Denied.error(
+                ErrorKind::Script,
+                "this request has a transaction open: use tx, which its function was given, instead of db",
+            ));
+        }
         self.wrote.set(true);
         if self.is_open() {
             return Ok(());
         }
         let opened = self.database.open()?;
-        let millis_max = IN_PLACE_MILLIS_MAX.min(opened.config.busy_millis_max);
+        let is_loading = self.is_loading.get();
+        let millis_max = match opened.config.busy_millis_max {
+            busy_max if is_loading => busy_max,
+            busy_max => IN_PLACE_MILLIS_MAX.min(busy_max),
+        };
         let until = Instant::now() + Duration::from_millis(millis_max);
         if !matches!(*self.fetching.borrow(), Fetch::Owned(_)) {
-            // Gives up the place of the future that cannot move now.
-            drop(self.fetching.take());
-            let writer = match opened.writers.try_take() {
+            let writers = &opened.writers;
+            let writer = match writers.try_take() {
                 Some(writer) => writer,
-                None => opened
-                    .writers
-                    .take_in_place(millis_max, || self.watch.must_stop())
-                    .map_err(|why| refusal(&why))?,
+                None if writers.has_transactions()
+                    && !is_loading
+                    && writers.refused().is_none() =>
+                {
+                    return Err(in_transaction(may_wait));
+                }
+                None => {
+                    // Gives up the place of the future that cannot move now.
+                    drop(self.fetching.take());
+                    writers
+                        .take_in_place(millis_max, is_loading, || self.watch.must_stop())
+                        .map_err(|why| match why {
+                            Refused::Transaction => in_transaction(may_wait),
+                            why => refusal(&why),
+                        })?
+                }
             };
             *self.fetching.borrow_mut() = Fetch::Owned(writer);
         }
@@ -259,7 +307,7 @@ impl WorkerDb {
         while !self.begin(opened)? {
             if Instant::now() >= until || self.watch.must_stop() {
                 self.stop_fetching(opened);
-                return Err(unavailable(ErrorCode::Busy, LOCKED));
+                return Err(busy(LOCKED));
             }
             std::thread::sleep(Duration::from_millis(pause));
             pause = (pause * 2).min(RETRY_MILLIS.1);
@@ -269,6 +317,33 @@ impl WorkerDb {
 }
 
 const LOCKED: &str = "another process holds its lock";
+
+/// Waits until the log has room for a transaction.
+pub(crate) async fn has_log_room(opened: &Opened, until: Instant) -> Result<(), Error> {
+    let mut pause = RETRY_MILLIS.0;
+    while opened.log_is_full() {
+        if Instant::now() >= until {
+            return Err(busy("the write-ahead log is full (wal_bytes_max)"));
+        }
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        pause = (pause * 2).min(RETRY_MILLIS.1);
+    }
+    Ok(())
+}
+
+pub(crate) fn busy(why: &str) -> Error {
+    unavailable(ErrorCode::Busy, why)
+}
+
+/// What is said where a write would have to wait for a transaction.
+fn in_transaction(may_wait: bool) -> Error {
+    let error = busy("a transaction is open (db.transaction)");
+    if may_wait {
+        error.with_kind(ErrorKind::TooLong)
+    } else {
+        error
+    }
+}
 
 fn unavailable(code: ErrorCode, why: &str) -> Error {
     code.error(
@@ -285,6 +360,7 @@ pub(crate) fn refusal(why: &Refused) -> Error {
             "its file was removed or replaced",
         ),
         Refused::Closed => unavailable(ErrorCode::Interrupted, "the server is ending"),
+        Refused::Transaction => in_transaction(false),
         Refused::Late => unavailable(ErrorCode::Busy, "others were writing for too long"),
     }
 }

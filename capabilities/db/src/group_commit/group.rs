@@ -13,14 +13,15 @@ use crate::database::{Database, RouteUse};
 use crate::group_commit::acquire::{Fetch, Wanted};
 use crate::group_commit::commit_latency::CommitLatency;
 use crate::group_commit::commit_thread::PendingCommit;
+use crate::group_commit::transaction::RunningTransaction;
 use crate::read_pool::snapshot::Reads;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::StatementError;
-use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, Verdict, Watch};
+use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, RequestView, Verdict, Watch};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,9 @@ use std::time::{Duration, Instant};
 const GROUP_AGE_MAX: Duration = Duration::from_millis(1);
 /// The same while another worker waits for the write connection.
 const GROUP_AGE_SHARED_MAX: Duration = Duration::from_micros(250);
+
+/// How often a load looks whether the transactions of its worker have ended.
+const TRANSACTIONS_PAUSE: Duration = Duration::from_millis(5);
 
 /// The database as one worker sees it.
 #[derive(Clone)]
@@ -51,13 +55,17 @@ pub(crate) struct WorkerDb {
     pub(crate) undid: Cell<bool>,
     /// Whether the last commit failed.
     pub(crate) is_failing: Cell<bool>,
-    latency: CommitLatency,
+    pub(crate) latency: CommitLatency,
     /// Told how long statements take, if somebody wants to know.
     pub(crate) meter: OnceCell<CurrentRun>,
     /// Wakes [`Db::serve`].
     pub(crate) wake: tokio::sync::Notify,
     pub(crate) wanted: RefCell<Wanted>,
     pub(crate) fetching: RefCell<Fetch>,
+    /// The transactions of this worker's requests that are open or wait for their turn.
+    pub(crate) transactions: RefCell<Vec<RunningTransaction>>,
+    /// A project is being loaded: nothing of this worker can go on meanwhile, so its writes wait in place.
+    pub(crate) is_loading: Cell<bool>,
 }
 
 pub(crate) enum GroupState {
@@ -98,6 +106,8 @@ impl Db {
             wake: tokio::sync::Notify::new(),
             wanted: RefCell::default(),
             fetching: RefCell::default(),
+            transactions: RefCell::default(),
+            is_loading: Cell::new(false),
         }))
     }
 
@@ -174,6 +184,23 @@ impl Db {
     /// were there.
     pub fn losses(&self) -> u64 {
         self.0.losses.get()
+    }
+
+    /// The outbox of the transaction that this request has, if it has one: open while that is, and settled with it.
+    pub fn transaction_of(&self, request: &Rc<dyn RequestView>) -> Option<Outbox> {
+        self.0.transaction_of(request)
+    }
+
+    /// Waits until no request of this worker has a transaction.
+    pub async fn without_transactions(&self) {
+        while !self.0.transactions.borrow().is_empty() {
+            tokio::time::sleep(TRANSACTIONS_PAUSE).await;
+        }
+    }
+
+    /// Whether a project is being loaded on this worker.
+    pub fn set_loading(&self, is_loading: bool) {
+        self.0.is_loading.set(is_loading);
     }
 
     /// Commits what a project wrote while it was loaded.
@@ -313,9 +340,7 @@ impl WorkerDb {
         };
         match result {
             Ok(()) => {
-                self.database.commits.fetch_add(1, Release);
-                opened.checkpointer.committed(writer.wal_pages());
-                opened.writers.give(writer);
+                self.database.committed(opened, writer);
                 self.is_failing.set(false);
                 self.outbox.settle(Verdict::Committed);
                 Ok(())

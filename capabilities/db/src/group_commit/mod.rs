@@ -6,5 +6,6 @@ pub(crate) mod commit_latency;
 pub(crate) mod commit_thread;
 pub(crate) mod group;
 pub(crate) mod repair;
+pub(crate) mod transaction;
 pub(crate) mod write;
 pub(crate) mod writer;

@@ -75,7 +75,7 @@ impl WorkerDb {
         if let Some(result) = within {
             return result.map_err(|fault| self.examine(sql, fault));
         }
-        self.write(sql, |writer| {
+        self.write(sql, may_wait, |writer| {
             work(writer, &run(config.write_millis_max, "write_millis_max"))
         })
     }
@@ -123,9 +123,18 @@ impl WorkerDb {
         rows.map_err(|fault| fault.error)
     }
 
+    /// Whether the statement writes, as far as that can be told.
+    pub(crate) fn writes(&self, sql: &str) -> bool {
+        matches!(
+            self.reader().map(|reader| reader.is_readonly(sql)),
+            Ok(Ok(false))
+        )
+    }
+
     fn write<T>(
         &self,
         sql: &str,
+        may_wait: bool,
         work: impl Fn(&SqliteConnection) -> Result<T, StatementError>,
     ) -> Result<T, Error> {
         let is_lonely = self.depth.get() == 0
@@ -136,7 +145,7 @@ impl WorkerDb {
         if is_lonely {
             self.commit_now()?;
         }
-        self.open_in_place()?;
+        self.open_in_place(may_wait)?;
         let result = self.write_one(sql, work)?;
         if is_lonely {
             self.commit_now()?;
@@ -272,9 +281,9 @@ impl WorkerDb {
     }
 
     /// Begins a `batch`. Returns how deep it is, from 1.
-    pub(crate) fn enter_batch(&self) -> Result<u32, Error> {
+    pub(crate) fn enter_batch(&self, may_wait: bool) -> Result<u32, Error> {
         self.check_entry()?;
-        self.open_in_place()?;
+        self.open_in_place(may_wait)?;
         let depth = self.depth.get() + 1;
         if !self.savepoint("SAVEPOINT", depth) {
             return Err(Error::new(
@@ -365,7 +374,7 @@ impl WorkerDb {
 }
 
 /// Whether a statement may change the schema, judged by its first word.
-fn is_schema_change(sql: &str) -> bool {
+pub(crate) fn is_schema_change(sql: &str) -> bool {
     // Most statements show at once that they are not.
     if matches!(sql.as_bytes().first(), Some(b'I' | b'i' | b'U' | b'u')) {
         return false;

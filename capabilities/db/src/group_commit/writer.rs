@@ -27,6 +27,8 @@ pub(crate) enum Refused {
     Closed,
     /// Others kept it for too long.
     Late,
+    /// A transaction has it or will have it next, for as long as its function takes.
+    Transaction,
 }
 
 /// Where the connection waits and who waits for it.
@@ -39,6 +41,8 @@ pub(crate) struct WriterHandover {
     is_free: AtomicBool,
     /// Counts how often it changed hands.
     leases: AtomicU64,
+    /// Transactions that are open or wait for their turn. Changed under the lock.
+    transactions: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -84,6 +88,18 @@ impl WriterHandover {
     /// The lease that goes on, if somebody has the connection: a number that no other lease has.
     pub(crate) fn lease(&self) -> Option<u64> {
         (!self.is_free()).then(|| self.leases.load(Ordering::Relaxed))
+    }
+
+    /// A transaction is going to take the connection. Until what this gives is dropped, nobody begins to wait in place.
+    pub(crate) fn announce(self: &Arc<Self>) -> Announced {
+        let _state = self.lock();
+        self.transactions.fetch_add(1, Ordering::Relaxed);
+        Announced(Arc::clone(self))
+    }
+
+    /// Whether a transaction is open or waits for its turn.
+    pub(crate) fn has_transactions(&self) -> bool {
+        self.transactions.load(Ordering::Relaxed) > 0
     }
 
     /// Why there is none, if that is so.
@@ -134,10 +150,12 @@ impl WriterHandover {
         }
     }
 
-    /// Waits for the connection in place; `give_up` is asked now and then.
+    /// Waits for the connection in place; `give_up` is asked now and then. Behind a transaction only if it is on another thread for sure
+    /// (`behind_transactions`).
     pub(crate) fn take_in_place(
         &self,
         millis_max: u64,
+        behind_transactions: bool,
         give_up: impl Fn() -> bool,
     ) -> Result<Box<SqliteConnection>, Refused> {
         /// How often `give_up` is asked.
@@ -147,6 +165,9 @@ impl WriterHandover {
         if let Some(free) = state.free.take() {
             self.lent();
             return Ok(free);
+        }
+        if self.has_transactions() && !behind_transactions && state.refused.is_none() {
+            return Err(Refused::Transaction);
         }
         let ticket = self.queue_up(&mut state, None);
         loop {
@@ -211,6 +232,16 @@ impl WriterHandover {
             }
         }
         self.changed.notify_all();
+    }
+}
+
+/// A transaction that is open or waits for its turn.
+pub(crate) struct Announced(Arc<WriterHandover>);
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        let _state = self.0.lock();
+        self.0.transactions.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

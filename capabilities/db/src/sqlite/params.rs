@@ -155,7 +155,7 @@ fn bind_one(execution: &mut Execution<'_>, index: usize, value: &Value) -> Resul
             let why = "a list; for IN give it as JSON to IN (SELECT value FROM json_each(?))";
             return Err(unbindable(execution, index, why));
         }
-        other => return Err(unbindable(execution, index, other.type_name())),
+        other => return Err(unbindable(execution, index, &other.type_name())),
     };
     execution
         .bind(index, bound)

@@ -7,4 +7,6 @@ mod read;
 mod write;
 
 pub use read::{JsonError, Tape, Token};
-pub use write::{REQUEST, no_json, no_json_but, write_f64, write_i64, write_string, write_value};
+pub use write::{
+    OBJECT, REQUEST, no_json, no_json_but, write_f64, write_i64, write_string, write_value,
+};

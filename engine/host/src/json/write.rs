@@ -134,6 +134,9 @@ pub fn no_json_but(what: &str, advice: &str) -> Error {
 /// What a request is called that stands where JSON is wanted, and what to write instead.
 pub const REQUEST: [&str; 2] = ["a Request", "write the fields that are meant"];
 
+/// The same for a native object.
+pub const OBJECT: [&str; 2] = ["a native object", "write the values that are meant"];
+
 /// Writes a [`Value`]; rows become an array of objects. Bytes, NaN and infinity are errors.
 pub fn write_value(out: &mut Vec<u8>, value: &Value, depth_left: usize) -> Result<(), Error> {
     let Some(depth_left) = depth_left.checked_sub(1) else {
@@ -153,6 +156,10 @@ pub fn write_value(out: &mut Vec<u8>, value: &Value, depth_left: usize) -> Resul
             write_string(out, text.as_bytes());
         }
         Value::Bytes(_) => return Err(no_json("a string that is not UTF-8")),
+        Value::Object(_) => {
+            let [what, advice] = OBJECT;
+            return Err(no_json_but(what, advice));
+        }
         Value::List(items) => {
             write_sequence(
                 out,

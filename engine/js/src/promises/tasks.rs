@@ -8,7 +8,7 @@ use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::{PENDING_MAX, ROUNDS_MAX};
 use crate::vm::sys::{Cx, Failure, UNDEFINED, Val};
-use sampan_host::{Error, HandlerId, LocalFuture, Value};
+use sampan_host::{Error, HandlerId, LocalFuture, Object, RequestObjects, Value};
 use slab::Slab;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -22,6 +22,8 @@ pub(crate) struct Tasks {
     pub(crate) feeds_stream: Cell<bool>,
     /// Who is to look again when tasks are added or cancelled from elsewhere.
     waker: RefCell<Option<Waker>>,
+    /// The native objects that go with the request.
+    objects: RefCell<RequestObjects>,
 }
 
 /// A future and the promise that waits for it.
@@ -127,6 +129,9 @@ impl Tasks {
                         continue;
                     };
                     any = true;
+                    if let Ok(Value::Object(object)) = result {
+                        self.own(core, object);
+                    }
                     if let Some(timer) = task.timer {
                         core.timers.borrow_mut().remove(&timer);
                     }
@@ -157,8 +162,17 @@ impl Tasks {
         Ok(())
     }
 
-    /// Gives up everything: drops the futures.
+    /// A native object that a row gives goes with these, if its class says so.
+    pub(crate) fn own(&self, core: &Core, object: Object) {
+        let objects = core.context_of_capabilities.objects();
+        self.objects.borrow_mut().own(objects, object);
+    }
+
+    /// Gives up everything: drops the futures and the objects.
     pub(crate) fn abandon(&self, core: &Core) {
+        // Their destructors may be anybody's code: nothing is borrowed meanwhile.
+        let objects = self.objects.take();
+        drop(objects);
         let pending = std::mem::take(&mut *self.pending.borrow_mut());
         for (_, task) in pending {
             if let Some(timer) = task.timer {

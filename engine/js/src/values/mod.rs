@@ -4,6 +4,7 @@ pub(crate) mod inspect;
 pub(crate) mod json_read;
 pub(crate) mod json_write;
 pub(crate) mod layout;
+pub(crate) mod objects;
 pub(crate) mod rows;
 pub(crate) mod shapes;
 pub(crate) mod shown;

@@ -1,5 +1,6 @@
 //! [`sampan_host::Value`]s to JavaScript and back.
 
+use crate::values::objects;
 use crate::values::rows;
 use crate::vm::error::whole_number;
 use crate::vm::limits::{VALUE_DEPTH_MAX, VALUES_PER_CHECK};
@@ -42,6 +43,7 @@ pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
         Value::Rows(rows) => rows::list(cx, &rows),
         Value::Row(rows) if rows.is_empty() => Ok(cx.own(NULL)),
         Value::Row(rows) => rows::first(cx, &rows),
+        Value::Object(object) => objects::new(cx, object),
     }
 }
 
@@ -156,6 +158,9 @@ impl<'a> ValueReader<'a> {
     fn read_object(&mut self, value: RawValue) -> Result<Value, Failure> {
         if class_id(value) == self.cx.core().classes.array {
             return self.read_inside(value, Self::read_list);
+        }
+        if let Some(object) = objects::at(self.cx, value) {
+            return Ok(Value::Object(object));
         }
         if let Some(bytes) = bytes_of(self.cx, value) {
             return Ok(Value::Bytes(bytes));

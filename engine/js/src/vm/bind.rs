@@ -3,13 +3,16 @@
 //! Synchronous rows return, asynchronous ones give a promise, brackets call the script's function between their two halves (see
 //! `bracket`), tags are template tags.
 
-use crate::values::{json_write, shown, value};
-use crate::vm::bracket::bracket;
+use crate::values::{json_write, objects, shown, value};
+use crate::vm::bracket::{self, bracket};
 use crate::vm::error::here;
 use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, arguments, native, tag};
 use rquickjs::qjs;
 use sampan_host::names::camel_case;
-use sampan_host::{Args, Error, ErrorKind, Function, FunctionKind, Module, Type, Value, Words};
+use sampan_host::{
+    Args, Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Object, Owner, Type, Value,
+    Words,
+};
 use std::cell::RefCell;
 use std::ffi::{CString, c_int};
 use std::sync::Arc;
@@ -18,27 +21,30 @@ use std::sync::Arc;
 pub(crate) const WORDS: Words = Words {
     map: "an object",
     list: "an array",
+    method: ".",
     spell: camel_case,
 };
 
 /// A bound row.
 #[derive(Clone, Copy)]
 pub(crate) struct BoundRow {
-    module: &'static Module,
+    owner: Owner<'static>,
+    /// The class that it is a method of.
+    class: Option<&'static Class>,
     pub(crate) function: &'static Function,
 }
 
 impl BoundRow {
-    /// The name as JavaScript spells it: `time.nowMs`.
+    /// The name as JavaScript spells it: `time.nowMs`, `tx.query`.
     pub(crate) fn name(&self) -> String {
-        WORDS.function(self.module, self.function)
+        WORDS.function(self.owner, self.function)
     }
 
     /// The arguments, if they are what the row wants.
     fn check(&self, values: Vec<Value>, raw: &[RawValue]) -> Result<Args, Error> {
         Args::check_in(
             &WORDS,
-            self.module.name,
+            self.owner,
             self.function,
             values,
             |index| match raw.get(index) {
@@ -48,36 +54,73 @@ impl BoundRow {
         )
     }
 
+    /// The object that a method is called on.
+    fn this(&self, cx: Cx<'_>, this: RawValue) -> Result<Option<Object>, Error> {
+        let Some(class) = self.class else {
+            return Ok(None);
+        };
+        match objects::at(cx, this) {
+            Some(object) if object.class() == class => Ok(Some(object)),
+            _ => {
+                let (name, class) = (self.name(), class.with_article());
+                Err(Error::script(format!("{name}: call it on {class}")))
+            }
+        }
+    }
+
     /// The error of a row that took too long to wait for it in place, with what to call instead.
     #[cold]
-    fn with_advice(&self, error: Error, awaited: &str) -> Error {
-        if error.kind() != ErrorKind::TooLong {
+    fn with_advice(&self, error: Error, awaited: Option<&str>) -> Error {
+        let Some(awaited) = awaited.filter(|_| error.kind() == ErrorKind::TooLong) else {
             return error;
-        }
-        let (said, name, module) = (error.message(), self.name(), self.module.name);
-        let text = format!("{said} ({name}: await {module}.{})", camel_case(awaited));
+        };
+        let (said, name, owner) = (error.message(), self.name(), self.owner.name);
+        let text = format!("{said} ({name}: await {owner}.{})", camel_case(awaited));
         error.with_message(text)
     }
 }
 
-/// An object with the functions of every module.
+/// An object with the functions of every module. The classes of native objects get their methods.
 pub(crate) fn bind(cx: Cx<'_>) -> Result<Val, Thrown> {
     let all = cx.object()?;
     for module in cx.core().modules {
         let table = cx.object()?;
         for function in module.functions {
-            let index = cx.core().rows.borrow().len();
-            cx.core()
-                .rows
-                .borrow_mut()
-                .push(BoundRow { module, function });
-            let name = c_name(&camel_case(function.name))?;
-            let bound = cx.function(&name, function.params.len() as c_int, index as c_int, call)?;
+            let (name, bound) = bind_row(cx, module.owner(), None, function)?;
             cx.define(table.raw(), &name, bound)?;
         }
         cx.define(all.raw(), &c_name(&camel_case(module.name))?, table)?;
     }
+    for bound in &cx.core().classes.objects {
+        let class = bound.class;
+        let methods = class.methods.iter();
+        let methods = methods.map(|method| bind_row(cx, class.owner(), Some(class), method));
+        objects::install(cx, bound, methods.collect::<Result<_, _>>()?)?;
+    }
     Ok(all)
+}
+
+/// The name and the function of a row.
+fn bind_row(
+    cx: Cx<'_>,
+    owner: Owner<'static>,
+    class: Option<&'static Class>,
+    function: &'static Function,
+) -> Result<(CString, Val), Thrown> {
+    let index = cx.core().rows.borrow().len() as c_int;
+    cx.core().rows.borrow_mut().push(BoundRow {
+        owner,
+        class,
+        function,
+    });
+    let name = c_name(&camel_case(function.name))?;
+    let count = function.params.len() as c_int;
+    let bound = cx.function(&name, count, index, call)?;
+    let bound = match function.kind {
+        FunctionKind::AsyncBracket { .. } => bracket::waiting(cx, &name, &bound, index)?,
+        _ => bound,
+    };
+    Ok((name, bound))
 }
 
 fn c_name(name: &str) -> Result<CString, Thrown> {
@@ -87,7 +130,7 @@ fn c_name(name: &str) -> Result<CString, Thrown> {
 // SAFETY: called by QuickJS alone, with a context that has a core and `argc` values.
 unsafe extern "C" fn call(
     ctx: *mut qjs::JSContext,
-    _: RawValue,
+    this: RawValue,
     argc: c_int,
     argv: *mut RawValue,
     index: c_int,
@@ -96,38 +139,58 @@ unsafe extern "C" fn call(
         // SAFETY: QuickJS passes `argc` values.
         let args = unsafe { arguments(argc, argv) };
         let row = cx.core().rows.borrow()[index as usize];
+        let context = &cx.core().context_of_capabilities;
         match row.function.kind {
             FunctionKind::Sync(body) => {
-                let args = checked(cx, &row, args)?;
-                returned(cx, &row, body(&cx.core().context_of_capabilities, args)?)
+                let args = checked(cx, &row, this, args)?;
+                returned(cx, &row, body(context, args)?)
             }
             FunctionKind::Prompt { body, awaited, .. } => {
-                let args = checked(cx, &row, args)?;
-                let result = body(&cx.core().context_of_capabilities, args);
+                let args = checked(cx, &row, this, args)?;
+                let result = body(context, args);
                 let result = result.map_err(|error| row.with_advice(error, awaited));
                 returned(cx, &row, result?)
             }
             FunctionKind::Tag(body) => {
                 let args = tagged(cx, &row, args)?;
-                returned(cx, &row, body(&cx.core().context_of_capabilities, args)?)
+                returned(cx, &row, body(context, args)?)
             }
             FunctionKind::Async(body) => {
-                let args = checked(cx, &row, args)?;
-                if cx.core().is_loading() {
-                    return Err(Error::script(format!(
-                        "{}: cannot wait here (at module top level)",
-                        row.name()
-                    ))
-                    .into());
-                }
-                let future = body(&cx.core().context_of_capabilities, args);
-                let returns = row.function.returns;
-                let future = Box::pin(async move { Ok(renamed(future.await?, returns, spelled)) });
-                cx.core().tasks().promise(cx, future, None, Some(here(cx)?))
+                let args = checked(cx, &row, this, args)?;
+                check_loaded(cx, &row)?;
+                promised(cx, &row, body(context, args))
             }
-            FunctionKind::Bracket { .. } => bracket(cx, &row, args),
+            FunctionKind::AsyncBracket { enter, .. } => {
+                bracket::check_function(cx, &row, args)?;
+                let args = checked(cx, &row, this, args)?;
+                check_loaded(cx, &row)?;
+                promised(cx, &row, enter(context, args))
+            }
+            FunctionKind::Bracket { .. } => bracket(cx, &row, this, args),
         }
     })
+}
+
+/// Nothing can wait while a module loads.
+fn check_loaded(cx: Cx<'_>, row: &BoundRow) -> Result<(), Error> {
+    if !cx.core().is_loading() {
+        return Ok(());
+    }
+    let name = row.name();
+    Err(Error::script(format!(
+        "{name}: cannot wait here (at module top level)"
+    )))
+}
+
+/// The promise of what an operation gives, for the request that runs.
+pub(crate) fn promised(
+    cx: Cx<'_>,
+    row: &BoundRow,
+    operation: LocalFuture<Result<Value, Error>>,
+) -> Result<Val, Failure> {
+    let returns = row.function.returns;
+    let future = Box::pin(async move { Ok(renamed(operation.await?, returns, spelled)) });
+    cx.core().tasks().promise(cx, future, None, Some(here(cx)?))
 }
 
 /// The arguments of a template tag: the strings around the values, and the values.
@@ -167,7 +230,13 @@ fn tagged(cx: Cx<'_>, row: &BoundRow, args: &[RawValue]) -> Result<Args, Failure
 }
 
 /// The arguments as the row wants them.
-pub(crate) fn checked(cx: Cx<'_>, row: &BoundRow, args: &[RawValue]) -> Result<Args, Failure> {
+pub(crate) fn checked(
+    cx: Cx<'_>,
+    row: &BoundRow,
+    this: RawValue,
+    args: &[RawValue],
+) -> Result<Args, Failure> {
+    let this = row.this(cx, this)?;
     let mut values = Vec::with_capacity(row.function.params.len());
     for (index, (raw, param)) in args.iter().zip(row.function.params).enumerate() {
         let value = match param.ty {
@@ -178,20 +247,23 @@ pub(crate) fn checked(cx: Cx<'_>, row: &BoundRow, args: &[RawValue]) -> Result<A
         match value {
             Ok(value) => values.push(value),
             Err(Failure::Error(error)) => {
-                let argument = WORDS.argument(row.module.name, row.function, index);
+                let argument = WORDS.argument(row.owner, row.function, index);
                 let text = format!("{argument}: {}", error.message());
                 return Err(Error::new(error.kind(), text).into());
             }
             Err(thrown) => return Err(thrown),
         }
     }
-    Ok(row.check(values, args)?)
+    Ok(row.check(values, args)?.on(this))
 }
 
 /// What a function returns, for the script.
 fn returned(cx: Cx<'_>, row: &BoundRow, value: Value) -> Result<Val, Failure> {
     if row.function.returns == Type::Nothing {
         return Ok(cx.undefined());
+    }
+    if let Value::Object(object) = value {
+        cx.core().tasks().own(cx.core(), object);
     }
     let spell = |columns: &Arc<[String]>| cx.core().spellings.of(columns);
     Ok(value::to_js(

@@ -1,17 +1,20 @@
 //! Brackets: a function of the script between `enter` and `leave`.
 //!
 //! The function runs to its end before `leave` is called, and no microtask runs in between. So it must not wait: a function that is
-//! async or a generator is refused before anything has run, and one that returns a promise has failed.
+//! async or a generator is refused before anything has run, and one that returns a promise has failed. A bracket that waits is two operations
+//! around the function (`bracket.js`); whoever gives up the request drops what `enter` gave, and `leave` is not called.
 
 use crate::values::value;
-use crate::vm::bind::{BoundRow, checked};
+use crate::vm::bind::{BoundRow, checked, promised};
 use crate::vm::isolate::Classes;
 use crate::vm::sys::{
-    Cx, Failure, RawValue, Thrown, UNDEFINED, Val, class_id, is_object, is_promise,
+    Cx, Failure, RawValue, Thrown, UNDEFINED, Val, arguments, class_id, is_object, is_promise,
+    is_true, native,
 };
 use rquickjs::qjs;
 use sampan_host::module::LeaveBody;
 use sampan_host::{Error, FunctionKind, Value};
+use std::ffi::{CStr, c_int};
 
 /// A bracket that is open.
 struct OpenBracket<'a> {
@@ -40,28 +43,29 @@ impl OpenBracket<'_> {
 }
 
 /// Calls the script's function, which is the last argument.
-pub(crate) fn bracket(cx: Cx<'_>, row: &BoundRow, args: &[RawValue]) -> Result<Val, Failure> {
-    let FunctionKind::Bracket { enter, leave } = row.function.kind else {
+pub(crate) fn bracket(
+    cx: Cx<'_>,
+    row: &BoundRow,
+    this: RawValue,
+    args: &[RawValue],
+) -> Result<Val, Failure> {
+    let FunctionKind::Bracket { enter, leave, .. } = row.function.kind else {
         return Err(Error::script("not a bracket").into());
     };
     let name = || row.name();
-    let Some((function, rest)) = args.split_last().filter(|(last, _)| cx.is_function(**last))
-    else {
-        let text = format!("{}: the last argument must be a function", name());
-        return Err(Error::script(text).into());
-    };
-    if let Some(kind) = cx.core().classes.waiting_function(*function) {
+    let (function, rest) = check_function(cx, row, args)?;
+    if let Some(kind) = cx.core().classes.waiting_function(function) {
         let text = format!(
             "{0} takes a plain function, not {kind}: await what you need before {0}",
             name()
         );
         return Err(Error::script(text).into());
     }
-    let args = checked(cx, row, rest)?;
+    let args = checked(cx, row, this, rest)?;
     let token = enter(&cx.core().context_of_capabilities, args)?;
     let open = OpenBracket { cx, leave, token };
     let shown = value::to_js(cx, open.token.clone());
-    let returned = shown.and_then(|shown| cx.call(*function, UNDEFINED, &[shown.raw()]));
+    let returned = shown.and_then(|shown| cx.call(function, UNDEFINED, &[shown.raw()]));
     let checked = returned.and_then(|value| Ok((unfinished(cx, &value)?, value)));
     match checked {
         Ok((None, value)) => {
@@ -84,6 +88,73 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &BoundRow, args: &[RawValue]) -> Result<V
             Err(Failure::Thrown)
         }
     }
+}
+
+/// The function, and the arguments in front of it.
+pub(crate) fn check_function<'a>(
+    cx: Cx<'_>,
+    row: &BoundRow,
+    args: &'a [RawValue],
+) -> Result<(RawValue, &'a [RawValue]), Error> {
+    match args.split_last() {
+        Some((function, rest)) if cx.is_function(*function) => Ok((*function, rest)),
+        _ => {
+            let name = row.name();
+            Err(Error::script(format!(
+                "{name}: the last argument must be a function"
+            )))
+        }
+    }
+}
+
+/// A bracket around a function that may wait: the function of the script, made of its two native halves.
+pub(crate) fn waiting(cx: Cx<'_>, name: &CStr, enter: &Val, index: c_int) -> Result<Val, Thrown> {
+    const SOURCE: &CStr =
+        match CStr::from_bytes_with_nul(concat!(include_str!("bracket.js"), "\0").as_bytes()) {
+            Ok(source) => source,
+            Err(_) => panic!("the source has a NUL"),
+        };
+    let make = cx.eval(SOURCE, c"sampan:bracket")?;
+    let leave = cx.function(name, 2, index, leave_later)?;
+    let name = cx.string_from(name.to_bytes())?;
+    cx.call(
+        make.raw(),
+        UNDEFINED,
+        &[name.raw(), enter.raw(), leave.raw()],
+    )
+}
+
+/// `leave(token, succeeded)`: a promise.
+// SAFETY: called by QuickJS alone, with a context that has a core and `argc` values.
+unsafe extern "C" fn leave_later(
+    ctx: *mut qjs::JSContext,
+    _: RawValue,
+    argc: c_int,
+    argv: *mut RawValue,
+    index: c_int,
+) -> RawValue {
+    native(ctx, |cx| {
+        let core = cx.core();
+        let row = core.rows.borrow()[index as usize];
+        // SAFETY: QuickJS passes `argc` values.
+        let (&[token, succeeded], FunctionKind::AsyncBracket { leave, .. }) =
+            (unsafe { arguments(argc, argv) }, row.function.kind)
+        else {
+            return Err(Error::script("not a bracket that waits").into());
+        };
+        let (token, succeeded) = (value::from_js(cx, token)?, is_true(succeeded));
+        let left = leave(&core.context_of_capabilities, token, succeeded);
+        let report = core.report.clone();
+        let left = Box::pin(async move {
+            match left.await {
+                // What the function threw is more telling than what `leave` says on top of it.
+                Err(error) if !succeeded => report(error),
+                left => left?,
+            }
+            Ok(Value::Null)
+        });
+        promised(cx, &row, left)
+    })
 }
 
 /// What is returned by a function whose work is not done: a bound, proxied or compiled async function looks like a plain one.

@@ -147,7 +147,7 @@ impl Core {
             memory,
             atoms,
             hidden,
-            classes: classes::classes(cx)?,
+            classes: classes::classes(cx, setup.modules)?,
             member_names: MemberNames::new(),
             shapes: Shapes::new(),
             columns: Columns::new(),

@@ -1,6 +1,6 @@
 // structuredClone (HTML, section 2.7): cycles, Map, Set, Date, RegExp, errors, buffers and views, Blob and
 // File; `transfer` moves ArrayBuffers.
-(function clone({ p, peek }) {
+(function clone({ p, peek, symbols }) {
   const { TypeError, DOMException } = p;
   const regexpSource = p.getter(RegExp.prototype, "source");
   const regexpFlags = p.getter(RegExp.prototype, "flags");
@@ -118,7 +118,7 @@
     const kind = p.substring(text, 8, text.length - 1);
     if (kind === "Object" || kind === "Array" || kind === "Arguments") return;
     // Objects whose content is hidden from us: a copy of their properties would be a lie.
-    if (UNCLONEABLE[kind] === true) refuse(`a ${kind}`);
+    if (UNCLONEABLE[kind] === true || value[symbols.object] === kind) refuse(`a ${kind}`);
   }
   const UNCLONEABLE = { __proto__: null };
   for (const kind of ["WeakMap", "WeakSet", "WeakRef", "Promise", "Generator", "AsyncGenerator", "Request", "Response",

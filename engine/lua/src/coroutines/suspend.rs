@@ -66,6 +66,7 @@ impl Suspended for SuspendedHandler {
             let Some(Waiting { slot, thread, .. }) = self.waiting.take() else {
                 return Poll::Pending;
             };
+            slot.goes_on_with(&self.core, &result);
             // SAFETY: nothing of Lua runs now, so nobody else uses the cell.
             unsafe { *self.core.result.get() = Some(result) };
             let mut entry = HandlerEntry {

@@ -2,12 +2,13 @@
 //! for, and kept in the table.
 
 use crate::values::json_read;
-use crate::vm::isolate::{LiveRequest, current};
+use crate::vm::isolate::{Core, LiveRequest, current};
 use crate::vm::raise::raise_result;
 use crate::vm::state::{Scratch, State, guard, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::request::{self, FIELDS, Field, FormKind, Pairs, Twice};
-use sampan_host::{Error, RequestView};
+use sampan_host::{Error, RequestObjects, RequestView, Value};
+use slab::Slab;
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -17,7 +18,7 @@ pub(crate) const METHODS: [&str; 4] = ["json", "text", "form", "bytes"];
 /// A request that scripts may ask about for as long as this lives.
 pub(crate) struct RequestSlot {
     number: u64,
-    owner: std::rc::Weak<crate::vm::isolate::Core>,
+    owner: std::rc::Weak<Core>,
 }
 
 /// The bits of a request's number that are its place in the slab; the others tell it from its predecessors there.
@@ -25,13 +26,14 @@ const PLACE_BITS: u32 = 20;
 
 impl RequestSlot {
     /// Makes `view` known to scripts.
-    pub(crate) fn new(core: &Rc<crate::vm::isolate::Core>, view: Rc<dyn RequestView>) -> Self {
+    pub(crate) fn new(core: &Rc<Core>, view: Rc<dyn RequestView>) -> Self {
         let serial = core.serial.get();
         core.serial.set((serial + 1) & 0xffff_ffff);
-        let place = core
-            .requests
-            .borrow_mut()
-            .insert(LiveRequest { view, serial });
+        let place = core.requests.borrow_mut().insert(LiveRequest {
+            view,
+            serial,
+            objects: RequestObjects::default(),
+        });
         Self {
             number: serial << PLACE_BITS | place as u64,
             owner: Rc::downgrade(core),
@@ -39,8 +41,16 @@ impl RequestSlot {
     }
 
     /// The number, exact as a Lua number.
-    pub(crate) fn number(&self) -> f64 {
-        self.number as f64
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whatever ran since: this is the request that goes on, and that owns the native object that it has waited for.
+    pub(crate) fn goes_on_with(&self, core: &Core, result: &Result<Value, Error>) {
+        core.request.set(self.number);
+        if let Ok(Value::Object(object)) = result {
+            core.own(*object);
+        }
     }
 }
 
@@ -48,7 +58,9 @@ impl Drop for RequestSlot {
     fn drop(&mut self) {
         if let Some(core) = self.owner.upgrade() {
             let place = (self.number & ((1 << PLACE_BITS) - 1)) as usize;
-            core.requests.borrow_mut().try_remove(place);
+            let gone = core.requests.borrow_mut().try_remove(place);
+            // Its objects may end with code of anybody's: nothing is borrowed now.
+            drop(gone);
         }
     }
 }
@@ -63,6 +75,18 @@ pub(crate) unsafe fn push(state: State, number: f64) {
         push_ref(state, current().refs.get().request_meta);
         lua_setmetatable(state, -2);
     }
+}
+
+/// The request of this number, if it lives.
+pub(crate) fn live(requests: &Slab<LiveRequest>, number: u64) -> Option<&LiveRequest> {
+    let live = requests.get((number & ((1 << PLACE_BITS) - 1)) as usize)?;
+    (live.serial == number >> PLACE_BITS).then_some(live)
+}
+
+/// The same to change it.
+pub(crate) fn live_mut(requests: &mut Slab<LiveRequest>, number: u64) -> Option<&mut LiveRequest> {
+    let live = requests.get_mut((number & ((1 << PLACE_BITS) - 1)) as usize)?;
+    (live.serial == number >> PLACE_BITS).then_some(live)
 }
 
 /// The request whose table is argument `index`. No Lua call that raises.
@@ -80,11 +104,8 @@ unsafe fn view_at(state: State, index: c_int) -> Result<Rc<dyn RequestView>, Err
         number as u64
     };
     let requests = current().requests.borrow();
-    let live = requests.get((number & ((1 << PLACE_BITS) - 1)) as usize);
-    match live {
-        Some(live) if live.serial == number >> PLACE_BITS => Ok(live.view.clone()),
-        _ => Err(request::is_over()),
-    }
+    let live = live(&requests, number).ok_or_else(request::is_over)?;
+    Ok(live.view.clone())
 }
 
 /// What the log calls the request whose table is at `index`.

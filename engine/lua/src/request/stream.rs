@@ -73,12 +73,18 @@ impl StreamedBody for LuaStream {
                 };
                 self.operation = None;
                 has_result = true;
+                if let Some(slot) = &self.slot {
+                    slot.goes_on_with(&self.core, &result);
+                }
                 // SAFETY: nothing of Lua runs now, so nobody else uses the cell.
                 unsafe { *self.core.result.get() = Some(result) };
             }
             let Some(thread) = self.thread.take() else {
                 return Poll::Ready(None);
             };
+            if let Some(slot) = &self.slot {
+                self.core.request.set(slot.number());
+            }
             let mut entry = HandlerEntry {
                 core: &self.core,
                 sink: None,

@@ -6,7 +6,9 @@ use crate::values::value::{int64_at, is_null};
 use crate::vm::isolate::{Core, current};
 use crate::vm::state::{FixedValues, State, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::json::{REQUEST, no_json, no_json_but, write_f64, write_i64, write_string};
+use sampan_host::json::{
+    OBJECT, REQUEST, no_json, no_json_but, write_f64, write_i64, write_string,
+};
 use sampan_host::{Error, Value};
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -187,6 +189,11 @@ impl Writer<'_> {
             SlotValue::Table(table) => return self.table(table, depth),
             SlotValue::Int64(number) => write_i64(self.out, number),
             SlotValue::Light => return Err(no_json("a userdata")),
+            // Scripts have no userdata but native objects.
+            SlotValue::Other("userdata") => {
+                let [what, advice] = OBJECT;
+                return Err(no_json_but(what, advice));
+            }
             SlotValue::Other(name) => return Err(no_json(&format!("a {name}"))),
         }
         Ok(())

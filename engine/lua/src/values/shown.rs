@@ -3,6 +3,7 @@
 //! What holds no plain data is named in brackets.
 
 use crate::request::object;
+use crate::values::objects;
 use crate::values::rows;
 use crate::values::value::{has_meta, int64_at, is_null};
 use crate::vm::isolate::current;
@@ -55,7 +56,10 @@ impl ShownReader {
                 LUA_TTABLE => self.read_table(index),
                 LUA_TLIGHTUSERDATA if is_null(state, index) => Value::Null,
                 LUA_TCDATA => int64_at(state, index).map_or_else(|| named("[cdata]"), Value::Int),
-                kind => Value::Text(self.name_of(kind)),
+                kind => Value::Text(match objects::at(state, index) {
+                    Some(object) => format!("[{}]", object.class().name),
+                    None => self.name_of(kind),
+                }),
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::values::keys::KeySummary;
 use crate::values::layout::{SlotValue, Table};
+use crate::values::objects;
 use crate::values::rows;
 use crate::vm::isolate::current;
 use crate::vm::state::{State, push_ref, push_text, text_at};
@@ -92,6 +93,9 @@ unsafe fn read_nested(
                 }
             },
             kind => {
+                if let Some(object) = objects::at(state, index) {
+                    return Ok(Value::Object(objects::check(object)?));
+                }
                 let name = CStr::from_ptr(lua_typename(state, kind)).to_string_lossy();
                 return Err(refuse(&format!("a {name}")));
             }
@@ -332,6 +336,7 @@ pub(crate) unsafe fn push(state: State, value: &Value) {
             Value::Rows(rows) => rows::push_rows(state, rows),
             Value::Row(rows) if rows.is_empty() => lua_pushnil(state),
             Value::Row(rows) => rows::push_first(state, rows),
+            Value::Object(object) => objects::push(state, *object),
         }
     }
 }

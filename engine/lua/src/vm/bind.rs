@@ -1,13 +1,15 @@
 //! The binder: makes Lua functions of the rows of any module.
 
 use crate::values::layout::{SlotValue, Table};
-use crate::values::{json_write, shown, value};
+use crate::values::{json_write, objects, shown, value};
+use crate::vm::bracket;
 use crate::vm::isolate::{Wait, current};
 use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::{
-    Args, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Type, Value, Words,
+    Args, Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Object, Owner,
+    Type, Value, Words,
 };
 use std::ffi::{CStr, c_int, c_void};
 
@@ -20,6 +22,7 @@ unsafe extern "C-unwind" {
 pub(crate) const WORDS: Words = Words {
     map: "a table",
     list: "a list",
+    method: ":",
     spell: str::to_owned,
 };
 
@@ -36,61 +39,23 @@ pub(crate) unsafe fn push_mark(state: State) {
     unsafe { lua_pushlightuserdata(state, (&raw const MARK).cast_mut().cast::<c_void>()) };
 }
 
-/// A bracket that is open.
-#[derive(Clone, Copy)]
-pub(crate) struct OpenBracket {
-    module: &'static str,
-    function: &'static str,
-    /// The coroutine that it was opened in.
-    state: State,
-}
-
 /// Why the running coroutine cannot wait, if it cannot.
 pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {
     let core = current();
     if let Some(open) = core.brackets.borrow().last() {
-        return Some(format!(
-            "cannot wait inside {}.{}",
-            open.module, open.function
-        ));
+        return Some(format!("cannot wait inside {}", open.name()));
     }
     // SAFETY: as for the caller.
     (!unsafe { can_wait(state) }).then(|| CANNOT_WAIT.to_string_lossy().into_owned())
 }
 
 /// Whether the running coroutine can wait.
-unsafe fn can_wait(state: State) -> bool {
+pub(crate) unsafe fn can_wait(state: State) -> bool {
     let core = current();
     // SAFETY: asks about a running coroutine.
     core.brackets.borrow().is_empty()
         && unsafe { lua_isyieldable(state) } != 0
         && core.is_loaded.get()
-}
-
-/// `host.check_yield()`: raises if the running coroutine is a handler's, or would leave a bracket that is open in it.
-pub(crate) unsafe extern "C-unwind" fn check_yield(state: State) -> c_int {
-    // SAFETY: two stages.
-    unsafe {
-        let core = current();
-        let checked = guard(|| {
-            if core.running.get() == state {
-                let text = "coroutine.yield: not inside a coroutine of your own";
-                return Err(Error::script(text));
-            }
-            let brackets = core.brackets.borrow();
-            match brackets.iter().rev().find(|open| open.state == state) {
-                None => Ok(Value::Null),
-                Some(open) => Err(Error::script(format!(
-                    "coroutine.yield: cannot yield out of {}.{}",
-                    open.module, open.function
-                ))),
-            }
-        });
-        match checked {
-            Ok(_) => 0,
-            failed => give_result(state, failed),
-        }
-    }
 }
 
 /// Suspends the running coroutine, and every one around it, up to the host. To be returned from a C function.
@@ -102,76 +67,144 @@ pub(crate) unsafe fn yield_to_host(state: State) -> c_int {
     }
 }
 
-/// Pushes a list of all rows, for the prelude: `{ module, name, kind, call, leave, count }`. Under protection.
-pub(crate) unsafe fn push_rows(state: State, modules: &'static [&'static Module]) {
+/// Leaves what the coroutine waits for, which is to yield next.
+pub(crate) fn wait_for(operation: LocalFuture<Result<Value, Error>>) {
+    *current().wait.borrow_mut() = Some(Wait::Operation(operation));
+}
+
+/// Pushes a list of the rows of all modules, for the prelude. Under protection.
+pub(crate) unsafe fn push_modules(state: State, modules: &'static [&'static Module]) {
     // SAFETY: under protection; no destructors.
     unsafe {
         lua_createtable(state, 0, 0);
-        let mut count = 0;
         for (at, module) in modules.iter().enumerate() {
-            for (row, function) in module.functions.iter().enumerate() {
-                lua_createtable(state, 0, 7);
-                push_text(state, module.name.as_bytes());
-                lua_setfield(state, -2, c"module".as_ptr());
-                push_text(state, function.name.as_bytes());
-                lua_setfield(state, -2, c"name".as_ptr());
-                lua_pushnumber(state, function.params.len() as f64);
-                lua_setfield(state, -2, c"count".as_ptr());
-                let is_shown = function.params.iter().any(|param| param.ty == Type::Shown);
-                lua_pushboolean(state, c_int::from(is_shown));
-                lua_setfield(state, -2, c"shown".as_ptr());
-                let (kind, call): (&[u8], lua_CFunction) = match function.kind {
-                    FunctionKind::Sync(_) => (b"sync", call_sync),
-                    FunctionKind::Prompt { .. } => (b"prompt", call_prompt),
-                    FunctionKind::Tag(_) => {
-                        lua_pop(state, 1);
-                        continue;
-                    }
-                    FunctionKind::Async(_) => (b"async", call_async),
-                    FunctionKind::Bracket { .. } => (b"bracket", call_sync),
-                };
-                push_text(state, kind);
-                lua_setfield(state, -2, c"kind".as_ptr());
-                push_row(state, at, row, call);
-                lua_setfield(state, -2, c"call".as_ptr());
-                push_row(state, at, row, call_leave);
-                lua_setfield(state, -2, c"leave".as_ptr());
-                count += 1;
-                lua_rawseti(state, -2, count);
-            }
+            push_rows(state, at, module.owner(), module.functions);
         }
     }
 }
 
-unsafe fn push_row(state: State, module: usize, row: usize, call: lua_CFunction) {
+/// Adds rows to the list on top: `{ owner, mark, name, kind, call, leave, open, count, nth, shown }`. `table` is the number of their table, see
+/// [`Core::table`](crate::vm::isolate::Core::table). Under protection.
+pub(crate) unsafe fn push_rows(
+    state: State,
+    table: usize,
+    owner: Owner<'static>,
+    functions: &'static [Function],
+) {
+    // SAFETY: under protection; no destructors.
+    unsafe {
+        for (at, function) in functions.iter().enumerate() {
+            let (kind, call, leave): (&[u8], lua_CFunction, lua_CFunction) = match function.kind {
+                FunctionKind::Sync(_) => (b"sync", call_sync, bracket::call_leave),
+                FunctionKind::Prompt { .. } => (b"prompt", call_prompt, bracket::call_leave),
+                FunctionKind::Async(_) => (b"async", call_async, bracket::call_leave),
+                FunctionKind::Bracket { .. } => {
+                    (b"bracket", bracket::call_enter, bracket::call_leave)
+                }
+                FunctionKind::AsyncBracket { .. } => {
+                    (b"async_bracket", call_async, bracket::call_leave_later)
+                }
+                FunctionKind::Tag(_) => continue,
+            };
+            lua_createtable(state, 0, 10);
+            let text = |name: &CStr, text: &[u8]| {
+                push_text(state, text);
+                lua_setfield(state, -2, name.as_ptr());
+            };
+            text(c"owner", owner.name.as_bytes());
+            text(
+                c"mark",
+                if owner.is_class { WORDS.method } else { "." }.as_bytes(),
+            );
+            text(c"name", function.name.as_bytes());
+            text(c"kind", kind);
+            let count = function.params.len() as f64;
+            let before = count + f64::from(u8::from(owner.is_class));
+            for (name, number) in [(c"count", before), (c"nth", count + 1.0)] {
+                lua_pushnumber(state, number);
+                lua_setfield(state, -2, name.as_ptr());
+            }
+            let is_shown = function.params.iter().any(|param| param.ty == Type::Shown);
+            lua_pushboolean(state, c_int::from(is_shown));
+            lua_setfield(state, -2, c"shown".as_ptr());
+            for (name, function) in [
+                (c"call", call),
+                (c"leave", leave),
+                (c"open", bracket::note_open),
+            ] {
+                push_row(state, table, at, function);
+                lua_setfield(state, -2, name.as_ptr());
+            }
+            lua_rawseti(state, -2, lua_objlen(state, -2) as i64 + 1);
+        }
+    }
+}
+
+unsafe fn push_row(state: State, table: usize, row: usize, call: lua_CFunction) {
     // SAFETY: under protection.
     unsafe {
-        lua_pushnumber(state, module as f64);
+        lua_pushnumber(state, table as f64);
         lua_pushnumber(state, row as f64);
         lua_pushcclosure(state, call, 2);
     }
 }
 
+/// A row that a C function stands for.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    owner: Owner<'static>,
+    /// The class that it is a method of.
+    class: Option<&'static Class>,
+    pub(crate) function: &'static Function,
+}
+
+impl Row {
+    /// The name as the script spells it: `db.query`, `tx:query`.
+    pub(crate) fn name(&self) -> String {
+        WORDS.function(self.owner, self.function)
+    }
+}
+
 /// The row that the running C function stands for.
-unsafe fn row(state: State) -> (&'static Module, &'static Function) {
+pub(crate) unsafe fn row(state: State) -> Row {
     // SAFETY: the upvalues were set by `push_row`.
-    let (module, row) = unsafe {
+    let (table, row) = unsafe {
         (
             lua_tonumber(state, lua_upvalueindex(1)) as usize,
             lua_tonumber(state, lua_upvalueindex(2)) as usize,
         )
     };
-    let module = current().modules[module];
-    (module, &module.functions[row])
+    let core = current();
+    match core.modules.get(table) {
+        Some(module) => Row {
+            owner: module.owner(),
+            class: None,
+            function: &module.functions[row],
+        },
+        None => {
+            let class = core.classes.borrow()[table - core.modules.len()].class;
+            Row {
+                owner: class.owner(),
+                class: Some(class),
+                function: &class.methods[row],
+            }
+        }
+    }
 }
 
 /// The arguments of the running C function, checked.
-unsafe fn arguments(state: State, module: &Module, function: &Function) -> Result<Args, Error> {
+pub(crate) unsafe fn arguments(state: State, row: Row) -> Result<Args, Error> {
+    let this = match row.class {
+        // SAFETY: as for what is called.
+        Some(class) => Some(unsafe { this(state, row, class) }?),
+        None => None,
+    };
     // SAFETY: as for what is called.
-    unsafe { read_arguments(state, module, function) }.map_err(|error| {
+    let read = unsafe { read_arguments(state, row) };
+    read.map(|args| args.on(this)).map_err(|error| {
         // SAFETY: looks at the stack and at a table on it, and calls nothing.
-        if unsafe { has_colon(state, function) } {
-            let name = WORDS.function(module, function);
+        if unsafe { has_colon(state, row) } {
+            let name = row.name();
             return Error::script(format!(
                 "{name}: write {name}(...) with a dot, not with a colon"
             ));
@@ -180,29 +213,42 @@ unsafe fn arguments(state: State, module: &Module, function: &Function) -> Resul
     })
 }
 
+/// The object that a method is called on.
+unsafe fn this(state: State, row: Row, class: &'static Class) -> Result<Object, Error> {
+    // SAFETY: the caller has made room.
+    match unsafe { objects::at(state, 1) } {
+        Some(object) if object.class() == class => objects::check(object),
+        _ => {
+            let name = row.name();
+            Err(Error::script(format!(
+                "{name}: write {name}(...) with a colon, on {}",
+                class.with_article()
+            )))
+        }
+    }
+}
+
 /// Whether the first argument is the module itself, as a colon passes it.
 #[cold]
-unsafe fn has_colon(state: State, function: &Function) -> bool {
+unsafe fn has_colon(state: State, row: Row) -> bool {
     // SAFETY: the table stays on the stack, and nothing of Lua runs meanwhile.
     unsafe {
         lua_type(state, 1) == LUA_TTABLE && Table::at(state, 1).nodes().iter().any(|node| {
             !node.value.is_nil()
-                && matches!(node.key.see(), SlotValue::Text(name) if name == function.name.as_bytes())
+                && matches!(node.key.see(), SlotValue::Text(name) if name == row.function.name.as_bytes())
                 && matches!(node.value.see(), SlotValue::Other("function"))
         })
     }
 }
 
-unsafe fn read_arguments(
-    state: State,
-    module: &Module,
-    function: &Function,
-) -> Result<Args, Error> {
+unsafe fn read_arguments(state: State, row: Row) -> Result<Args, Error> {
+    let function = row.function;
+    let before = usize::from(row.class.is_some());
     // SAFETY: reads the height of the stack.
-    let given = unsafe { lua_gettop(state) } as usize;
+    let given = (unsafe { lua_gettop(state) } as usize).saturating_sub(before);
     let mut values = Vec::with_capacity(function.params.len());
     for (index, param) in function.params.iter().enumerate().take(given) {
-        let at = index as c_int + 1;
+        let at = (index + before) as c_int + 1;
         // SAFETY: room was made by the caller.
         let value = unsafe {
             match param.ty {
@@ -212,13 +258,13 @@ unsafe fn read_arguments(
             }
         };
         values.push(value.map_err(|error| {
-            let argument = WORDS.argument(module.name, function, index);
+            let argument = WORDS.argument(row.owner, function, index);
             Error::new(error.kind(), format!("{argument}: {}", error.message()))
         })?);
     }
-    Args::check_in(&WORDS, module.name, function, values, |index| {
+    Args::check_in(&WORDS, row.owner, function, values, |index| {
         // SAFETY: looks at the stack.
-        match unsafe { lua_type(state, index as c_int + 1) } {
+        match unsafe { lua_type(state, (index + before) as c_int + 1) } {
             LUA_TLIGHTUSERDATA => "app.null",
             _ => "nil",
         }
@@ -226,7 +272,7 @@ unsafe fn read_arguments(
 }
 
 /// Makes the room that reading arguments needs. May raise.
-unsafe fn make_room(state: State) {
+pub(crate) unsafe fn make_room(state: State) {
     // SAFETY: under protection, before anything is alive that would have to be dropped.
     unsafe {
         if lua_checkstack(state, value::STACK_SLOTS) == 0 {
@@ -236,9 +282,12 @@ unsafe fn make_room(state: State) {
 }
 
 /// Second stage: pushes or raises what the first left in the isolate.
-unsafe fn give_result(state: State, result: Result<Value, Error>) -> c_int {
+pub(crate) unsafe fn give_result(state: State, result: Result<Value, Error>) -> c_int {
     // SAFETY: the value is moved into the isolate before anything can raise, and dropped when it has been pushed.
     unsafe {
+        if let Ok(Value::Object(object)) = result {
+            current().own(object);
+        }
         let cell = current().result.get();
         let is_error = result.is_err();
         *cell = Some(result);
@@ -253,78 +302,41 @@ unsafe fn give_result(state: State, result: Result<Value, Error>) -> c_int {
     }
 }
 
-/// A synchronous row, or the `enter` of a bracket.
+/// A synchronous row.
 unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
     // SAFETY: two stages.
     unsafe {
         make_room(state);
         let result = guard(|| {
-            let (module, function) = row(state);
-            let args = arguments(state, module, function)?;
-            match function.kind {
+            let row = row(state);
+            let args = arguments(state, row)?;
+            match row.function.kind {
                 FunctionKind::Sync(body) => body(&current().context, args),
-                FunctionKind::Bracket { enter, .. } => {
-                    let token = enter(&current().context, args)?;
-                    current().brackets.borrow_mut().push(OpenBracket {
-                        module: module.name,
-                        function: function.name,
-                        state,
-                    });
-                    Ok(token)
-                }
-                FunctionKind::Prompt { .. } | FunctionKind::Async(_) | FunctionKind::Tag(_) => {
-                    Ok(Value::Null)
-                }
+                _ => Ok(Value::Null),
             }
         });
         give_result(state, result)
     }
 }
 
-/// The `leave` of a bracket: called with what `enter` returned and whether the function succeeded.
-unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
-    // SAFETY: two stages.
-    unsafe {
-        make_room(state);
-        let result = guard(|| {
-            let (_, function) = row(state);
-            current().brackets.borrow_mut().pop();
-            let token = value::read(state, 1)?;
-            let succeeded = lua_toboolean(state, 2) != 0;
-            let FunctionKind::Bracket { leave, .. } = function.kind else {
-                return Ok(Value::Null);
-            };
-            match leave(&current().context, token, succeeded) {
-                // What the function raised is more telling than what `leave` says on top of it.
-                Err(error) if !succeeded => (current().report)(error),
-                left => left?,
-            }
-            Ok(Value::Null)
-        });
-        give_result(state, result)
-    }
-}
-
-/// An asynchronous row: starts the operation and suspends the coroutine. The prelude unpacks what comes back.
+/// An asynchronous row, or the `enter` of a bracket that waits: starts the operation and suspends the coroutine. The prelude unpacks what comes
+/// back.
 unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
         make_room(state);
-        let core = current();
         let begun = guard(|| {
-            let (module, function) = row(state);
+            let row = row(state);
             if let Some(why) = cannot_wait(state) {
-                return Err(Error::script(format!(
-                    "{}.{}: {why}",
-                    module.name, function.name
-                )));
+                return Err(Error::script(format!("{}: {why}", row.name())));
             }
-            let args = arguments(state, module, function)?;
-            let operation: LocalFuture<Result<Value, Error>> = match function.kind {
-                FunctionKind::Async(body) => body(&core.context, args),
+            let args = arguments(state, row)?;
+            let context = &current().context;
+            wait_for(match row.function.kind {
+                FunctionKind::Async(body) => body(context, args),
+                FunctionKind::AsyncBracket { enter, .. } => enter(context, args),
                 _ => return Err(Error::script("not an asynchronous function")),
-            };
-            *core.wait.borrow_mut() = Some(Wait::Operation(operation));
+            });
             Ok(())
         });
         if let Err(error) = begun {
@@ -343,24 +355,22 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
         let core = current();
         let mut waits = false;
         let result = guard(|| {
-            let (module, function) = row(state);
-            let FunctionKind::Prompt { body, later, .. } = function.kind else {
+            let row = row(state);
+            let FunctionKind::Prompt { body, later, .. } = row.function.kind else {
                 return Ok(Value::Null);
             };
             let may_wait = can_wait(state);
-            let args = arguments(state, module, function)?.waiting(may_wait);
+            let args = arguments(state, row)?.waiting(may_wait);
             let error = match body(&core.context, args) {
                 Err(error) if error.kind() == ErrorKind::TooLong => error,
                 done => return done,
             };
             if let Some(why) = cannot_wait(state) {
-                let said = error.message();
-                let text = format!("{said} ({}.{}: {why})", module.name, function.name);
+                let text = format!("{} ({}: {why})", error.message(), row.name());
                 return Err(error.with_message(text));
             }
             // The arguments are still on the stack.
-            let operation = later(&core.context, arguments(state, module, function)?);
-            *core.wait.borrow_mut() = Some(Wait::Operation(operation));
+            wait_for(later(&core.context, arguments(state, row)?));
             waits = true;
             Ok(Value::Null)
         });

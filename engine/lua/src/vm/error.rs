@@ -4,7 +4,7 @@ use crate::libraries;
 use crate::values::{shown, value::STACK_SLOTS};
 use crate::vm::isolate::current;
 use crate::vm::stack::{place_of, stack_of};
-use crate::vm::state::{self, State, guard, key, push_ref, text_at};
+use crate::vm::state::{self, State, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::error::MARKED_KINDS;
 use sampan_host::json::write_value;
@@ -49,6 +49,59 @@ pub(crate) unsafe extern "C-unwind" fn note_raised(state: State) -> c_int {
             }
         }
         1
+    }
+}
+
+/// `host.take_raised(error)`: the file, the line and the stack where the error was raised, if that is noted. For a bracket that waits before it
+/// passes the error on: meanwhile others run, and the note is gone.
+pub(crate) unsafe extern "C-unwind" fn take_raised(state: State) -> c_int {
+    // SAFETY: two stages; the texts lie in the isolate when they are pushed.
+    unsafe {
+        lua_settop(state, 1);
+        if !is_raised(state) {
+            return 0;
+        }
+        let core = current();
+        let scratch = &mut *core.scratch.get();
+        scratch.clear();
+        let line = guard(|| {
+            let Some(Raised { place, stack, .. }) = core.raised.take() else {
+                return Ok(0);
+            };
+            let file = place.as_ref().map_or("", |place| &place.file);
+            scratch.add(file.as_bytes());
+            scratch.add(stack.as_bytes());
+            Ok(place.as_ref().map_or(0, |place| place.line))
+        });
+        let Ok(line) = line else { return 0 };
+        push_text(state, scratch.get(0));
+        lua_pushnumber(state, f64::from(line));
+        push_text(state, scratch.get(1));
+        3
+    }
+}
+
+/// `host.give_raised(error, file, line, stack)`: notes it again.
+pub(crate) unsafe extern "C-unwind" fn give_raised(state: State) -> c_int {
+    // SAFETY: reads the arguments; writes to an existing slot of the registry. Nothing here raises.
+    unsafe {
+        lua_settop(state, 4);
+        let core = current();
+        let noted = guard(|| {
+            let text = |index| String::from_utf8_lossy(text_at(state, index)).into_owned();
+            let (file, line) = (text(2), lua_tonumber(state, 3) as u32);
+            *core.raised.borrow_mut() = Some(Raised {
+                place: (line > 0).then_some(Place { file, line }),
+                stack: text(4),
+                is_stop: false,
+            });
+            Ok(())
+        });
+        if noted.is_ok() {
+            lua_settop(state, 1);
+            lua_rawseti(state, LUA_REGISTRYINDEX, i64::from(core.refs.get().raised));
+        }
+        0
     }
 }
 

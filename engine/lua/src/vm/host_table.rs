@@ -3,7 +3,9 @@
 use crate::libraries;
 use crate::request::object;
 use crate::request::response;
+use crate::values::objects;
 use crate::vm::bind;
+use crate::vm::bracket;
 use crate::vm::error;
 use crate::vm::isolate::{Core, current};
 use crate::vm::state::{RegistryRefs, State, guard, key, push_text, text_at};
@@ -68,10 +70,14 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             lua_pushcfunction(state, function);
             set(name);
         }
-        lua_pushcfunction(state, bind::check_yield);
+        lua_pushcfunction(state, bracket::check_yield);
         set(c"check_yield");
         lua_pushcfunction(state, error::note_raised);
         set(c"note_raised");
+        lua_pushcfunction(state, error::take_raised);
+        set(c"take_raised");
+        lua_pushcfunction(state, error::give_raised);
+        set(c"give_raised");
         lua_pushcfunction(state, nest);
         set(c"nest");
         lua_pushnumber(state, NESTED_MAX);
@@ -80,8 +86,10 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"must_stop");
         lua_pushcfunction(state, read_source);
         set(c"read");
-        bind::push_rows(state, core.modules);
+        bind::push_modules(state, core.modules);
         set(c"rows");
+        objects::push_classes(state, core);
+        set(c"classes");
         for (name, slot) in [
             (c"request_meta", &mut refs.request_meta),
             (c"response_meta", &mut refs.response_meta),

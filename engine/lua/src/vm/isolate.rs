@@ -1,17 +1,19 @@
 //! One Lua state: what it keeps, how it is entered, the coroutines that handlers run in, and how it ends.
 
+use crate::request::object;
 use crate::values::json_write::Member;
 use crate::values::layout::StackSlot;
+use crate::values::objects::BoundClass;
 use crate::values::rows::RowShapes;
-use crate::vm::bind::OpenBracket;
+use crate::vm::bracket::OpenBracket;
 use crate::vm::error::{self, Raised, UncaughtError};
 use crate::vm::limits;
 use crate::vm::memory::{Memory, allocate};
 use crate::vm::state::{FixedValues, RegistryRefs, Scratch, State};
 use mlua_sys::lua51::*;
 use sampan_host::{
-    Context, Error, ErrorKind, LocalFuture, Module, RequestView, ScriptLimits, Sources, Value,
-    Watch, json::Tape,
+    Context, Error, ErrorKind, LocalFuture, Module, Object, RequestObjects, RequestView,
+    ScriptLimits, Sources, Value, Watch, json::Tape,
 };
 use slab::Slab;
 use std::cell::{Cell, OnceCell, RefCell, UnsafeCell};
@@ -55,6 +57,8 @@ pub(crate) enum Wait {
 pub(crate) struct LiveRequest {
     pub(crate) view: Rc<dyn RequestView>,
     pub(crate) serial: u64,
+    /// What goes with it.
+    pub(crate) objects: RequestObjects,
 }
 
 /// Everything that belongs to one Lua state.
@@ -70,6 +74,10 @@ pub(crate) struct Core {
     pub(crate) fixed: Cell<FixedValues>,
     pub(crate) requests: RefCell<Slab<LiveRequest>>,
     pub(crate) serial: Cell<u64>,
+    /// The number of the request that runs, or ran last.
+    pub(crate) request: Cell<u64>,
+    /// The classes of the modules, in their order.
+    pub(crate) classes: RefCell<Vec<BoundClass>>,
     idle: RefCell<Vec<Thread>>,
     pub(crate) wait: RefCell<Option<Wait>>,
     /// The brackets that are open, innermost last. No script waits inside one, so they belong to the run at hand.
@@ -134,6 +142,8 @@ impl Core {
             }),
             requests: RefCell::default(),
             serial: Cell::new(1),
+            request: Cell::new(0),
+            classes: RefCell::default(),
             idle: RefCell::default(),
             wait: RefCell::default(),
             brackets: RefCell::default(),
@@ -212,10 +222,26 @@ impl Core {
         }
     }
 
+    /// A native object that a row gives goes with the request that runs, if its class says so.
+    pub(crate) fn own(&self, object: Object) {
+        let mut requests = self.requests.borrow_mut();
+        if let Some(live) = object::live_mut(&mut requests, self.request.get()) {
+            live.objects.own(self.context.objects(), object);
+        }
+    }
+
+    /// Whether the request that runs owns the object.
+    pub(crate) fn owns(&self, object: Object) -> bool {
+        let requests = self.requests.borrow();
+        let live = object::live(&requests, self.request.get());
+        live.is_some_and(|live| live.objects.owns(object))
+    }
+
     /// Called after each request: collects everything once half of the memory is in use, because LuaJIT would not when it runs
     /// out of it.
     #[inline]
     pub(crate) fn after_run(&self) {
+        self.context.objects().sweep();
         if self.memory.used() >= self.collect_at.get() {
             self.collect();
         }

@@ -113,7 +113,7 @@ local function asynchronous(begin)
   return function(...) return settled(begin(...)) end
 end
 
--- A prompt row gives nothing and its value, or, if it had to wait, the same as an asynchronous one.
+-- A prompt row gives nothing and its value, or, if it had to wait, the same as an asynchronous one. So does the `enter` of a bracket.
 local function done(ok, value)
   if ok == false then error(value, 0) end
   return value
@@ -130,14 +130,42 @@ local function close(leave, token, ok, ...)
   if ok then return ... end
   error((...), 0)
 end
-local function bracket(count, enter, leave, name)
+local function function_of(row, ...)
+  local fn = select(row.count + 1, ...)
+  if type(fn) == "function" then return fn end
+  error(row.title .. ": argument " .. row.nth .. " must be a function", 3)
+end
+local function bracket(row)
+  local enter, open, leave = row.call, row.open, row.leave
   return function(...)
-    local fn = select(count + 1, ...)
-    if type(fn) ~= "function" then
-      error(name .. ": argument " .. count + 1 .. " must be a function", 2)
+    local fn = function_of(row, ...)
+    local waited, token = enter(...)
+    if waited ~= nil then
+      done(waited, token)
+      open()
     end
-    local token = enter(...)
     return close(leave, token, xpcall(fn, note_raised, token))
+  end
+end
+
+-- The same around a function that waits. Others run while `leave` waits, so the note of where the error was raised is kept here.
+local take_raised, give_raised = host.take_raised, host.give_raised
+local function give_up(leave, token, err, file, line, stack)
+  settled(leave(token, false))
+  if stack then give_raised(err, file, line, stack) end
+  error(err, 0)
+end
+local function close_later(leave, token, ok, ...)
+  if not ok then return give_up(leave, token, (...), take_raised((...))) end
+  settled(leave(token, true))
+  return ...
+end
+local function async_bracket(row)
+  local enter, leave = row.call, row.leave
+  return function(...)
+    local fn = function_of(row, ...)
+    local token = settled(enter(...))
+    return close_later(leave, token, xpcall(fn, note_raised, token))
   end
 end
 
@@ -181,23 +209,28 @@ local function shows(call, module, name)
   end
 end
 
+local binders = { bracket = bracket, async_bracket = async_bracket }
+function binders.async(row) return asynchronous(row.call) end
+function binders.prompt(row) return prompt(row.call) end
+function binders.sync(row, module)
+  if row.shown then return shows(row.call, module, row.title) end
+  return row.call
+end
+local function bind(row, into)
+  row.title = row.owner .. row.mark .. row.name
+  into[row.name] = binders[row.kind](row, into)
+end
 for _, row in ipairs(host.rows) do
-  local module = app[row.module]
-  if not module then
-    module = {}
-    app[row.module] = module
-  end
-  if row.kind == "async" then
-    module[row.name] = asynchronous(row.call)
-  elseif row.kind == "prompt" then
-    module[row.name] = prompt(row.call)
-  elseif row.kind == "bracket" then
-    module[row.name] = bracket(row.count, row.call, row.leave, row.module .. "." .. row.name)
-  elseif row.shown then
-    module[row.name] = shows(row.call, module, row.module .. "." .. row.name)
-  else
-    module[row.name] = row.call
-  end
+  app[row.owner] = app[row.owner] or {}
+  bind(row, app[row.owner])
+end
+
+-- Native objects: the methods of their classes.
+for _, class in ipairs(host.classes) do
+  local methods, name = {}, class.name
+  for _, row in ipairs(class.rows) do bind(row, methods) end
+  class.meta.__index, class.meta.__metatable, class.meta.__name = methods, false, name
+  class.meta.__tostring = function() return name end
 end
 
 app.json = app.json or {}

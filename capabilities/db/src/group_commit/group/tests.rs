@@ -159,19 +159,19 @@ fn errors_undo_their_statement_or_their_batch_alone() {
             .unwrap_err();
         assert!(error.message().contains("UNIQUE"), "{error}");
         rig.answer("constraint");
-        let outer = rig.db.0.enter_batch().unwrap();
+        let outer = rig.db.0.enter_batch(false).unwrap();
         rig.exec("INSERT INTO t (name) VALUES ('c')").unwrap();
-        let inner = rig.db.0.enter_batch().unwrap();
+        let inner = rig.db.0.enter_batch(false).unwrap();
         rig.exec("INSERT INTO t (name) VALUES ('d')").unwrap();
         rig.db.0.leave_batch(inner, false).unwrap();
         rig.db.0.leave_batch(outer, true).unwrap();
         rig.answer("nested");
-        let thrown = rig.db.0.enter_batch().unwrap();
+        let thrown = rig.db.0.enter_batch(false).unwrap();
         rig.exec("INSERT INTO t (name) VALUES ('e')").unwrap();
         rig.db.0.leave_batch(thrown, false).unwrap();
         rig.answer("thrown");
         // A script that is stopped leaves its batch open.
-        rig.db.0.enter_batch().unwrap();
+        rig.db.0.enter_batch(false).unwrap();
         rig.exec("INSERT INTO t (name) VALUES ('f')").unwrap();
         rig.answer("stopped");
         assert_eq!(rig.settle().await.len(), 5);
@@ -244,8 +244,8 @@ fn a_batch_whose_transaction_was_undone_does_nothing_more() {
     let folder = TestFolder::new();
     let database = database(&folder, |_| {});
     on_worker(&database, async |rig| {
-        let outer = rig.db.0.enter_batch().unwrap();
-        let inner = rig.db.0.enter_batch().unwrap();
+        let outer = rig.db.0.enter_batch(false).unwrap();
+        let inner = rig.db.0.enter_batch(false).unwrap();
         rig.exec("INSERT INTO t (name) VALUES ('a')").unwrap();
         rig.exec("INSERT OR ROLLBACK INTO t (name) VALUES ('a')")
             .unwrap_err();
@@ -276,11 +276,11 @@ fn deferred_foreign_keys_are_checked_at_the_end_of_each_statement() {
         rig.answer("innocent");
         let error = rig.exec("INSERT INTO child VALUES (1)").unwrap_err();
         assert!(error.message().contains("FOREIGN KEY"), "{error}");
-        let batch = rig.db.0.enter_batch().unwrap();
+        let batch = rig.db.0.enter_batch(false).unwrap();
         rig.exec("INSERT INTO child VALUES (2)").unwrap();
         rig.exec("INSERT INTO parent VALUES (2)").unwrap();
         rig.db.0.leave_batch(batch, true).unwrap();
-        let batch = rig.db.0.enter_batch().unwrap();
+        let batch = rig.db.0.enter_batch(false).unwrap();
         rig.exec("INSERT INTO child VALUES (3)").unwrap();
         rig.db.0.leave_batch(batch, true).unwrap_err();
         rig.answer("same");

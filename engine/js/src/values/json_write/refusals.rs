@@ -2,6 +2,7 @@
 
 use super::Key;
 use crate::values::inspect::{self, FoundProperty};
+use crate::values::objects;
 use crate::values::value::is_bytes;
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, UNDEFINED, Val, class_id, is_object, is_promise, is_string, tag,
@@ -35,6 +36,8 @@ pub(super) fn refused(cx: Cx<'_>, value: RawValue) -> Result<Option<[&'static st
         ])
     } else if class_id(value) == cx.core().classes.request {
         Some(host_json::REQUEST)
+    } else if objects::at(cx, value).is_some() {
+        Some(host_json::OBJECT)
     } else {
         web_class(cx, value)?
     })

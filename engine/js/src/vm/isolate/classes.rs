@@ -1,9 +1,10 @@
 //! What tells one kind of object from another: the numbers of their classes, and `Object.prototype`.
 
 use crate::request::object;
+use crate::values::objects::{self, BoundClass};
 use crate::vm::sys::{Cx, address, class_id};
 use rquickjs::qjs;
-use sampan_host::{Error, ErrorKind};
+use sampan_host::{Error, ErrorKind, Module};
 use std::ffi::c_void;
 
 /// The numbers of classes that the engine asks for.
@@ -17,10 +18,12 @@ pub(crate) struct Classes {
     /// What a generator function returns.
     pub(crate) generator: qjs::JSClassID,
     pub(crate) async_generator: qjs::JSClassID,
+    /// Those of native objects.
+    pub(crate) objects: Vec<BoundClass>,
 }
 
 /// Asks for the numbers.
-pub(super) fn classes(cx: Cx<'_>) -> Result<Classes, Error> {
+pub(super) fn classes(cx: Cx<'_>, modules: &'static [&'static Module]) -> Result<Classes, Error> {
     let failed = |_| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate");
     let object = cx.object().map_err(failed)?;
     let array = cx.array(Vec::new()).map_err(failed)?;
@@ -38,6 +41,7 @@ pub(super) fn classes(cx: Cx<'_>) -> Result<Classes, Error> {
         async_generator_function: class_of(c"(async function* () {})")?,
         generator: class_of(c"(function* () {})()")?,
         async_generator: class_of(c"(async function* () {})()")?,
+        objects: objects::register_classes(cx, modules).map_err(failed)?,
     })
 }
 

@@ -69,6 +69,7 @@ impl Core {
         }
         let stopped = entered.leave();
         let tasks = self.current.borrow_mut().take();
+        self.context_of_capabilities.objects().sweep();
         if stopped || self.memory.is_exhausted() {
             return RunResult {
                 value: Err(self.stopped(cx)),

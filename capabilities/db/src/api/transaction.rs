@@ -1,0 +1,142 @@
+//! `db.transaction` and the methods of its `tx`.
+
+use super::{DONE_TYPE, EXEC_DOC, PARAMS, SQL, db, done_value, waiting};
+use crate::group_commit::group::Db;
+use crate::group_commit::transaction::{Transaction, TransactionPlace};
+use sampan_host::{
+    Args, Class, Context, Error, Function, FunctionKind, Lifetime, LocalFuture, Object, Rows, Type,
+    Value,
+};
+use std::rc::Rc;
+
+/// What the function of `db.transaction` is given.
+pub(crate) static TRANSACTION: Class = Class {
+    name: "Transaction",
+    variable: "tx",
+    doc: "A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail.",
+    methods: &[
+        Function {
+            name: "query",
+            params: &[SQL, PARAMS],
+            returns: Type::Rows,
+            doc: "The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the transaction wrote.",
+            kind: FunctionKind::Sync(query),
+        },
+        Function {
+            name: "one",
+            params: &[SQL, PARAMS],
+            returns: Type::RowOrNothing,
+            doc: "The first row of a statement, or nothing.",
+            kind: FunctionKind::Sync(one),
+        },
+        Function {
+            name: "exec",
+            params: &[SQL, PARAMS],
+            returns: DONE_TYPE,
+            doc: EXEC_DOC,
+            kind: FunctionKind::Sync(exec),
+        },
+        Function {
+            name: "batch",
+            params: &[],
+            returns: Type::Any,
+            doc: "Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. \
+                  Batches nest.",
+            kind: FunctionKind::Bracket {
+                enter: enter_batch,
+                later: None,
+                leave: leave_batch,
+            },
+        },
+    ],
+    lifetime: Lifetime::Request,
+};
+
+fn with<T>(
+    context: &Context,
+    args: &Args,
+    run: impl FnOnce(&Transaction) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let (_, transaction) = args.object::<Transaction>(context)?;
+    db(context)?.timed(|_| run(&transaction))
+}
+
+fn rows(context: &Context, args: &mut Args, first_only: bool) -> Result<Rows, Error> {
+    let (sql, params) = (args.text(0), args.take(1));
+    with(context, args, |transaction| {
+        transaction.run(&sql, first_only, |connection, run| {
+            connection.query(&sql, &params, run)
+        })
+    })
+}
+
+fn query(context: &Context, mut args: Args) -> Result<Value, Error> {
+    rows(context, &mut args, false).map(Value::Rows)
+}
+
+fn one(context: &Context, mut args: Args) -> Result<Value, Error> {
+    rows(context, &mut args, true).map(Value::Row)
+}
+
+fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let (sql, params) = (args.text(0), args.take(1));
+    let done = with(context, &args, |transaction| {
+        transaction.run(&sql, false, |connection, run| {
+            connection.exec(&sql, &params, run)
+        })
+    });
+    done_value(done?)
+}
+
+fn enter_batch(context: &Context, args: Args) -> Result<Value, Error> {
+    with(context, &args, Transaction::enter_batch)?;
+    let (object, _) = args.object::<Transaction>(context)?;
+    Ok(Value::Object(object))
+}
+
+fn leave_batch(context: &Context, token: Value, succeeded: bool) -> Result<(), Error> {
+    let transaction = of(context, &token)?.1;
+    db(context)?.timed(|_| transaction.leave_batch(succeeded))
+}
+
+/// The transaction that a bracket was given.
+fn of(context: &Context, token: &Value) -> Result<(Object, Rc<Transaction>), Error> {
+    let Value::Object(object) = *token else {
+        return Err(TRANSACTION.is_over());
+    };
+    let transaction = context.objects().get(object);
+    Ok((object, transaction.ok_or_else(|| TRANSACTION.is_over())?))
+}
+
+/// The beginning of `db.transaction`.
+pub(super) fn begin(context: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
+    let objects = context.objects().clone();
+    let place = db(context).and_then(|db| Ok((TransactionPlace::new(&db.0)?, db)));
+    Box::pin(async move {
+        let (place, db) = place?;
+        let transaction = waiting(&db, Transaction::begin(place)).await?;
+        let object = objects.add_shared(&TRANSACTION, transaction);
+        Ok(Value::Object(object))
+    })
+}
+
+/// Its end, when its function has ended.
+pub(super) fn end(
+    context: &Context,
+    token: Value,
+    succeeded: bool,
+) -> LocalFuture<Result<(), Error>> {
+    let (objects, db) = (context.objects().clone(), db(context));
+    let found = of(context, &token);
+    Box::pin(async move {
+        let (db, (object, transaction)): (Rc<Db>, _) = (db?, found?);
+        let ended = if succeeded {
+            waiting(&db, transaction.commit()).await
+        } else {
+            transaction.roll_back();
+            Ok(())
+        };
+        objects.remove(object);
+        ended
+    })
+}

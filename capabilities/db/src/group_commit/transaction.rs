@@ -1,0 +1,415 @@
+//! Transactions of functions that wait: one request has the write connection for itself, outside of any group, until its function has ended.
+//!
+//! A transaction takes its turn with the [`WriterHandover`](crate::group_commit::writer::WriterHandover) like a group. While one is open or waits for
+//! its turn, nobody waits for the connection in place: the one who has it may need this very thread to go on. What its request answers
+//! meanwhile is held until it has ended; all others read what is committed.
+//!
+//! It is rolled back when its function fails, when it is older than `transaction_millis_max`, and when it is dropped: its request was given up.
+
+use crate::api::TRANSACTION;
+use crate::config::DatabaseConfig;
+use crate::group_commit::acquire::{RETRY_MILLIS, busy, has_log_room, refusal};
+use crate::group_commit::commit_thread::PendingCommit;
+use crate::group_commit::group::WorkerDb;
+use crate::group_commit::write::is_schema_change;
+use crate::group_commit::writer::{Announced, Refused};
+use crate::sqlite::connection::{RunLimits, SqliteConnection};
+use crate::sqlite::error::{ErrorCode, StatementError};
+use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, RequestView, Verdict};
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::{Rc, Weak};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+use tokio::task::AbortHandle;
+
+/// A transaction of a worker that is open or waits for its turn.
+pub(crate) struct RunningTransaction {
+    request: Option<Rc<dyn RequestView>>,
+    /// Open while the transaction is.
+    outbox: Outbox,
+}
+
+/// The place of a transaction among those of its worker, and among those who want to write.
+pub(crate) struct TransactionPlace {
+    db: Rc<WorkerDb>,
+    outbox: Outbox,
+    announced: RefCell<Option<Announced>>,
+}
+
+impl TransactionPlace {
+    /// Announces a transaction of the request that runs.
+    ///
+    /// # Errors
+    /// The request has one already: the second would wait for the first, and the first perhaps for the second.
+    pub(crate) fn new(db: &Rc<WorkerDb>) -> Result<Self, Error> {
+        if db.own_transaction().is_some() {
+            return Err(Error::script(
+                "db.transaction: this request has a transaction already: use its tx, or begin the next one after it",
+            ));
+        }
+        let announced = db.database.open()?.writers.announce();
+        let outbox = Outbox::default();
+        db.transactions.borrow_mut().push(RunningTransaction {
+            request: db.current_request(),
+            outbox: outbox.clone(),
+        });
+        Ok(Self {
+            db: Rc::clone(db),
+            outbox,
+            announced: RefCell::new(Some(announced)),
+        })
+    }
+}
+
+impl Drop for TransactionPlace {
+    fn drop(&mut self) {
+        let mut all = self.db.transactions.borrow_mut();
+        all.retain(|running| !running.outbox.is(&self.outbox));
+    }
+}
+
+impl WorkerDb {
+    fn current_request(&self) -> Option<Rc<dyn RequestView>> {
+        self.meter.get().and_then(CurrentRun::request)
+    }
+
+    /// The outbox of the transaction that the running request has, open or waiting for its turn.
+    pub(crate) fn own_transaction(&self) -> Option<Outbox> {
+        if self.transactions.borrow().is_empty() {
+            return None;
+        }
+        self.transaction_of(&self.current_request()?)
+    }
+
+    /// The same for a request.
+    pub(crate) fn transaction_of(&self, request: &Rc<dyn RequestView>) -> Option<Outbox> {
+        let all = self.transactions.borrow();
+        let is_it = |running: &&RunningTransaction| {
+            let owner = running.request.as_ref();
+            owner.is_some_and(|owner| std::ptr::addr_eq(Rc::as_ptr(owner), Rc::as_ptr(request)))
+        };
+        all.iter().find(is_it).map(|running| running.outbox.clone())
+    }
+}
+
+/// A transaction.
+pub(crate) struct Transaction {
+    state: RefCell<TransactionState>,
+    since: Cell<Instant>,
+    /// How many batches are open.
+    depth: Cell<u32>,
+    changes_schema: Cell<bool>,
+    /// Ends it when its time is up.
+    timer: RefCell<Option<AbortHandle>>,
+    place: TransactionPlace,
+}
+
+enum TransactionState {
+    Open(Box<SqliteConnection>),
+    /// The commit is on its way on a thread of its own.
+    Committing(PendingCommit),
+    Over(Ending),
+}
+
+/// How a transaction ended.
+#[derive(Clone, Copy)]
+enum Ending {
+    /// As its function wanted.
+    Done,
+    /// It took too long.
+    TimedOut,
+    /// A statement undid it.
+    Undone,
+}
+
+impl Ending {
+    /// What is said to whoever uses it still.
+    fn error(self, config: &DatabaseConfig) -> Error {
+        match self {
+            Self::Done => TRANSACTION.is_over(),
+            Self::TimedOut => ErrorCode::Timeout.error(
+                ErrorKind::Timeout,
+                format!(
+                    "the transaction took longer than transaction_millis_max ({} ms) and was rolled back",
+                    config.transaction_millis_max
+                ),
+            ),
+            Self::Undone => ErrorCode::Aborted.error(
+                ErrorKind::Script,
+                "an earlier error undid the transaction: nothing of it is kept",
+            ),
+        }
+    }
+}
+
+impl Transaction {
+    /// Takes the connection when it is its turn, and begins.
+    pub(crate) async fn begin(place: TransactionPlace) -> Result<Rc<Self>, Error> {
+        let db = Rc::clone(&place.db);
+        let opened = db.database.open()?;
+        let until = Instant::now() + Duration::from_millis(opened.config.busy_millis_max);
+        has_log_room(opened, until).await?;
+        let writer = opened.writers.take().await.map_err(|why| refusal(&why))?;
+        // From here on dropping it gives the connection back.
+        let transaction = Rc::new(Self {
+            state: RefCell::new(TransactionState::Open(writer)),
+            since: Cell::new(Instant::now()),
+            depth: Cell::new(0),
+            changes_schema: Cell::new(false),
+            timer: RefCell::default(),
+            place,
+        });
+        let mut pause = RETRY_MILLIS.0;
+        while !transaction.has_begun()? {
+            if Instant::now() >= until {
+                return Err(busy("another process holds its lock"));
+            }
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            pause = (pause * 2).min(RETRY_MILLIS.1);
+        }
+        if !opened.file_is_there() {
+            return Err(refusal(&Refused::Gone));
+        }
+        transaction.since.set(Instant::now());
+        transaction.place.outbox.open();
+        let timer = tokio::task::spawn_local(time_out(Rc::downgrade(&transaction), {
+            Duration::from_millis(opened.config.transaction_millis_max)
+        }));
+        *transaction.timer.borrow_mut() = Some(timer.abort_handle());
+        Ok(transaction)
+    }
+
+    /// Begins; not while another process holds the lock.
+    fn has_begun(&self) -> Result<bool, Error> {
+        match self.control("BEGIN IMMEDIATE") {
+            Ok(()) => Ok(true),
+            Err(fault) if fault.code == ErrorCode::Busy => Ok(false),
+            Err(fault) => Err(self.examine(fault)),
+        }
+    }
+
+    fn config(&self) -> &DatabaseConfig {
+        &self.place.db.database.config
+    }
+
+    /// Why it cannot be used, if it cannot.
+    fn check(&self) -> Result<(), Error> {
+        match &*self.state.borrow() {
+            TransactionState::Open(_) => Ok(()),
+            TransactionState::Committing(_) => Err(Ending::Done.error(self.config())),
+            TransactionState::Over(ending) => Err(ending.error(self.config())),
+        }
+    }
+
+    /// Runs a statement in it.
+    pub(crate) fn run<T>(
+        &self,
+        sql: &str,
+        first_only: bool,
+        work: impl FnOnce(&SqliteConnection, &RunLimits<'_>) -> Result<T, StatementError>,
+    ) -> Result<T, Error> {
+        let config = self.config();
+        let time_max = Duration::from_millis(config.transaction_millis_max);
+        let left = time_max.saturating_sub(self.since.get().elapsed());
+        if left.is_zero() {
+            self.end(Ending::TimedOut);
+        }
+        self.check()?;
+        let write_max = Duration::from_millis(config.write_millis_max);
+        let is_last = left < write_max;
+        let limits = RunLimits {
+            limit: Some(left.min(write_max)),
+            must_stop: Some(&self.place.db.watch),
+            first_only,
+            result_bytes_max: config.result_bytes_max,
+            limit_name: if is_last {
+                "transaction_millis_max"
+            } else {
+                "write_millis_max"
+            },
+        };
+        let result = match &*self.state.borrow() {
+            TransactionState::Open(writer) => work(writer, &limits),
+            _ => return Err(TRANSACTION.is_over()),
+        };
+        self.changes_schema
+            .set(self.changes_schema.get() || is_schema_change(sql));
+        let error = match result {
+            Ok(done) => return Ok(done),
+            Err(fault) => self.examine(fault),
+        };
+        if error.kind() != ErrorKind::TooLong {
+            return Err(error);
+        }
+        if is_last {
+            self.end(Ending::TimedOut);
+            self.check()?;
+        }
+        // It cannot be done again elsewhere, as a read outside of a transaction can.
+        Err(error.with_kind(ErrorKind::Script))
+    }
+
+    /// After an error: whether SQLite has undone the transaction with it.
+    fn examine(&self, fault: StatementError) -> Error {
+        let is_gone = match &*self.state.borrow() {
+            TransactionState::Open(writer) => !writer.in_transaction(),
+            _ => false,
+        };
+        if is_gone && let Some(writer) = self.take(Ending::Undone) {
+            self.over(Verdict::Failed, |opened| opened.take_back(writer, &fault));
+        }
+        fault.error
+    }
+
+    /// A statement of our own.
+    fn control(&self, sql: &str) -> Result<(), StatementError> {
+        match &*self.state.borrow() {
+            TransactionState::Open(writer) => writer.control(sql),
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins a batch.
+    pub(crate) fn enter_batch(&self) -> Result<(), Error> {
+        self.check()?;
+        let depth = self.depth.get() + 1;
+        self.control(&format!("SAVEPOINT batch{depth}"))
+            .map_err(|fault| self.examine(fault))?;
+        self.depth.set(depth);
+        Ok(())
+    }
+
+    /// Ends the innermost batch: keeps what it did, or takes it back.
+    pub(crate) fn leave_batch(&self, keep: bool) -> Result<(), Error> {
+        let depth = self.depth.get();
+        self.depth.set(depth.saturating_sub(1));
+        if let Err(error) = self.check() {
+            return if keep { Err(error) } else { Ok(()) };
+        }
+        let undone = if keep {
+            Ok(())
+        } else {
+            self.control(&format!("ROLLBACK TO batch{depth}"))
+        };
+        undone
+            .and_then(|()| self.control(&format!("RELEASE batch{depth}")))
+            .map_err(|fault| self.examine(fault))
+    }
+
+    /// Takes the connection out of an open transaction, which ends.
+    fn take(&self, ending: Ending) -> Option<Box<SqliteConnection>> {
+        let mut state = self.state.borrow_mut();
+        if !matches!(*state, TransactionState::Open(_)) {
+            return None;
+        }
+        match std::mem::replace(&mut *state, TransactionState::Over(ending)) {
+            TransactionState::Open(writer) => Some(writer),
+            _ => None,
+        }
+    }
+
+    /// The connection goes on to the next, and what was held hears the verdict.
+    fn over(&self, verdict: Verdict, give_back: impl FnOnce(&crate::database::Opened)) {
+        if let Some(timer) = self.timer.take() {
+            timer.abort();
+        }
+        if let Some(opened) = self.place.db.database.opened() {
+            give_back(opened);
+        }
+        drop(self.place.announced.take());
+        self.place.outbox.settle(verdict);
+    }
+
+    fn end(&self, ending: Ending) {
+        if let Some(writer) = self.take(ending) {
+            self.over(Verdict::Failed, |opened| opened.roll_back(writer));
+        }
+    }
+
+    /// Takes back what it did.
+    pub(crate) fn roll_back(&self) {
+        self.end(Ending::Done);
+    }
+
+    /// Commits it, here or on the commit thread, as fast disks and slow ones want it.
+    pub(crate) async fn commit(&self) -> Result<(), Error> {
+        let db = &self.place.db;
+        self.check()?;
+        let (Some(writer), Some(opened)) = (self.take(Ending::Done), db.database.opened()) else {
+            return Err(TRANSACTION.is_over());
+        };
+        if !db.latency.is_slow() {
+            let began = Instant::now();
+            let result = writer.commit();
+            return self.conclude(writer, result, began.elapsed());
+        }
+        let outcome = opened.thread.commit(writer);
+        *self.state.borrow_mut() = TransactionState::Committing(outcome);
+        let committed = poll_fn(|cx| match &*self.state.borrow() {
+            TransactionState::Committing(outcome) => outcome.poll(cx).map(Some),
+            _ => Poll::Ready(None),
+        });
+        let Some((writer, result, took)) = committed.await else {
+            return Err(TRANSACTION.is_over());
+        };
+        *self.state.borrow_mut() = TransactionState::Over(Ending::Done);
+        self.conclude(writer, result, took)
+    }
+
+    /// Acts on the result of the commit.
+    fn conclude(
+        &self,
+        writer: Box<SqliteConnection>,
+        result: Result<(), StatementError>,
+        took: Duration,
+    ) -> Result<(), Error> {
+        let db = &self.place.db;
+        db.latency.note(took);
+        match result {
+            Ok(()) => {
+                self.over(Verdict::Committed, |opened| {
+                    if self.changes_schema.get() {
+                        opened.look_at_schema(&writer);
+                    }
+                    db.database.committed(opened, writer);
+                });
+                Ok(())
+            }
+            Err(fault) => {
+                self.over(Verdict::Failed, |opened| opened.take_back(writer, &fault));
+                if fault.code == ErrorCode::ForeignKey {
+                    return Err(fault.code.error(
+                        ErrorKind::Script,
+                        "FOREIGN KEY constraint failed at the end of db.transaction",
+                    ));
+                }
+                let text = format!("a commit failed: {}", fault.error.message());
+                let file = self.config().path.display();
+                db.database
+                    .report(&format!("{file}: {text}; a transaction was rolled back"));
+                Err(fault.code.error(ErrorKind::Internal, text))
+            }
+        }
+    }
+}
+
+/// Ends a transaction when its time is up.
+async fn time_out(transaction: Weak<Transaction>, time_max: Duration) {
+    tokio::time::sleep(time_max).await;
+    if let Some(transaction) = transaction.upgrade() {
+        transaction.end(Ending::TimedOut);
+    }
+}
+
+impl Drop for Transaction {
+    /// Nobody waits for it any more. A commit that is on its way is waited for: the connection must come back.
+    fn drop(&mut self) {
+        self.end(Ending::Done);
+        let over = TransactionState::Over(Ending::Done);
+        if let TransactionState::Committing(outcome) = self.state.replace(over) {
+            let (writer, result, took) = outcome.wait();
+            let _ = self.conclude(writer, result, took);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Brackets: a function of the script between `enter` and `leave`. The prelude calls it.
+//!
+//! In a plain bracket nothing waits, so it belongs to the run at hand. One that waits is two operations around the function; whoever gives up
+//! the request drops what `enter` gave, and `leave` is not called.
+
+use crate::values::value;
+use crate::vm::bind::{Row, arguments, can_wait, give_result, make_room, row, wait_for};
+use crate::vm::isolate::current;
+use crate::vm::state::{State, guard};
+use mlua_sys::lua51::*;
+use sampan_host::{Error, ErrorKind, FunctionKind, Value};
+use std::ffi::c_int;
+
+/// A bracket that is open.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenBracket {
+    row: Row,
+    /// The coroutine that it was opened in.
+    state: State,
+}
+
+impl OpenBracket {
+    /// The name as the script spells it.
+    pub(crate) fn name(&self) -> String {
+        self.row.name()
+    }
+}
+
+/// Notes that a bracket is open in the running coroutine.
+fn open(row: Row, state: State) {
+    let open = OpenBracket { row, state };
+    current().brackets.borrow_mut().push(open);
+}
+
+/// The `enter` of a bracket: pushes nothing and its token. Where it has to wait and can, the coroutine is suspended; what comes back is whether
+/// that succeeded, then the token or the error, and the prelude calls [`note_open`].
+pub(crate) unsafe extern "C-unwind" fn call_enter(state: State) -> c_int {
+    // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
+    unsafe {
+        make_room(state);
+        let mut waits = false;
+        let result = guard(|| {
+            let row = row(state);
+            let FunctionKind::Bracket { enter, later, .. } = row.function.kind else {
+                return Ok(Value::Null);
+            };
+            let context = &current().context;
+            let args = arguments(state, row)?.waiting(later.is_some() && can_wait(state));
+            let may_wait = args.may_wait();
+            match (enter(context, args), later) {
+                (Err(error), Some(later)) if may_wait && error.kind() == ErrorKind::TooLong => {
+                    // The arguments are still on the stack.
+                    wait_for(later(context, arguments(state, row)?));
+                    waits = true;
+                    Ok(Value::Null)
+                }
+                (entered, _) => {
+                    let token = entered?;
+                    open(row, state);
+                    Ok(token)
+                }
+            }
+        });
+        if waits {
+            return super::bind::yield_to_host(state);
+        }
+        lua_pushnil(state);
+        1 + give_result(state, result)
+    }
+}
+
+/// What a bracket that had to wait is opened with when it goes on.
+pub(crate) unsafe extern "C-unwind" fn note_open(state: State) -> c_int {
+    // SAFETY: reads the upvalues; a panic is of no use to the script.
+    unsafe {
+        let _ = guard(|| {
+            open(row(state), state);
+            Ok(())
+        });
+    }
+    0
+}
+
+/// The `leave` of a bracket: called with what `enter` returned and whether the function succeeded.
+pub(crate) unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        make_room(state);
+        let result = guard(|| {
+            let row = row(state);
+            current().brackets.borrow_mut().pop();
+            let token = value::read(state, 1)?;
+            let succeeded = lua_toboolean(state, 2) != 0;
+            let FunctionKind::Bracket { leave, .. } = row.function.kind else {
+                return Ok(Value::Null);
+            };
+            match leave(&current().context, token, succeeded) {
+                // What the function raised is more telling than what `leave` says on top of it.
+                Err(error) if !succeeded => (current().report)(error),
+                left => left?,
+            }
+            Ok(Value::Null)
+        });
+        give_result(state, result)
+    }
+}
+
+/// The `leave` of a bracket that waits: suspends the coroutine. What comes back is as for an asynchronous row.
+pub(crate) unsafe extern "C-unwind" fn call_leave_later(state: State) -> c_int {
+    // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
+    unsafe {
+        make_room(state);
+        let begun = guard(|| {
+            let row = row(state);
+            let token = value::read(state, 1)?;
+            let succeeded = lua_toboolean(state, 2) != 0;
+            let FunctionKind::AsyncBracket { leave, .. } = row.function.kind else {
+                return Err(Error::script("not a bracket that waits"));
+            };
+            if !can_wait(state) {
+                // It could when it was entered, so the script has brought its coroutine elsewhere.
+                let text = format!("{}: cannot end here", row.name());
+                return Err(Error::script(text));
+            }
+            let left = leave(&current().context, token, succeeded);
+            let report = current().report.clone();
+            wait_for(Box::pin(async move {
+                match left.await {
+                    Err(error) if !succeeded => report(error),
+                    left => left?,
+                }
+                Ok(Value::Null)
+            }));
+            Ok(())
+        });
+        match begun {
+            Ok(()) => super::bind::yield_to_host(state),
+            Err(error) => give_result(state, Err(error)),
+        }
+    }
+}
+
+/// `host.check_yield()`: raises if the running coroutine is a handler's, or would leave a bracket that is open in it.
+pub(crate) unsafe extern "C-unwind" fn check_yield(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        let core = current();
+        let checked = guard(|| {
+            if core.running.get() == state {
+                let text = "coroutine.yield: not inside a coroutine of your own";
+                return Err(Error::script(text));
+            }
+            let brackets = core.brackets.borrow();
+            match brackets.iter().rev().find(|open| open.state == state) {
+                None => Ok(Value::Null),
+                Some(open) => Err(Error::script(format!(
+                    "coroutine.yield: cannot yield out of {}",
+                    open.name()
+                ))),
+            }
+        });
+        match checked {
+            Ok(_) => 0,
+            failed => give_result(state, failed),
+        }
+    }
+}
