@@ -67,7 +67,8 @@ declare module "sampan" {
   /** A status, or a status with headers; a list of values is sent line by line. */
   export type ResponseOptions = number | { status?: number; headers?: ResponseHeaders };
   export type ResponseHeaders = Headers | [string, string][] | Record<string, string | number | readonly string[]>;
-  export type RouteOptions = { bodyBytesMax?: number | string };
+  /** `stream`: the handler runs when the head is here, and reads the body as it comes. */
+  export type RouteOptions = { bodyBytesMax?: number | string; stream?: boolean };
   /** What functions of `db` throw. The guide lists the codes. */
   export interface DatabaseError extends Error {
     readonly code: string;

@@ -27,6 +27,9 @@ function request:form() end
 --- The bytes of the body.
 ---@return string
 function request:bytes() end
+--- The body in pieces: `for chunk in req:chunks() do`. On a route with `stream = true` they are read as they come.
+---@return fun(): string?
+function request:chunks() end
 
 ---@class sampan.Response
 ---@field status integer
@@ -35,7 +38,8 @@ function request:bytes() end
 
 ---@alias sampan.Options integer|{ status?: integer, headers?: table<string, string|number|string[]> }
 ---@alias sampan.Answer table|string|number|boolean an answer that is made once, when the file loads
----@alias sampan.RouteOptions { body_bytes_max?: integer|string }
+--- `stream`: the handler runs when the head is here, and reads the body as it comes.
+---@alias sampan.RouteOptions { body_bytes_max?: integer|string, stream?: boolean }
 ---@alias sampan.Next fun(req?: sampan.Request): sampan.Response
 
 ---@class sampan.Group

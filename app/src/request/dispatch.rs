@@ -11,7 +11,7 @@ use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, RouteMatch, Spans};
 use sampan_host::{Call, Error, ErrorKind, HandlerId, Isolate, RequestView, Step, Suspended};
 use sampan_http::codec::Exceeded;
-use sampan_http::{Answer, Body, Handler, Method, Observer, Request, Response};
+use sampan_http::{Answer, Body, BodyRule, Handler, Method, Observer, Request, Response};
 use sampan_log::{Cause, Entry, Level};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -125,17 +125,17 @@ impl Handler for Dispatch {
         }
     }
 
-    fn body_bytes_max(&self, request: &Request) -> Option<usize> {
+    fn body_rule(&self, request: &Request) -> BodyRule {
         let loaded = self.current.borrow();
-        if !loaded.has_body_limits {
-            return None;
+        if !loaded.has_body_rules {
+            return BodyRule::default();
         }
         match loaded
             .routes
             .find(request.method(), &normal_form(request.path()))
         {
-            RouteMatch::Route(index, _) => loaded.entries[index].body_bytes_max,
-            RouteMatch::Nothing(_) => None,
+            RouteMatch::Route(index, _) => loaded.entries[index].body,
+            RouteMatch::Nothing(_) => loaded.fetch_body,
         }
     }
 

@@ -2,24 +2,40 @@
 //!
 //! They are JSON, `{"error": "..."}`. A message reaches the client only where it describes the client's own fault.
 
-use sampan_host::{Error, ErrorKind, answer as rules};
-use sampan_http::Response;
+use sampan_host::{Error, ErrorKind, answer as rules, request};
 use sampan_http::codec::Exceeded;
+use sampan_http::{ReadError, Response};
 
 /// The answer of the HTTP engine itself. It names the limit that the request was above.
 pub(crate) fn refusal(status: u16, limit: Option<Exceeded>) -> Response {
-    let Some(Exceeded { name, max }) = limit else {
-        return with_message(status, rules::label(status));
-    };
+    match limit {
+        Some(limit) => with_message(status, &above(status, limit)),
+        None => with_message(status, rules::label(status)),
+    }
+}
+
+fn above(status: u16, Exceeded { name, max }: Exceeded) -> String {
     let unit = match name {
         _ if name.ends_with("_bytes_max") => " bytes",
         _ if name.ends_with("_millis_max") => " ms",
         _ => "",
     };
-    with_message(
-        status,
-        &format!("{}: at most {max}{unit} ({name})", rules::label(status)),
-    )
+    format!("{}: at most {max}{unit} ({name})", rules::label(status))
+}
+
+/// Why a body cannot be read any further, for the script that reads it as it comes. What the script leaves unhandled is answered as
+/// the HTTP engine would have answered it.
+pub(crate) fn unreadable(error: ReadError) -> Error {
+    match error {
+        ReadError::Over => request::is_over(),
+        ReadError::Fault(fault) => {
+            let text = match fault.limit {
+                Some(limit) => above(fault.status, limit),
+                None => format!("the body cannot be read: {}", fault.reason),
+            };
+            Error::new(ErrorKind::Status(fault.status), text)
+        }
+    }
 }
 
 /// The default answer to an error that no `on_error` handled.

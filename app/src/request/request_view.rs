@@ -1,18 +1,21 @@
 //! A request as scripts see it: the HTTP engine's request, the parameters of its route, and who sent it.
 
+use crate::request::errors;
 use crate::request::id::{self, Ids};
 use crate::request::proxies::{self, Cidr};
 use crate::request::record::Record;
 use crate::request::response_sink;
 use crate::routing::routes::Spans;
 use percent_encoding::percent_decode_str;
-use sampan_host::{Error, Place, RequestView};
+use sampan_host::{BodySource, Error, Place, RequestView, StreamedBody};
 use sampan_http::{Request, Response};
 use sampan_log::Logger;
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Instant;
 
 /// What the requests of one route share.
 pub(crate) struct RouteInfo {
@@ -71,6 +74,44 @@ pub(crate) struct View {
     id: OnceCell<Box<str>>,
     /// What the access log wants to know.
     record: Option<Rc<Record>>,
+    /// The body, where the script reads it as it comes.
+    incoming: Option<Box<Incoming>>,
+}
+
+/// A body that the script reads as it comes.
+struct Incoming {
+    source: BodySource,
+    /// When the script read last.
+    read_at: Rc<Cell<Instant>>,
+}
+
+/// The side of it that the HTTP engine fills.
+struct IncomingPieces {
+    request: Rc<Request>,
+    read_at: Rc<Cell<Instant>>,
+}
+
+impl Incoming {
+    fn new(request: &Rc<Request>) -> Self {
+        let read_at = Rc::new(Cell::new(Instant::now()));
+        let pieces = IncomingPieces {
+            request: Rc::clone(request),
+            read_at: Rc::clone(&read_at),
+        };
+        Self {
+            source: BodySource::new(Box::new(pieces)),
+            read_at,
+        }
+    }
+}
+
+impl StreamedBody for IncomingPieces {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
+        self.read_at.set(Instant::now());
+        self.request
+            .poll_body(cx)
+            .map(|piece| piece.map(|piece| piece.map_err(errors::unreadable)))
+    }
 }
 
 impl View {
@@ -89,7 +130,11 @@ impl View {
                 let _ = id.set(known.into());
             }
         }
+        let incoming = request
+            .is_streamed()
+            .then(|| Box::new(Incoming::new(&request)));
         Self {
+            incoming,
             request,
             normal,
             spans,
@@ -102,6 +147,13 @@ impl View {
     /// What the access log wants to know.
     pub(crate) fn record(&self) -> Option<&Rc<Record>> {
         self.record.as_ref()
+    }
+
+    /// When its script asked last for more of a body that it reads as it comes.
+    pub(crate) fn read_at(&self) -> Option<Instant> {
+        self.incoming
+            .as_ref()
+            .map(|incoming| incoming.read_at.get())
     }
 
     /// Puts the id into an answer, where somebody knows it: a script asked for it, a line of the log has it, or the client sent
@@ -262,6 +314,13 @@ impl RequestView for View {
     }
 
     fn body(&self) -> &[u8] {
-        self.request.body()
+        match &self.incoming {
+            None => self.request.body(),
+            Some(incoming) => incoming.source.whole().unwrap_or_default(),
+        }
+    }
+
+    fn body_source(&self) -> Option<&BodySource> {
+        self.incoming.as_ref().map(|incoming| &incoming.source)
     }
 }

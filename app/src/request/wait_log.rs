@@ -32,10 +32,15 @@ impl Drop for WaitLog<'_> {
     fn drop(&mut self) {
         /// The HTTP engine counts with a coarse clock, which may run ahead of this one by so much.
         const CLOCK_MILLIS_MAX: u64 = 100;
-        let waited = self.since.elapsed();
         if self.is_over {
             return;
         }
+        // The time of a handler that reads its body as that comes begins again with each read.
+        let since = self
+            .view
+            .read_at()
+            .map_or(self.since, |read| read.max(self.since));
+        let waited = since.elapsed();
         let coarse = Duration::from_millis(CLOCK_MILLIS_MAX);
         let control = self.control;
         if control

@@ -11,17 +11,17 @@ use crate::request::response_sink::HttpSink;
 use crate::routing::pattern::{Covers, Pattern};
 use crate::routing::routes::{self, Routes};
 use sampan_host::{
-    Call, CurrentRun, Error, ErrorKind, HandlerId, Isolate, Place, RequestView, RouteDef, Setup,
-    Step,
+    BodyOptions, Call, CurrentRun, Error, ErrorKind, HandlerId, Isolate, Place, RequestView,
+    RouteDef, Setup, Step,
 };
-use sampan_http::Precomputed;
+use sampan_http::{BodyRule, Precomputed};
 use sampan_log::Logger;
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// The largest limit that can be meant for a body, which is kept in memory.
+/// The largest limit that can be meant for a body.
 const BODY_BYTES_CEILING: usize = usize::MAX / 4;
 
 /// A project on one worker.
@@ -36,8 +36,10 @@ pub(crate) struct Loaded {
     pub(crate) not_found: Option<HandlerId>,
     pub(crate) on_error: Option<HandlerId>,
     pub(crate) fetch: Option<HandlerId>,
-    /// Whether any route has a body limit of its own.
-    pub(crate) has_body_limits: bool,
+    /// How `fetch` reads the bodies of its requests.
+    pub(crate) fetch_body: BodyRule,
+    /// Whether any handler reads bodies in another way than the server's own.
+    pub(crate) has_body_rules: bool,
     pub(crate) control: Rc<Control>,
 }
 
@@ -70,7 +72,7 @@ pub(crate) struct RouteEntry {
     pub(crate) chain: Chain,
     /// The answer of a route that is a value.
     pub(crate) precomputed: Option<Arc<Precomputed>>,
-    pub(crate) body_bytes_max: Option<usize>,
+    pub(crate) body: BodyRule,
 }
 
 /// The middleware around a route.
@@ -117,11 +119,13 @@ impl Loaded {
                 uses: control.gate.uses(def.handler),
                 chain: Chain::around(&pattern, &middleware),
                 precomputed,
-                body_bytes_max: body_limit(def, language)?,
+                body: body_rule(&def.body, &def.pattern, def.place.as_ref(), language)?,
             });
         }
         let (not_found, on_error, fetch) = (program.not_found, program.on_error, program.fetch);
-        let has_body_limits = entries.iter().any(|entry| entry.body_bytes_max.is_some());
+        let fetch_body = body_rule(&program.fetch_body, "fetch", None, language)?;
+        let own = BodyRule::default();
+        let has_body_rules = fetch_body != own || entries.iter().any(|entry| entry.body != own);
         let no_route = Rc::new(RouteInfo {
             pattern: Box::default(),
             params: Vec::new(),
@@ -142,7 +146,8 @@ impl Loaded {
             not_found,
             on_error,
             fetch,
-            has_body_limits,
+            fetch_body,
+            has_body_rules,
             control,
         }))
     }
@@ -221,25 +226,33 @@ fn parse(pattern: &str, place: Option<&Place>) -> Result<Pattern, Error> {
     Pattern::parse(pattern).map_err(|fault| Error::new(ErrorKind::Load, fault).at(place.cloned()))
 }
 
-/// The limit that a route sets for its body.
-fn body_limit(def: &RouteDef, language: Language) -> Result<Option<usize>, Error> {
-    let Some(written) = &def.body_bytes_max else {
-        return Ok(None);
+/// How a handler reads the bodies of its requests; `name` says which in an error.
+fn body_rule(
+    options: &BodyOptions,
+    name: &str,
+    place: Option<&Place>,
+    language: Language,
+) -> Result<BodyRule, Error> {
+    let is_streamed = options.stream;
+    let Some(written) = &options.bytes_max else {
+        return Ok(BodyRule {
+            bytes_max: None,
+            is_streamed,
+        });
     };
-    let limit = units::bytes(written).and_then(|bytes| usize::try_from(bytes).ok());
-    if limit.is_some_and(|limit| limit <= BODY_BYTES_CEILING) {
-        return Ok(limit);
+    let bytes_max = units::bytes(written).and_then(|bytes| usize::try_from(bytes).ok());
+    if bytes_max.is_some_and(|limit| limit <= BODY_BYTES_CEILING) {
+        return Ok(BodyRule {
+            bytes_max,
+            is_streamed,
+        });
     }
     let key = match language {
         Language::Lua => "body_bytes_max",
         Language::Js => "bodyBytesMax",
     };
-    let message = format!(
-        "{}: {key} = {written}: {} is expected",
-        def.pattern,
-        units::A_SIZE
-    );
-    Err(Error::new(ErrorKind::Load, message).at(def.place.clone()))
+    let message = format!("{name}: {key} = {written}: {} is expected", units::A_SIZE);
+    Err(Error::new(ErrorKind::Load, message).at(place.cloned()))
 }
 
 fn insert(

@@ -64,6 +64,17 @@ pub struct Program {
     pub on_error: Option<HandlerId>,
     /// Answers everything: the `fetch` of a JavaScript module's default export.
     pub fetch: Option<HandlerId>,
+    /// How `fetch` reads the bodies of its requests.
+    pub fetch_body: BodyOptions,
+}
+
+/// How a handler reads the bodies of its requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BodyOptions {
+    /// As they come; else it is called when they are here.
+    pub stream: bool,
+    /// The largest that it accepts, as it was written: `1048576` or `10MB`; `None` for the server's limit.
+    pub bytes_max: Option<String>,
 }
 
 /// One route.
@@ -77,8 +88,8 @@ pub struct RouteDef {
     pub handler: HandlerId,
     /// Whether the handler was given as a value, not as a function: its answer is computed once.
     pub fixed: bool,
-    /// The largest body that the route accepts, as it was written: `1048576` or `10MB`; `None` for the server's limit.
-    pub body_bytes_max: Option<String>,
+    /// How it reads the bodies of its requests.
+    pub body: BodyOptions,
     /// Where it was declared.
     pub place: Option<Place>,
 }

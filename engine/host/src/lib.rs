@@ -27,15 +27,15 @@ pub mod words;
 
 pub use current_run::CurrentRun;
 pub use engine::{
-    Call, Console, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program, RouteDef, Setup, Sleep,
-    Sources, Step, Suspended, WorkerPlace,
+    BodyOptions, Call, Console, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program, RouteDef,
+    Setup, Sleep, Sources, Step, Suspended, WorkerPlace,
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use limits::ScriptLimits;
 pub use module::{Args, Context, Function, FunctionKind, Module, Owner, Param, Type};
 pub use objects::{Class, Lifetime, Object, Objects, RequestObjects};
 pub use outbox::{Fate, Outbox, Verdict};
-pub use request::RequestView;
+pub use request::{BodySource, RequestView};
 pub use response::{ResponseSink, StreamedBody};
 pub use rows::{Cell, Rows};
 pub use value::Value;

@@ -2,7 +2,7 @@
 
 use crate::{Error, Words};
 
-/// What is said where another type belongs: `wanted` is `string`, `function`, `map` or `options`, `found` what was given, with
+/// What is said where another type belongs: `wanted` is `string`, `function`, `boolean`, `map` or `options`, `found` what was given, with
 /// its article.
 #[cold]
 pub fn wrong_type(words: &Words, what: &str, wanted: &str, found: &str) -> Error {

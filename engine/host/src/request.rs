@@ -1,7 +1,10 @@
 //! What a request looks like to a script: lazy, read-only, nothing copied until the script asks for it. The rules of its
 //! fields stand here; engines only convert.
 
+mod body;
 mod cookies;
+
+pub use body::{BodySource, already_read, not_here};
 
 use crate::json::JsonError;
 use crate::{Error, ErrorKind};
@@ -37,8 +40,13 @@ pub trait RequestView {
     /// What tells this request from all others, in the log and in the answer's `X-Request-Id`.
     fn id(&self) -> Cow<'_, str>;
 
-    /// The whole body, transfer coding removed.
+    /// The whole body, transfer coding removed. Empty where it comes in pieces, until all of it has been read.
     fn body(&self) -> &[u8];
+
+    /// The body where it comes in pieces.
+    fn body_source(&self) -> Option<&BodySource> {
+        None
+    }
 }
 
 /// The fields of a request that both languages have.

@@ -50,16 +50,25 @@ impl From<Response> for Answer {
     }
 }
 
+/// What a handler wants of the body of one request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BodyRule {
+    /// The most bytes that it may have, where that is not the general limit.
+    pub bytes_max: Option<usize>,
+    /// The handler is called when the head has arrived, and reads the body with [`Request::poll_body`]. Else it is called when all of
+    /// the body is here.
+    pub is_streamed: bool,
+}
+
 /// Answers requests. One handler serves all connections of a worker, on its thread.
 pub trait Handler: 'static {
-    /// Answers one whole request. A panic in here is caught and answered with 500.
+    /// Answers one request. A panic in here is caught and answered with 500.
     fn handle(&self, request: &Rc<Request>) -> Answer;
 
-    /// The most bytes that the body of this request may have, where that is not the general limit. Called
-    /// once for each request that announces a body, when its head has arrived; the body has not.
-    fn body_bytes_max(&self, request: &Request) -> Option<usize> {
+    /// How the body of this request is read. Called for each request that announces a body, when its head has arrived; the body has not.
+    fn body_rule(&self, request: &Request) -> BodyRule {
         let _ = request;
-        None
+        BodyRule::default()
     }
 
     /// The answer to what the engine itself refuses: 400, 408, 413, 414, 417, 431, 500, 501, 503, 504, 505.

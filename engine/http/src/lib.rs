@@ -37,11 +37,12 @@ mod method;
 mod open_files;
 mod precomputed;
 mod request;
+mod request_body;
 mod response;
 
 pub use acceptor::{Accepting, Acceptor, Workers};
 pub use answer::{
-    Answer, Handler, HandlerSlot, LocalFuture, Observer, RequestOutcome, Seal, Ticket,
+    Answer, BodyRule, Handler, HandlerSlot, LocalFuture, Observer, RequestOutcome, Seal, Ticket,
 };
 pub use driver::{Worker, WorkerHandle, worker};
 pub use limits::Limits;
@@ -49,4 +50,5 @@ pub use method::Method;
 pub use open_files::raise_open_files;
 pub use precomputed::Precomputed;
 pub use request::Request;
+pub use request_body::ReadError;
 pub use response::{Body, BodyError, BodyStream, HeaderError, Response};

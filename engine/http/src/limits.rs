@@ -25,7 +25,7 @@ pub struct Limits {
     /// Field lines in one head, and again in one trailer section; more is 431.
     pub headers_max: usize,
     /// Body after removal of the chunked coding; more is 413. A route may have its own limit, see
-    /// [`Handler::body_bytes_max`](crate::Handler::body_bytes_max).
+    /// [`Handler::body_rule`](crate::Handler::body_rule).
     pub body_bytes_max: usize,
     /// All chunk extensions of one body together; more is 400.
     pub chunk_ext_bytes_max: usize,
@@ -44,7 +44,8 @@ pub struct Limits {
     pub progress_bytes_min: usize,
     /// A keep-alive connection without a request; longer closes it silently.
     pub idle_millis_max: u64,
-    /// From the call of the handler to its answer, and from a held answer to its release; longer is 504.
+    /// From the call of the handler to its answer, and from a held answer to its release; longer is 504. Where the handler reads the
+    /// body as it comes, from the last piece that it was given, and not while it waits for the next.
     pub handler_millis_max: u64,
     /// Between two chunks of a streamed response; longer aborts the response.
     pub stream_idle_millis_max: u64,

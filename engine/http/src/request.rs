@@ -1,19 +1,23 @@
-//! One whole request, as a handler sees it: views into the bytes as they were received.
+//! One request, as a handler sees it: views into the bytes as they were received.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use crate::Method;
 use crate::codec::{Decoder, DecoderEvent, Exchange, Fault, name_bit};
 use crate::limits::Limits;
+use crate::request_body::{ReadError, RequestBody};
 
-/// A request with head and body. Nothing is copied out of the receive buffer, which it owns; lookups walk it.
+/// A request with its head, and its body unless that is read as it comes. Nothing is copied out of the receive buffer, which it owns; lookups walk it.
 ///
 /// Handlers get `&Rc<Request>`. One that needs the request after its call has returned keeps a clone; the
 /// connection then receives into another buffer. Where no clone was kept the buffer is used again.
 pub struct Request {
     pub(crate) decoder: Decoder,
+    /// Where the body comes from, if the handler reads it as it comes.
+    pub(crate) streamed: Option<Rc<RequestBody>>,
     peer: SocketAddr,
 }
 
@@ -21,6 +25,7 @@ impl Request {
     pub(crate) fn empty(peer: SocketAddr) -> Request {
         Request {
             decoder: Decoder::new(),
+            streamed: None,
             peer,
         }
     }
@@ -134,9 +139,35 @@ impl Request {
             .map(move |field| (text(field.name.of(bytes)), field.value.of(bytes)))
     }
 
-    /// The body without its coding; empty where there is none.
+    /// The body without its coding; empty where there is none, and where it is read as it comes.
     pub fn body(&self) -> &[u8] {
         self.decoder.body()
+    }
+
+    /// Whether there is a body to be read as it comes, see [`Handler::body_rule`](crate::Handler::body_rule).
+    pub fn is_streamed(&self) -> bool {
+        self.streamed.is_some()
+    }
+
+    /// The next piece of such a body, never an empty one; `None` at its end. Nothing is received while nobody waits here. There is one
+    /// reader: of several that wait, one is woken. After an error, or the end, the same is said again.
+    pub fn poll_body(&self, cx: &Context<'_>) -> Poll<Option<Result<Vec<u8>, ReadError>>> {
+        match &self.streamed {
+            Some(body) => body.poll(cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    /// Goes to the bytes behind this request.
+    pub(crate) fn advance(&mut self) {
+        self.decoder.advance();
+        self.streamed = None;
+    }
+
+    /// Forgets everything, for use by another connection.
+    pub(crate) fn clear(&mut self) {
+        self.decoder.clear();
+        self.streamed = None;
     }
 
     /// The other end of the connection, which may be a proxy.

@@ -14,8 +14,8 @@ use common::*;
 use sampan_client::Stopwatch;
 use sampan_http::codec::Exceeded;
 use sampan_http::{
-    Answer, Body, BodyError, BodyStream, Handler, HandlerSlot, Limits, Request, Response, Seal,
-    Ticket,
+    Answer, Body, BodyError, BodyRule, BodyStream, Handler, HandlerSlot, Limits, Request, Response,
+    Seal, Ticket,
 };
 
 /// A native handler as a data layer would be one: `/hold` is held until `/release`, `/fail` or `/forget`
@@ -297,11 +297,15 @@ impl Handler for Own {
         Answer::Now(with_body(request.body()))
     }
 
-    fn body_bytes_max(&self, request: &Request) -> Option<usize> {
-        match request.path() {
+    fn body_rule(&self, request: &Request) -> BodyRule {
+        let bytes_max = match request.path() {
             "/small" => Some(3),
             "/large" => Some(100),
             _ => None,
+        };
+        BodyRule {
+            bytes_max,
+            is_streamed: false,
         }
     }
 

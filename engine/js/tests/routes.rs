@@ -71,7 +71,7 @@ fn a_program_is_what_was_declared() {
             (Some("DELETE"), "/api/v1/users/:id", false)
         ]
     );
-    assert_eq!(program.routes[1].body_bytes_max.as_deref(), Some("9"));
+    assert_eq!(program.routes[1].body.bytes_max.as_deref(), Some("9"));
     assert_eq!(
         program.routes[0]
             .place

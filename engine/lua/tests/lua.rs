@@ -250,7 +250,7 @@ fn the_program_is_declared() {
                 r.method.as_deref(),
                 r.pattern.as_str(),
                 r.fixed,
-                r.body_bytes_max.as_deref(),
+                r.body.bytes_max.as_deref(),
             )
         })
         .collect();

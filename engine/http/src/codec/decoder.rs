@@ -6,6 +6,7 @@
 
 mod head_end;
 
+use super::body::BodyDecoder;
 use super::chunked::{ChunkDecoder, ChunkProgress};
 use super::framing::BodyFraming;
 use super::{Fault, Head};
@@ -258,6 +259,23 @@ impl Decoder {
             }
         };
         Ok(())
+    }
+
+    /// After [`DecoderEvent::Head`], in place of [`accept_body`](Self::accept_body): leaves the body to the caller, who decodes it as
+    /// it comes, beginning with the bytes that are here already. The request is whole then, without a body.
+    ///
+    /// # Errors
+    /// As `accept_body`.
+    pub fn stream_body(&mut self, body_bytes_max: usize) -> Result<(BodyDecoder, Vec<u8>), Fault> {
+        self.accept_body(body_bytes_max)?;
+        let body = match std::mem::replace(&mut self.state, DecoderState::Whole) {
+            DecoderState::Sized { end } => BodyDecoder::sized((end - self.head_end) as u64),
+            DecoderState::Chunked(chunks) => BodyDecoder::chunked(chunks),
+            _ => BodyDecoder::sized(0),
+        };
+        let here = self.buf[self.head_end..self.filled].to_vec();
+        self.filled = self.head_end;
+        Ok((body, here))
     }
 
     fn next_body(&mut self, limits: &Limits) -> Result<DecoderEvent, Fault> {

@@ -8,6 +8,7 @@
 //! The framing rules of RFC 9112 are applied strictly: what could be read in two ways is a [`Fault`], and
 //! after a fault the connection cannot be used any more.
 
+mod body;
 mod chunked;
 mod decoder;
 mod encoder;
@@ -18,6 +19,7 @@ mod status;
 mod target;
 mod trailers;
 
+pub use body::{BodyDecoder, DecodedPiece};
 pub use chunked::{ChunkDecoder, ChunkProgress};
 pub use decoder::{AwaitedPart, Decoder, DecoderEvent};
 pub use encoder::{

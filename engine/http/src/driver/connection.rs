@@ -24,8 +24,8 @@ use super::local::Local;
 use super::observed::Answers;
 use super::output::Output;
 use super::readiness::{read_once, write_once};
-use super::streaming::Streaming;
-use crate::codec::{Exceeded, Exchange};
+use super::streaming::{Receiving, Streaming};
+use crate::codec::{Exceeded, Exchange, Fault};
 use crate::request::Request;
 
 /// Requests answered in one poll; then other connections get their turn.
@@ -33,6 +33,9 @@ pub(super) const TURN_REQUESTS_MAX: u32 = 64;
 
 /// How often one poll fills the output, for a client that takes it as fast as it is made.
 const TURN_OUTPUTS_MAX: u32 = 16;
+
+/// How often one poll reads for the reader of a body, for a client that sends as fast as that reads.
+const TURN_PIECES_MAX: u32 = 16;
 
 /// Where the reading of requests stands. Each but `Busy` has its deadline in `read_by`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +82,7 @@ pub(super) struct Connection {
     /// Body bytes since `read_by` was set.
     pub(super) progress_bytes: usize,
     /// The client has closed its sending direction.
-    eof: bool,
+    pub(super) eof: bool,
     /// No further request is taken.
     pub(super) last: bool,
 
@@ -87,6 +90,8 @@ pub(super) struct Connection {
     pub(super) queue: VecDeque<Queued>,
     pub(super) running: Option<RunningHandler>,
     pub(super) streaming: Option<Streaming>,
+    /// The body that the handler of the last request reads. Only that is taken from the client then.
+    pub(super) receiving: Option<Receiving>,
     pub(super) output: Output,
     /// The answers in the output that somebody observes.
     pub(super) observed: Answers,
@@ -130,6 +135,7 @@ impl Connection {
             queue: VecDeque::new(),
             running: None,
             streaming: None,
+            receiving: None,
             output: Output::default(),
             observed: Answers::default(),
             write_by: NEVER,
@@ -197,6 +203,16 @@ impl Connection {
                     }
                     self.begin_linger();
                     continue;
+                }
+                PollStep::Waiting if self.reads_body() => {
+                    if turn == 0 {
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                    if self.receive_body(cx) {
+                        turn = turn.saturating_sub(TURN_REQUESTS_MAX / TURN_PIECES_MAX);
+                        continue;
+                    }
                 }
                 // While a future or a stream is under way its client is watched, so that work for a client
                 // that has gone is dropped.
@@ -319,7 +335,7 @@ impl Connection {
     fn reads_on_time(&self) -> bool {
         let answering =
             self.running.is_some() || self.streaming.is_some() || !self.queue.is_empty();
-        !answering && self.output.is_empty()
+        (!answering || self.awaits_body()) && self.output.is_empty()
     }
 
     /// Acts on a deadline that has passed without the event that would have moved it.
@@ -347,7 +363,13 @@ impl Connection {
                 } else {
                     ("body_idle_millis_max", limits.body_idle_millis_max)
                 };
-                self.fail(408, Some(Exceeded { name, max }));
+                let limit = Exceeded { name, max };
+                if self.awaits_body() {
+                    let fault = Fault::above(408, "the body did not come in time", name, max);
+                    self.fail_body(fault);
+                } else {
+                    self.fail(408, Some(limit));
+                }
                 Expired::Answered
             }
             Phase::Fresh | Phase::Idle => Expired::Gone,
@@ -377,7 +399,13 @@ impl Future for Connection {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.get_mut().drive(cx)
+        let connection = self.get_mut();
+        connection.unpark_body();
+        let polled = connection.drive(cx);
+        if polled.is_pending() {
+            connection.park_body(cx);
+        }
+        polled
     }
 }
 

@@ -15,7 +15,7 @@ use crate::answer::{Answer, Decision, LocalFuture, Ticket};
 use crate::codec::{BodyRest, Exchange, encode_response};
 use crate::precomputed::Precomputed;
 use crate::request::Request;
-use crate::response::Response;
+use crate::response::{Body, Response};
 
 /// Chunks taken from one stream in one turn, so that a stream that is always ready leaves the thread to others.
 const TURN_CHUNKS_MAX: u32 = 256;
@@ -32,6 +32,10 @@ impl Reply {
             Reply::Response(response) => response.status(),
             Reply::Precomputed(response) => response.status(),
         }
+    }
+
+    fn is_streamed(&self) -> bool {
+        matches!(self, Reply::Response(response) if matches!(response.body(), Body::Stream(_)))
     }
 }
 
@@ -51,7 +55,7 @@ pub(super) struct RunningHandler {
     exchange: Exchange,
     /// Kept so that its buffer can be used again if the future has not kept it.
     request: Option<Rc<Request>>,
-    by: u64,
+    pub(super) by: u64,
     observed: Observed,
 }
 
@@ -86,6 +90,10 @@ impl Connection {
                     return PollStep::Waiting;
                 }
                 Pumped::Waiting if self.queue.len() >= self.local.limits.held_max => {
+                    return PollStep::Waiting;
+                }
+                // The bytes to come belong to a body, until that and its answer have ended.
+                Pumped::All | Pumped::Waiting if self.receiving.is_some() => {
                     return PollStep::Waiting;
                 }
                 Pumped::All | Pumped::Waiting => {}
@@ -158,6 +166,10 @@ impl Connection {
             let more = !self.queue.is_empty() || self.running.is_some() || self.has_unread_input();
             exchange.keep_alive = more;
         }
+        let ends_body = self.receiving.is_some() && self.queue.is_empty() && self.running.is_none();
+        if ends_body && self.reads_body() && !reply.is_streamed() {
+            exchange.keep_alive = false;
+        }
         let date = self.local.clock.date();
         let started = observed.map(|pending| (pending, reply.status(), self.output.total_bytes()));
         let out = self.output.buffer(&self.local.pool);
@@ -193,6 +205,9 @@ impl Connection {
             // Nothing may follow a response that says it is the last.
             self.queue.clear();
             self.running = None;
+        }
+        if ends_body && self.streaming.is_none() {
+            self.end_body();
         }
         self.restart_reading();
     }
@@ -278,7 +293,9 @@ impl Connection {
 
     /// When what is being waited for here counts as too late.
     pub(super) fn work_by(&self) -> u64 {
-        let running = self.running.as_ref().map_or(NEVER, |running| running.by);
+        // A handler that waits for its client's bytes has the time that those have.
+        let running = self.running.as_ref().filter(|_| !self.awaits_body());
+        let running = running.map_or(NEVER, |running| running.by);
         let streaming = self
             .streaming
             .as_ref()
@@ -299,7 +316,7 @@ impl Connection {
 
     /// Ends what is too late: with 504 where nothing has been sent yet, else with the connection.
     pub(super) fn end_work(&mut self, now: u64) {
-        let running = self.running.as_ref();
+        let running = self.running.as_ref().filter(|_| !self.awaits_body());
         if running.is_some_and(|running| running.by <= now) {
             let response = self.local.handler().error(504, None);
             return self.answer_running(Answer::Now(response));

@@ -7,8 +7,10 @@ use super::connection::{Connection, Phase, PollStep};
 use super::deadlines::NEVER;
 use super::exchange::panic_text;
 use super::observed::{Observed, PendingOutcome};
+use super::streaming::Receiving;
 use crate::answer::Answer;
 use crate::codec::{AwaitedPart, CONTINUE, DecoderEvent, Exceeded, Exchange};
+use crate::request_body::RequestBody;
 use crate::response::Response;
 
 /// How long a connection without a request in hand is kept while its worker ends.
@@ -34,16 +36,32 @@ impl Connection {
             DecoderEvent::Head => {
                 let asks =
                     request.decoder.head().expects_continue && !request.decoder.has_body_bytes();
+                let limits = &self.local.limits;
+                let rule = self.local.handler().body_rule(request);
+                let body_bytes_max = rule.bytes_max.unwrap_or(limits.body_bytes_max);
+                if rule.is_streamed {
+                    match request.decoder.stream_body(body_bytes_max) {
+                        Err(fault) => self.fail(fault.status, fault.limit),
+                        Ok((decoder, bytes)) => {
+                            let body = Rc::new(RequestBody::default());
+                            request.streamed = Some(Rc::clone(&body));
+                            let idle = limits.body_idle_millis_max;
+                            self.receiving = Some(Receiving::new(body, decoder, asks, idle));
+                            if let Err(fault) = self.take_body_bytes(bytes, None) {
+                                self.receiving = None;
+                                self.fail(fault.status, fault.limit);
+                                return None;
+                            }
+                            *turn -= 1;
+                            self.dispatch();
+                        }
+                    }
+                    return None;
+                }
                 if asks && !self.queue.is_empty() {
                     // The 100 must not overtake answers that are held, so the body waits for them.
                     return Some(PollStep::Waiting);
                 }
-                let general = self.local.limits.body_bytes_max;
-                let body_bytes_max = self
-                    .local
-                    .handler()
-                    .body_bytes_max(request)
-                    .unwrap_or(general);
                 match request.decoder.accept_body(body_bytes_max) {
                     Err(fault) => self.fail(fault.status, fault.limit),
                     Ok(()) if asks => self
@@ -61,7 +79,7 @@ impl Connection {
         None
     }
 
-    /// Has the whole request in hand answered.
+    /// Has the request in hand answered.
     fn dispatch(&mut self) {
         self.phase = Phase::Busy;
         self.read_by = NEVER;
@@ -83,6 +101,7 @@ impl Connection {
             }
         };
         let request = self.leave(request, matches!(answer, Answer::Later(_)));
+        self.pass_rest_on();
         self.answer(answer, exchange, request, observed);
     }
 
@@ -94,7 +113,7 @@ impl Connection {
         needed: bool,
     ) -> Option<Rc<crate::Request>> {
         if !needed && let Some(inner) = Rc::get_mut(&mut request) {
-            inner.decoder.advance();
+            inner.advance();
             self.input = Some(request);
             return None;
         }

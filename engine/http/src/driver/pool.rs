@@ -37,7 +37,7 @@ impl BufferPool {
         if requests.len() < KEPT_MAX
             && let Some(inner) = Rc::get_mut(&mut request)
         {
-            inner.decoder.clear();
+            inner.clear();
             requests.push(request);
         }
     }

@@ -33,6 +33,30 @@ pub(super) fn read_once(
     }
 }
 
+/// Reads once into the spare capacity of `bytes`, which is not zero. `Ok(0)` is the end.
+pub(super) fn read_into(
+    socket: &TcpStream,
+    cx: &mut Context<'_>,
+    bytes: &mut Vec<u8>,
+) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(socket.poll_read_ready(cx))?;
+        let space = bytes.capacity() - bytes.len();
+        // Writes into memory that was not initialised, which the standard library cannot do yet.
+        match socket.try_read_buf(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(len) if len > 0 && len < space => {
+                let exhausted: io::Result<()> =
+                    socket.try_io(Interest::READABLE, || Err(io::ErrorKind::WouldBlock.into()));
+                debug_assert!(exhausted.is_err());
+                return Poll::Ready(Ok(len));
+            }
+            result => return Poll::Ready(result),
+        }
+    }
+}
+
 /// Writes once from `output`, which is not empty. Never `Ok(0)`.
 pub(super) fn write_once(
     socket: &TcpStream,

@@ -1,14 +1,24 @@
-//! Streamed bodies: their chunks on the way into the output, and their end.
+//! Streamed bodies: chunks of an answer on their way into the output, pieces of a request on their way to its handler.
 
-use std::task::Poll;
+use std::rc::Rc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use socket2::SockRef;
 
-use super::connection::Connection;
+use super::connection::{Connection, Phase};
+use super::deadlines::NEVER;
 use super::exchange::panic_text;
-use crate::codec::{Exceeded, encode_chunk, encode_last_chunk};
+use super::readiness::read_into;
+use crate::codec::{BodyDecoder, CONTINUE, Exceeded, Fault, encode_chunk, encode_last_chunk};
+use crate::request_body::{ReadError, RequestBody};
 use crate::response::{BodyError, BodyStream};
+
+/// The most that is read of a request's body at once.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// A piece that fills less of its memory than this part is moved to memory of its size.
+const SPARSE_PART: usize = 4;
 
 /// A streamed body under way.
 pub(super) struct Streaming {
@@ -16,6 +26,55 @@ pub(super) struct Streaming {
     pub(super) chunked: bool,
     /// When it is given up unless a chunk comes before.
     pub(super) by: u64,
+}
+
+/// The body of a request whose handler reads it as it comes; there from the end of the head to the end of the answer.
+pub(super) struct Receiving {
+    body: Rc<RequestBody>,
+    decoder: BodyDecoder,
+    state: ReceiveState,
+    /// The client waits to be told that it may send.
+    owes_continue: bool,
+    /// How much of the time for the next progress is left, and the bytes of it so far. It runs while the reader waits.
+    idle_left: u64,
+    progress_bytes: usize,
+    /// What came behind the body, before it can go to the next request.
+    rest: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReceiveState {
+    Reading,
+    /// Its end has come.
+    Whole,
+    /// It has no end: the connection cannot be used any more.
+    Failed,
+}
+
+impl Receiving {
+    /// A body of which these bytes have come with the head.
+    pub(super) fn new(
+        body: Rc<RequestBody>,
+        decoder: BodyDecoder,
+        owes_continue: bool,
+        idle_millis_max: u64,
+    ) -> Receiving {
+        Receiving {
+            body,
+            decoder,
+            state: ReceiveState::Reading,
+            owes_continue,
+            idle_left: idle_millis_max,
+            progress_bytes: 0,
+            rest: Vec::new(),
+        }
+    }
+}
+
+impl Drop for Receiving {
+    fn drop(&mut self) {
+        self.body.close();
+    }
 }
 
 /// What a stream gives when it is ready.
@@ -48,6 +107,7 @@ impl Connection {
                     encode_last_chunk(self.output.buffer(&self.local.pool));
                 }
                 self.streaming = None;
+                self.end_body();
                 if !self.observed.is_empty() {
                     let end = self.output.total_bytes();
                     self.observed.end_stream(end);
@@ -72,6 +132,7 @@ impl Connection {
         self.linger = false;
         self.queue.clear();
         self.running = None;
+        self.receiving = None;
         if self
             .streaming
             .take()
@@ -86,6 +147,182 @@ impl Connection {
     pub(super) fn tell_stream(&mut self, name: &'static str, max: u64) {
         if let Some(streaming) = &mut self.streaming {
             streaming.stream.cut(Exceeded { name, max });
+        }
+    }
+}
+
+impl Connection {
+    /// The request's body, while its next bytes are awaited from the socket or not wanted yet.
+    fn reading(&self) -> Option<&Receiving> {
+        let receiving = self.receiving.as_ref();
+        receiving.filter(|receiving| receiving.state == ReceiveState::Reading)
+    }
+
+    /// Whether the bytes to come belong to a body that the handler reads, or to nobody.
+    pub(super) fn reads_body(&self) -> bool {
+        let receiving = self.receiving.as_ref();
+        receiving.is_some_and(|receiving| receiving.state != ReceiveState::Whole)
+    }
+
+    /// Whether the handler waits for its client to send.
+    pub(super) fn awaits_body(&self) -> bool {
+        self.reading()
+            .is_some_and(|receiving| receiving.body.is_wanted())
+    }
+
+    /// Reads once for a reader that waits. True if there is something to do now.
+    pub(super) fn receive_body(&mut self, cx: &mut Context<'_>) -> bool {
+        loop {
+            if !self.awaits_body() {
+                return false;
+            }
+            let now = self.local.now_millis();
+            let Some(receiving) = &mut self.receiving else {
+                return false;
+            };
+            if receiving.owes_continue {
+                // It must not overtake an answer that is held, and has no place within one.
+                if !self.queue.is_empty() {
+                    return false;
+                }
+                receiving.owes_continue = false;
+                if self.streaming.is_none() {
+                    let out = self.output.buffer(&self.local.pool);
+                    out.extend_from_slice(CONTINUE);
+                    return true;
+                }
+            }
+            if self.phase != Phase::Body {
+                self.phase = Phase::Body;
+                self.read_by = now + receiving.idle_left;
+            }
+            // Asked first, so that a reader that waits owns no buffer.
+            if self.socket.poll_read_ready(cx).is_pending() {
+                return false;
+            }
+            let mut bytes = Vec::with_capacity(receiving.decoder.wanted(PIECE_BYTES));
+            match read_into(&self.socket, cx, &mut bytes) {
+                Poll::Pending => return false,
+                Poll::Ready(Ok(len)) if len > 0 => {
+                    self.note_body_bytes(len, now);
+                    match self.take_body_bytes(bytes, Some(cx)) {
+                        Ok(()) => self.pass_rest_on(),
+                        Err(fault) => self.fail_body(fault),
+                    }
+                }
+                Poll::Ready(end) => {
+                    self.eof |= end.is_ok();
+                    self.fail_body(Fault::bad("the client left before the end of the body"));
+                }
+            }
+            if !self.awaits_body() {
+                return true;
+            }
+        }
+    }
+
+    /// The time for the next bytes stands still until the reader waits again. Few bytes are no progress.
+    fn note_body_bytes(&mut self, len: usize, now: u64) {
+        let limits = &self.local.limits;
+        let Some(receiving) = &mut self.receiving else {
+            return;
+        };
+        receiving.progress_bytes += len;
+        if receiving.progress_bytes >= limits.progress_bytes_min {
+            receiving.progress_bytes = 0;
+            receiving.idle_left = limits.body_idle_millis_max;
+        } else {
+            receiving.idle_left = self.read_by.saturating_sub(now);
+        }
+    }
+
+    /// Takes bytes as they were received: those of the body go to its reader.
+    pub(super) fn take_body_bytes(
+        &mut self,
+        mut bytes: Vec<u8>,
+        cx: Option<&Context<'_>>,
+    ) -> Result<(), Fault> {
+        let Some(receiving) = &mut self.receiving else {
+            return Ok(());
+        };
+        let piece = receiving.decoder.decode(&mut bytes, &self.local.limits)?;
+        if piece.is_last {
+            receiving.state = ReceiveState::Whole;
+            receiving.rest.extend_from_slice(&bytes[piece.read..]);
+        }
+        bytes.truncate(piece.data);
+        if piece.data < bytes.capacity() / SPARSE_PART {
+            bytes.shrink_to_fit();
+        }
+        if !bytes.is_empty() {
+            receiving.body.give(bytes, cx);
+        }
+        if piece.is_last {
+            receiving.body.end(cx);
+        }
+        if piece.is_last || piece.data > 0 {
+            self.pause_body_clock();
+        }
+        Ok(())
+    }
+
+    /// The reader has been given something: the time is its own from now on.
+    fn pause_body_clock(&mut self) {
+        self.phase = Phase::Busy;
+        self.read_by = NEVER;
+        let by = self.local.now_millis() + self.local.limits.handler_millis_max;
+        if let Some(running) = &mut self.running {
+            running.by = by;
+        }
+    }
+
+    /// The body will not be read to its end; its reader is told why.
+    pub(super) fn fail_body(&mut self, fault: Fault) {
+        if let Some(receiving) = &mut self.receiving {
+            receiving.state = ReceiveState::Failed;
+            receiving.body.fail(ReadError::Fault(fault));
+        }
+        self.pause_body_clock();
+    }
+
+    /// Hands what came behind a body to the next request.
+    pub(super) fn pass_rest_on(&mut self) {
+        let Some(receiving) = &mut self.receiving else {
+            return;
+        };
+        if receiving.state != ReceiveState::Whole || receiving.rest.is_empty() {
+            return;
+        }
+        let rest = std::mem::take(&mut receiving.rest);
+        let local = &self.local;
+        let input = self
+            .input
+            .get_or_insert_with(|| local.pool.request(self.peer));
+        if let Some(request) = Rc::get_mut(input) {
+            request.decoder.feed(&rest);
+        }
+    }
+
+    /// Ends the body of a request that has been answered. What is left of it is thrown away with the connection.
+    pub(super) fn end_body(&mut self) {
+        if self.reads_body() {
+            self.last = true;
+            self.linger = true;
+        }
+        self.receiving = None;
+    }
+
+    /// Has the reader wake the connection while that is not running.
+    pub(super) fn park_body(&self, cx: &Context<'_>) {
+        if let Some(receiving) = self.reading() {
+            receiving.body.park(cx);
+        }
+    }
+
+    /// The opposite.
+    pub(super) fn unpark_body(&self) {
+        if let Some(receiving) = self.reading() {
+            receiving.body.unpark();
         }
     }
 }

@@ -8,8 +8,8 @@ use crate::values::json_read;
 use crate::vm::error;
 use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val};
 use rquickjs::qjs;
-use sampan_host::Error;
 use sampan_host::request::{self, FormKind};
+use sampan_host::{BodySource, Error, RequestView};
 use std::ffi::CStr;
 
 /// `json()`: a promise of the parsed body.
@@ -51,9 +51,15 @@ pub(crate) fn clone(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, F
     inherited(cx, this, c"clone")
 }
 
-/// The content for the Web surface, handed out once: bytes, or `null` if there are none.
+/// The content for the Web surface, handed out once: bytes, `null` if there are none, or a stream where they are read as they come.
 pub(crate) fn take(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     let data = data(cx, this)?;
+    if let Some(source) = data.view()?.body_source() {
+        data.is_taken.set(true);
+        source.begin()?;
+        let stream = cx.core().tables()?.body_stream.raw();
+        return Ok(cx.call(stream, UNDEFINED, &[this])?);
+    }
     let bytes = data.view()?.body();
     if bytes.is_empty() {
         return Ok(cx.own(qjs::JS_NULL));
@@ -64,10 +70,22 @@ pub(crate) fn take(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Fa
     Ok(cx.bytes(bytes)?)
 }
 
+/// A promise of the next piece of a body that is read as it comes, a `Uint8Array`; `null` at its end.
+pub(crate) fn read(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+    let source = data(cx, this)?.view()?.body_source();
+    let next = source.ok_or_else(request::is_over)?.read();
+    cx.core().tasks().promise(cx, next, None, None)
+}
+
+/// Whether there is neither a byte of a body nor a source of any.
+pub(crate) fn is_empty(view: &dyn RequestView) -> bool {
+    view.body().is_empty() && view.body_source().is_none()
+}
+
 /// `body`: the Web surface's stream, which keeps the content from now on.
 pub(crate) fn stream(cx: Cx<'_>, this: RawValue) -> Result<Val, Failure> {
     let data = data(cx, this)?;
-    if data.view()?.body().is_empty() {
+    if is_empty(data.view()?) {
         return Ok(cx.own(qjs::JS_NULL));
     }
     data.is_streamed.set(true);
@@ -123,7 +141,7 @@ unsafe fn own_or_inherited(
 }
 
 fn already_read() -> Failure {
-    Error::script("the body has already been read").into()
+    request::already_read().into()
 }
 
 /// Calls the method of that name on the Web surface's prototype.
@@ -145,6 +163,11 @@ fn consume(
         return inherited(cx, this, name);
     }
     let view = data.view()?;
+    if let Some(source) = view.body_source()
+        && source.whole().is_none()
+    {
+        return after_whole(cx, this, source, name);
+    }
     let bytes = view.body();
     let result = if !bytes.is_empty() && data.is_taken.replace(true) {
         Err(already_read())
@@ -152,6 +175,26 @@ fn consume(
         read(cx, bytes)
     };
     settled(cx, result)
+}
+
+/// Reads a body to its end that is read as it comes, and calls the method again, which then finds it.
+#[cold]
+fn after_whole(
+    cx: Cx<'_>,
+    this: RawValue,
+    source: &BodySource,
+    name: &CStr,
+) -> Result<Val, Failure> {
+    let core = cx.core();
+    let read = source.read_whole(&core.limits);
+    let whole = core
+        .tasks()
+        .promise(cx, read, None, Some(error::here(cx)?))?;
+    // SAFETY: the class has its prototype, which the function gives a reference to.
+    let proto = cx.own(unsafe { qjs::JS_GetClassProto(cx.raw(), core.classes.request) });
+    let method = cx.get(proto.raw(), name)?;
+    let then = core.tables()?.after.raw();
+    Ok(cx.call(then, UNDEFINED, &[whole.raw(), this, method.raw()])?)
 }
 
 /// A promise that is settled already.

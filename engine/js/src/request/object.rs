@@ -278,7 +278,7 @@ unsafe extern "C" fn get_used(ctx: *mut qjs::JSContext, this: RawValue, _: c_int
 // SAFETY: called by QuickJS alone, with a context that has a core.
 unsafe extern "C" fn get_web_body(ctx: *mut qjs::JSContext, this: RawValue, _: c_int) -> RawValue {
     native(ctx, |cx| {
-        let is_empty = data(cx, this)?.view()?.body().is_empty();
+        let is_empty = body::is_empty(data(cx, this)?.view()?);
         Ok(cx.own(if is_empty { qjs::JS_NULL } else { UNDEFINED }))
     })
 }
@@ -325,18 +325,22 @@ pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<Val, Thrown
     for (proto, name, method) in methods {
         cx.define(proto.raw(), name, cx.function(name, 0, 0, method)?)?;
     }
-    let take = cx.core().hidden.atom(cx, "take")?;
-    let done = cx.define_atom(
-        web.raw(),
-        take,
-        cx.function(c"take", 0, 0, entry(body::take))?,
-    );
-    // SAFETY: the atom is owned; the class takes the prototype's reference.
+    let hidden: [(&str, &CStr, Native); 2] = [
+        ("take", c"take", entry(body::take)),
+        ("read", c"read", entry(body::read)),
+    ];
+    for (key, name, method) in hidden {
+        let atom = cx.core().hidden.atom(cx, key)?;
+        let done = cx.define_atom(web.raw(), atom, cx.function(name, 0, 0, method)?);
+        // SAFETY: the atom is owned.
+        unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
+        done?;
+    }
+    // SAFETY: the class takes the prototype's reference.
     unsafe {
-        qjs::JS_FreeAtom(cx.raw(), take);
         qjs::JS_SetClassProto(cx.raw(), cx.core().classes.request, proto.into_raw());
     }
-    done.map(|()| web)
+    Ok(web)
 }
 
 /// `showToFetch(request, isForFetch)`: gives the request the prototype that a `fetch` export sees, or that of middleware again.

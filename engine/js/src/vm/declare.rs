@@ -9,10 +9,12 @@ use crate::vm::error::place_of;
 use crate::vm::hooks;
 use crate::vm::sys::{
     Cx, Failure, Native, RawValue, Val, class_id, entry, float_of, int_of, is_nothing, is_object,
-    is_string, tag,
+    is_string, is_true, tag,
 };
 use rquickjs::qjs;
-use sampan_host::{Error, HandlerId, MiddlewareDef, Place, Program, RouteDef, answer, refusals};
+use sampan_host::{
+    BodyOptions, Error, HandlerId, MiddlewareDef, Place, Program, RouteDef, answer, refusals,
+};
 use std::ffi::CStr;
 
 /// The functions by the name that the prelude gives them.
@@ -67,7 +69,7 @@ fn place(cx: Cx<'_>, stack: RawValue) -> Result<Option<Place>, Failure> {
     Ok(cx.text(stack)?.lines().find_map(place_of))
 }
 
-/// `route(method | null, pattern, handler, bodyBytesMax | undefined, stack)`
+/// `route(method | null, pattern, handler, bodyBytesMax | undefined, stream, stack)`
 fn route(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let method = if is_nothing(argument(args, 0)) {
         None
@@ -76,18 +78,22 @@ fn route(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     };
     let pattern = cx.text(argument(args, 1))?;
     let handler = argument(args, 2);
-    let body_bytes_max = if is_nothing(argument(args, 3)) {
+    let bytes_max = if is_nothing(argument(args, 3)) {
         None
     } else {
         Some(cx.text(argument(args, 3))?)
+    };
+    let body = BodyOptions {
+        stream: is_true(argument(args, 4)),
+        bytes_max,
     };
     let route = RouteDef {
         method,
         pattern,
         handler: keep(cx, handler)?,
         fixed: !cx.is_function(handler),
-        body_bytes_max,
-        place: place(cx, argument(args, 4))?,
+        body,
+        place: place(cx, argument(args, 5))?,
     };
     Ok(declare(cx, |program| program.routes.push(route)))
 }
@@ -190,12 +196,13 @@ fn check_redirect(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Fai
     Ok(cx.undefined())
 }
 
-/// `check(caller, wanted, what, value)`: throws unless the value is a `string`, a `function` or an object.
+/// `check(caller, wanted, what, value)`: throws unless the value is a `string`, a `function`, a `boolean` or an object.
 fn check(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let (wanted, value) = (cx.text(argument(args, 1))?, argument(args, 3));
     let is_wanted = match wanted.as_str() {
         "string" => is_string(value),
         "function" => cx.is_function(value),
+        "boolean" => tag(value) == qjs::JS_TAG_BOOL,
         _ => is_object(value) && !cx.is_function(value),
     };
     if is_wanted {

@@ -43,6 +43,10 @@ pub(crate) struct Tables {
     pub(crate) request_prototype: Val,
     /// The prototype of the requests that a `fetch` export gets.
     pub(crate) fetch_prototype: Val,
+    /// Calls a method of an object once a promise is fulfilled.
+    pub(crate) after: Val,
+    /// A stream of a request's body that is read as it comes.
+    pub(crate) body_stream: Val,
     /// The next chunk of a body stream, as a promise.
     pub(crate) next_chunk: Val,
     /// Tells a body stream that nobody reads it.

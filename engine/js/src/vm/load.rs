@@ -10,11 +10,11 @@ use crate::vm::error;
 use crate::vm::hooks;
 use crate::vm::isolate::{Core, Tables};
 use crate::vm::modules;
-use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_object, number};
+use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_nothing, is_object, is_true, number};
 use crate::web;
 use rquickjs::qjs;
 use sampan_host::answer::AnswerKind;
-use sampan_host::{Error, ErrorKind, HandlerId, Place, Program, Setup, WorkerPlace};
+use sampan_host::{BodyOptions, Error, ErrorKind, HandlerId, Place, Program, Setup, WorkerPlace};
 use std::ffi::CStr;
 use std::rc::Rc;
 
@@ -52,7 +52,9 @@ pub(crate) fn load(setup: &Setup) -> Result<(Rc<Core>, Program), Error> {
     })??;
     let fetch = finish_entry(&core, &entry, &setup.entry)?;
     let mut program = core.declared.borrow_mut().take().unwrap_or_default();
+    let (fetch, fetch_body) = fetch.unzip();
     program.fetch = fetch;
+    program.fetch_body = fetch_body.unwrap_or_default();
     core.not_found.set(program.not_found);
     core.fetch.set(fetch);
     hooks::keep_timers(&core, ran.tasks);
@@ -118,11 +120,13 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
         run_handler: cx.get(prelude.raw(), c"runHandler")?,
         run_empty: cx.get(prelude.raw(), c"runEmpty")?,
         form: cx.get(prelude.raw(), c"form")?,
+        after: cx.get(prelude.raw(), c"after")?,
         serve: cx.get(prelude.raw(), c"serve")?,
         exports: cx.get(prelude.raw(), c"exports")?,
         headers_prototype: cx.get(web.raw(), c"headersPrototype")?,
         request_prototype: cx.get(web.raw(), c"requestPrototype")?,
         fetch_prototype: cx.undefined(),
+        body_stream: cx.get(web.raw(), c"bodyStream")?,
         next_chunk: cx.get(web.raw(), c"next")?,
         cancel_stream: cx.get(web.raw(), c"cancel")?,
         as_body: cx.get(web.raw(), c"asBody")?,
@@ -210,7 +214,7 @@ fn finish_entry(
     core: &Rc<Core>,
     entry: &EntryModule,
     name: &str,
-) -> Result<Option<HandlerId>, Error> {
+) -> Result<Option<(HandlerId, BodyOptions)>, Error> {
     let ran = core.enter(HandlerId::MAX, None, |cx| {
         match call::promise_result(cx, entry.promise.raw()) {
             Some(Ok(_)) => default_fetch(cx, entry).map_err(|failure| described(cx, failure)),
@@ -221,7 +225,11 @@ fn finish_entry(
     ran.value.map_err(|error| modules::as_load_error(&error))?
 }
 
-fn default_fetch(cx: Cx<'_>, entry: &EntryModule) -> Result<Option<HandlerId>, Failure> {
+/// The `fetch` of the default export, and how that wants the bodies of its requests.
+fn default_fetch(
+    cx: Cx<'_>,
+    entry: &EntryModule,
+) -> Result<Option<(HandlerId, BodyOptions)>, Failure> {
     // SAFETY: the module is kept by its context.
     let namespace = cx.check(unsafe { qjs::JS_GetModuleNamespace(cx.raw(), entry.definition) })?;
     let exported = cx.get(namespace.raw(), c"default")?;
@@ -232,9 +240,17 @@ fn default_fetch(cx: Cx<'_>, entry: &EntryModule) -> Result<Option<HandlerId>, F
     if !cx.is_function(fetch.raw()) {
         return Ok(None);
     }
+    let bytes_max = cx.get(exported.raw(), c"bodyBytesMax")?;
+    let body = BodyOptions {
+        stream: is_true(cx.get(exported.raw(), c"stream")?.raw()),
+        bytes_max: match is_nothing(bytes_max.raw()) {
+            true => None,
+            false => Some(cx.text(bytes_max.raw())?),
+        },
+    };
     let serve = cx.core().tables()?.serve.raw();
     let handler = cx.call(serve, UNDEFINED, &[exported.raw()])?;
     let mut handlers = cx.core().handlers.borrow_mut();
     handlers.push(handler);
-    Ok(Some((handlers.len() - 1) as HandlerId))
+    Ok(Some(((handlers.len() - 1) as HandlerId, body)))
 }

@@ -239,17 +239,21 @@
     return fields;
   }
 
+  // Calls a method once a promise is fulfilled.
+  const after = (promise, object, method) => then(promise, () => apply(method, object, []));
+
   // Where a route or middleware was declared is read from the stack of this error by native code.
   const here = () => new Error().stack;
 
-  function bodyLimit(name, opts) {
+  function bodyOptions(name, opts) {
     check(name, "map", "options", opts);
     for (const key of keys(opts)) {
-      if (key !== "bodyBytesMax") unknownOption(name, key, "bodyBytesMax");
+      if (key !== "bodyBytesMax" && key !== "stream") unknownOption(name, key, "bodyBytesMax", "stream");
     }
-    const limit = opts.bodyBytesMax;
+    const { bodyBytesMax: limit, stream = false } = opts;
+    check(name, "boolean", "option 'stream'", stream);
     // Checked where the routes are arranged, for both languages.
-    return limit === undefined ? undefined : String(limit);
+    return [limit === undefined ? undefined : String(limit), stream];
   }
 
   // `/api` + `/users` is `/api/users`; a group's own "/" is the prefix itself.
@@ -263,10 +267,10 @@
       const [pattern, options] = args;
       check(name, "string", "pattern", pattern);
       checkPattern(name, pattern);
-      const limit = args.length > 2 ? bodyLimit(name, options) : undefined;
+      const [limit, streams] = args.length > 2 ? bodyOptions(name, options) : [undefined, false];
       const handler = args.length > 2 ? args[2] : options;
       if (handler === undefined) check(name, "function", "handler", handler);
-      route(verbs[verb], joined(prefix, pattern), handler, limit, here());
+      route(verbs[verb], joined(prefix, pattern), handler, limit, streams, here());
       return owner;
     };
   }
@@ -327,5 +331,5 @@
   const exports = { app, default: app };
   for (const name of keys(builders)) exports[name] = builders[name];
   for (const name of keys(modules)) exports[name] ??= modules[name];
-  return { exports, runHandler, runEmpty, form, serve, kept };
+  return { exports, runHandler, runEmpty, form, after, serve, kept };
 })

@@ -87,7 +87,7 @@
 
   // Keys of the engine contract (see mod.rs), under which scripts do not see what is kept.
   const symbols = { __proto__: null };
-  for (const name of ["status", "statusText", "headers", "list", "body", "used", "source", "take",
+  for (const name of ["status", "statusText", "headers", "list", "body", "used", "source", "take", "read",
     "method", "url", "signal", "immutable", "options", "error", "kind", "object"]) {
     symbols[name] = host.hidden(name);
   }
@@ -265,6 +265,7 @@
       requestPrototype: protos.request,
       responsePrototype: protos.response,
       headersPrototype: protos.headers,
+      bodyStream: (request) => load("stream_bodies").fromRequest(request),
       next: (stream) => load("stream_bodies").nextChunk(stream),
       asBody: (value) => load("body").asBody(value),
       cancel: (stream, reason) => load("stream_bodies").cancelForHost(stream, reason),

@@ -24,6 +24,7 @@
 //!   their files are loaded (their members are lazy), so a native class can inherit from them at no cost.
 //! - `next(stream)`: a promise of the next chunk of a body stream, a `Uint8Array`, or `null` at its end. It rejects
 //!   where the stream fails, is locked or partly read by the script, or gives something that is not a `Uint8Array`.
+//! - `bodyStream(request)`: a stream of what a native request's `read` gives.
 //! - `asBody(value)`: `[content, type]` of a `Blob` or `ReadableStream`, as a `Response` would keep them (`type` may be `null`);
 //!   `undefined` for any other value.
 //! - `cancel(stream, reason)`: nobody reads the rest of this stream. `abort(signal, reason)`: aborts a request's signal.
@@ -48,7 +49,8 @@
 //! `url` (absolute) and `headers` (a `Headers`); a getter `used` (a boolean, never `undefined`); a
 //! getter `body` that is `null` for a request without body and `undefined` otherwise; and a method
 //! `take`, all three under hidden keys, that hands the content out once, as string, `Uint8Array` (then no longer the engine's) or
-//! `null`, or a promise of that, and throws a `TypeError` the second time. `clone()`, `body` and `new Request(native)` take
+//! `null`, or a promise of that, or a stream, and throws the second time. A content that is read as it comes is the stream that
+//! `bodyStream(request)` makes; it asks the hidden method `read` for each chunk, a promise of a `Uint8Array`, or of `null` at the end. `clone()`, `body` and `new Request(native)` take
 //! the content and keep it in own properties `body` and `used` of the object, so native `text()`, `json()` and `bytes()` that
 //! find the content taken call the methods of `requestPrototype`, which know both. The engine aborts the request when
 //! the client goes away by `abort` on the own property `signal`, if there is one.

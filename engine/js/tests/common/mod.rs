@@ -38,5 +38,6 @@ pub fn program(source: &str) -> Program {
         not_found: program.not_found,
         on_error: program.on_error,
         fetch: program.fetch,
+        fetch_body: program.fetch_body.clone(),
     }
 }

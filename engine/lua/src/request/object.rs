@@ -1,6 +1,7 @@
 //! The request as scripts see it: a table that holds the request's number; every field is fetched when it is first asked
 //! for, and kept in the table.
 
+use crate::request::body;
 use crate::values::json_read;
 use crate::vm::isolate::{Core, LiveRequest, current};
 use crate::vm::raise::raise_result;
@@ -90,7 +91,7 @@ pub(crate) fn live_mut(requests: &mut Slab<LiveRequest>, number: u64) -> Option<
 }
 
 /// The request whose table is argument `index`. No Lua call that raises.
-unsafe fn view_at(state: State, index: c_int) -> Result<Rc<dyn RequestView>, Error> {
+pub(crate) unsafe fn view_at(state: State, index: c_int) -> Result<Rc<dyn RequestView>, Error> {
     // SAFETY: reads only.
     let number = unsafe {
         if lua_type(state, index) != LUA_TTABLE {
@@ -117,7 +118,8 @@ pub(crate) unsafe fn name_of(state: State, index: c_int) -> String {
     }
 }
 
-/// `__index` of requests: upvalue 1 maps names to the numbers of fields and to methods.
+/// `__index` of requests: upvalue 1 maps names to the numbers of fields and to methods, upvalue 2 to the methods of requests whose
+/// body is read as it comes.
 pub(crate) unsafe extern "C-unwind" fn index(state: State) -> c_int {
     // SAFETY: the first stage collects text into the isolate's scratch, the second pushes it; nothing on this frame has a
     // destructor while Lua may raise.
@@ -126,6 +128,13 @@ pub(crate) unsafe extern "C-unwind" fn index(state: State) -> c_int {
         lua_pushvalue(state, 2);
         lua_rawget(state, lua_upvalueindex(1));
         if lua_type(state, -1) != LUA_TNUMBER {
+            if current().has_streams.get() && body::is_streamed(state, 1) {
+                lua_pushvalue(state, 2);
+                lua_rawget(state, lua_upvalueindex(2));
+                if lua_type(state, -1) == LUA_TNIL {
+                    lua_pop(state, 1);
+                }
+            }
             return 1;
         }
         let field = lua_tonumber(state, -1) as usize;
@@ -152,6 +161,9 @@ fn collect(view: &Rc<dyn RequestView>, field: usize, scratch: &mut Scratch) -> R
         Field::Url => scratch.add(view.url().as_bytes()),
         Field::Ip => scratch.add(view.ip().as_bytes()),
         Field::Id => scratch.add(view.id().as_bytes()),
+        Field::Body if view.body_source().is_some() => {
+            return Err(request::not_here(body::ADVICE));
+        }
         Field::Body => scratch.add(view.body()),
         Field::State => {}
         Field::Pairs(pairs) => pairs.each(&**view, &mut |name, value| {

@@ -158,7 +158,7 @@ pub(crate) unsafe extern "C-unwind" fn check_redirect(state: State) -> c_int {
     }
 }
 
-/// `host.check(caller, wanted, what, value)`: raises unless the value is a `string`, a `function` or a table.
+/// `host.check(caller, wanted, what, value)`: raises unless the value is a `string`, a `function`, a `boolean` or a table.
 pub(crate) unsafe extern "C-unwind" fn check(state: State) -> c_int {
     // SAFETY: two stages.
     unsafe {
@@ -168,6 +168,7 @@ pub(crate) unsafe extern "C-unwind" fn check(state: State) -> c_int {
             let kind = match &*wanted {
                 "string" => LUA_TSTRING,
                 "function" => LUA_TFUNCTION,
+                "boolean" => LUA_TBOOLEAN,
                 _ => LUA_TTABLE,
             };
             if lua_type(state, 4) == kind {

@@ -1,6 +1,7 @@
 //! The table `host`: what the parts of the engine that are written in Lua get from Rust.
 
 use crate::libraries;
+use crate::request::body;
 use crate::request::object;
 use crate::request::response;
 use crate::values::objects;
@@ -54,7 +55,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 10] = [
+        let functions: [(&CStr, lua_CFunction); 13] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
             (c"check_status", response::check_status),
@@ -65,6 +66,9 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             (c"unknown_option", response::unknown_option),
             (c"location", response::location),
             (c"no_answer", response::no_answer),
+            (c"open_body", body::open),
+            (c"read_chunk", body::read_chunk),
+            (c"read_whole", body::read_whole),
         ];
         for (name, function) in functions {
             lua_pushcfunction(state, function);
@@ -113,7 +117,10 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         object::fill_names(state);
         lua_pushvalue(state, -1);
         set(c"fields");
-        lua_pushcclosure(state, object::index, 1);
+        lua_createtable(state, 0, 4);
+        lua_pushvalue(state, -1);
+        set(c"streamed");
+        lua_pushcclosure(state, object::index, 2);
         set(c"index");
         for (slot, name) in refs.keys.iter_mut().zip(key::NAMES) {
             push_text(state, name.as_bytes());

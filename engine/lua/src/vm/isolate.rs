@@ -94,6 +94,8 @@ pub(crate) struct Core {
     pub(crate) handlers: OnceCell<Rc<[c_int]>>,
     /// Whether the project's files have been run: routes cannot be declared any more, and waiting is possible.
     pub(crate) is_loaded: Cell<bool>,
+    /// Whether any route reads bodies as they come.
+    pub(crate) has_streams: Cell<bool>,
     /// Between the stages of a C function: what is to be pushed.
     pub(crate) result: UnsafeCell<Option<Result<Value, Error>>>,
     pub(crate) scratch: UnsafeCell<Scratch>,
@@ -153,6 +155,7 @@ impl Core {
             running: Cell::new(ptr::null_mut()),
             handlers: OnceCell::new(),
             is_loaded: Cell::new(false),
+            has_streams: Cell::new(false),
             result: UnsafeCell::default(),
             scratch: UnsafeCell::default(),
             tape: UnsafeCell::default(),

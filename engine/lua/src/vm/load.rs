@@ -11,7 +11,9 @@ use crate::vm::limits;
 use crate::vm::stack;
 use crate::vm::state::{FixedValues, RegistryRefs, State, data, push_ref, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::{Error, ErrorKind, HandlerId, MiddlewareDef, Place, Program, RouteDef, Setup};
+use sampan_host::{
+    BodyOptions, Error, ErrorKind, HandlerId, MiddlewareDef, Place, Program, RouteDef, Setup,
+};
 use std::ffi::{CStr, c_int};
 use std::rc::Rc;
 
@@ -237,7 +239,14 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
             let handler = declared.handler(state).unwrap_or_default();
             lua_getfield(state, route, c"fixed".as_ptr());
             let fixed = lua_toboolean(state, -1) != 0;
-            let body_bytes_max = text_field(state, route, c"body_bytes_max");
+            lua_getfield(state, route, c"stream".as_ptr());
+            let body = BodyOptions {
+                stream: lua_toboolean(state, -1) != 0,
+                bytes_max: text_field(state, route, c"body_bytes_max"),
+            };
+            if body.stream {
+                current().has_streams.set(true);
+            }
             let method = text_field(state, route, c"method");
             let pattern = text_field(state, route, c"pattern").unwrap_or_default();
             let place = place_field(state, route);
@@ -246,7 +255,7 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
                 pattern,
                 handler,
                 fixed,
-                body_bytes_max,
+                body,
                 place,
             });
             lua_settop(state, route - 1);

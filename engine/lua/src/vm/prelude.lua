@@ -272,20 +272,24 @@ local function declare(into, prefix)
       if select("#", ...) < 2 then options, handler = nil, options end
       if handler == nil then host.check("app." .. verb, "function", "handler", handler) end
       if options ~= nil then host.check("app." .. verb, "map", "options", options) end
-      local body_bytes_max
+      local body_bytes_max, stream
       for key, value in pairs(options or {}) do
-        if key ~= "body_bytes_max" then
-          host.unknown_option("app." .. verb, tostring(key), "body_bytes_max")
+        if key == "stream" then
+          host.check("app." .. verb, "boolean", "option 'stream'", value)
+          stream = value
+        elseif key == "body_bytes_max" then
+          -- Checked where the routes are arranged, for both languages.
+          body_bytes_max = type(value) == "number" and value % 1 == 0 and ("%.0f"):format(value) or tostring(value)
+        else
+          host.unknown_option("app." .. verb, tostring(key), "body_bytes_max", "stream")
         end
-        -- Checked where the routes are arranged, for both languages.
-        body_bytes_max = type(value) == "number" and value % 1 == 0 and ("%.0f"):format(value) or tostring(value)
       end
       local fixed = type(handler) ~= "function"
       local fn = handler
       if fixed then fn = function() return handler end end
       local file, line = place()
       local route = { method = method or nil, pattern = join(prefix, pattern), handler = fn, fixed = fixed,
-        body_bytes_max = body_bytes_max, file = file, line = line }
+        body_bytes_max = body_bytes_max, stream = stream, file = file, line = line }
       program.routes[#program.routes + 1] = route
     end
   end
@@ -336,6 +340,28 @@ host.fields.headers_meta = { __index = function(headers, name)
   if type(name) == "string" then return G.rawget(headers, name:lower()) end
 end }
 host.request_meta.__index = host.index
+
+-- A body that is here as a whole has one chunk.
+function host.fields.chunks(req)
+  local whole = host.open_body(req)
+  if not whole then
+    return function() return settled(host.read_chunk(req)) end
+  end
+  return function()
+    local chunk = whole
+    whole = nil
+    if chunk ~= "" then return chunk end
+  end
+end
+-- Where the body is read as it comes, what needs all of it waits for its end.
+for _, name in ipairs({ "json", "text", "form", "bytes" }) do
+  local read = host.fields[name]
+  host.streamed[name] = function(req)
+    settled(host.read_whole(req))
+    return read(req)
+  end
+end
+
 host.request_meta.__metatable = false
 -- The number under 1 is the server's own.
 local next = G.next

@@ -52,7 +52,7 @@
     return owner[USED] === true || (isStream(content) && streamState(content).disturbed);
   }
 
-  // Takes the content out: string, bytes, stream or null, or a promise of it from a native request.
+  // Takes the content out: string, bytes, stream or null, or a promise of bytes from a native request.
   function take(owner) {
     check(owner);
     const content = owner[BODY];
@@ -87,7 +87,8 @@
     own(owner, BODY, isPromise(content) ? arriving(content) : content);
     own(owner, USED, false);
   }
-  const isPromise = (value) => typeof value === "object" && value !== null && view(value) === undefined;
+  const isPromise = (value) =>
+    typeof value === "object" && value !== null && view(value) === undefined && !isStream(value);
 
   function arriving(promise) {
     return load("readable").create({

@@ -19,6 +19,18 @@
     return stream;
   }
 
+  // The body of a native request that is read as it comes.
+  function fromRequest(request) {
+    const read = request[symbols.read];
+    return create({
+      highWaterMark: 0,
+      pull: (controller) => p.then(p.apply(read, request, []), (bytes) => {
+        if (bytes === null) controller.close();
+        else controller.enqueue(bytes);
+      }),
+    });
+  }
+
   function bytesOrThrow(value) {
     if (p.typedTag(value) === "Uint8Array") return value;
     throw new TypeError("a body stream must give Uint8Array chunks");
@@ -57,5 +69,5 @@
     if (s !== undefined) handled(cancelStream(s, reason));
   }
 
-  return { fromSource, readAll, nextChunk, cancelForHost };
+  return { fromSource, fromRequest, readAll, nextChunk, cancelForHost };
 })

@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.post("/upload", { stream = "yes" }, function() return "never" end)
