@@ -1,0 +1,74 @@
+import { app, db, log, json, time } from "sampan";
+
+db.exec("CREATE TABLE IF NOT EXISTS t (name TEXT UNIQUE)");
+
+const ADD = "INSERT INTO t (name) VALUES (?)";
+let kept;
+const told = async (run) => {
+  try {
+    await run();
+    return { ok: true };
+  } catch (error) {
+    return { ok: false, code: error.code, message: error.message };
+  }
+};
+
+app.get("/names", () => db.query("SELECT name FROM t ORDER BY name").map((row) => row.name));
+app.get("/add/:name", (req) => {
+  db.exec(ADD, [req.params.name]);
+  return { ok: true };
+});
+app.get("/keep", async () => {
+  await db.transaction((tx) => { kept = tx; tx.exec(ADD, ["kept"]); });
+  return told(() => kept.exec(ADD, ["late"]));
+});
+app.get("/use-kept", () => told(() => kept.exec(ADD, ["later"])));
+app.get("/batch-kept", () => told(() => kept.batch(() => {})));
+app.get("/hold", async () => {
+  await db.transaction(async (tx) => { kept = tx; tx.exec(ADD, ["held"]); await time.sleep(0.3); });
+  return { ok: true };
+});
+app.get("/late", async () => {
+  let inside;
+  const left = await told(() => db.transaction(async (tx) => {
+    tx.exec(ADD, ["late"]);
+    await time.sleep(0.8);
+    inside = await told(() => tx.exec(ADD, ["later"]));
+  }));
+  return { inside, left };
+});
+app.get("/late-and-wrong", () => told(() => db.transaction(async (tx) => {
+  tx.exec(ADD, ["late"]);
+  await time.sleep(0.8);
+  throw new Error("no more");
+})));
+app.get("/uncaught-late", () => db.transaction(() => time.sleep(0.8)));
+app.get("/stay", () => db.transaction(async (tx) => {
+  tx.exec(ADD, ["left"]);
+  await time.sleep(0.4);
+  tx.exec(ADD, ["left behind"]);
+}));
+app.get("/endless", () => db.transaction((tx) => { tx.exec(ADD, ["endless"]); for (;;); }));
+app.get("/endless-batch", () => db.transaction((tx) => tx.batch(() => { tx.exec(ADD, ["endless"]); for (;;); })));
+app.get("/slow-statement", () => told(() => db.transaction((tx) => {
+  tx.query("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");
+})));
+app.get("/never-resumed", async () => {
+  const yielded = await new Promise((resolve) => {
+    db.transaction((tx) => { tx.exec(ADD, ["never"]); resolve(1); return new Promise(() => {}); });
+  });
+  return { yielded };
+});
+app.get("/json", () => db.transaction((tx) => told(() => json.encode({ tx }))));
+app.get("/answer", () => db.transaction((tx) => ({ tx })));
+app.get("/parameter", () => db.transaction((tx) => told(() => tx.exec(ADD, [tx]))));
+app.get("/shown", () => db.transaction((tx) => {
+  log.info("a transaction", { tx });
+  let cloned = "cloned";
+  try { structuredClone({ tx }); } catch (error) { cloned = error.message; }
+  let made = "made";
+  try { new tx.constructor(); } catch { made = "not made"; }
+  return { text: String(tx), missing: typeof tx.nothing, cloned, made, keys: Object.keys(tx) };
+}));
+app.get("/on-nothing", () => db.transaction((tx) => { const { exec } = tx; return told(() => exec(ADD, ["x"])); }));
+app.get("/on-another", () => db.transaction((tx) => told(() => Object.create(tx).exec(ADD, ["x"]))));

@@ -1,0 +1,47 @@
+local app = require "sampan"
+local db, time = app.db, app.time
+
+db.exec("CREATE TABLE IF NOT EXISTS t (name TEXT UNIQUE)")
+
+local ADD = "INSERT INTO t (name) VALUES (?)"
+
+app.get("/names", function()
+  local names = app.json.array {}
+  for i, row in ipairs(db.query("SELECT name FROM t ORDER BY name")) do names[i] = row.name end
+  return names
+end)
+app.get("/hold", function()
+  return db.transaction(function(tx)
+    tx:exec(ADD, { "held" })
+    time.sleep(0.4)
+    tx:exec("DELETE FROM t WHERE name = 'held'")
+    return { ok = true }
+  end)
+end)
+app.get("/exec/:name", function(req)
+  local ok, err = pcall(db.exec, ADD, { req.params.name })
+  return { ok = ok, code = not ok and err.code or nil }
+end)
+app.get("/exec-after-a-wait/:name", function(req)
+  time.sleep(0.05)
+  db.exec(ADD, { req.params.name })
+  return { ok = true }
+end)
+app.post("/exec/:name", function(req)
+  db.exec(ADD, { req.params.name })
+  return { ok = true }
+end)
+app.get("/query/:name", function(req)
+  return db.query(ADD .. " RETURNING name", { req.params.name })
+end)
+app.get("/batch/:name", function(req)
+  return db.batch(function()
+    db.exec(ADD, { req.params.name })
+    return { ok = true }
+  end)
+end)
+app.get("/sorted", function()
+  local list = { 1, 2 }
+  local ok, err = pcall(table.sort, list, function() db.exec(ADD, { "sorted" }) return false end)
+  return { ok = ok, code = type(err) == "table" and err.code or tostring(err) }
+end)
