@@ -5,7 +5,7 @@
 
 use sampan_db::{Database, Db, RouteUse};
 use sampan_host::{
-    Context, CurrentRun, Error, ErrorKind, Fate, LocalFuture, Outbox, Verdict, Watch,
+    Context, CurrentRun, Error, ErrorKind, Fate, LocalFuture, Outbox, RequestView, Verdict, Watch,
 };
 use sampan_http::{Answer, Response, Ticket, WorkerHandle};
 use std::cell::OnceCell;
@@ -265,7 +265,16 @@ impl Visit {
         self.gate.outbox.wake_when_settled(cx);
     }
 
-    /// The answer of the request: held while anything is not committed.
+    /// The outbox of the request's own transaction, if it has one open. No group of any worker is open then.
+    pub(crate) fn own_outbox(&self, view: &Rc<View>) -> Option<Outbox> {
+        let db = &self.gate.db;
+        let request = || Rc::clone(view) as Rc<dyn RequestView>;
+        db.has_transactions()
+            .then(|| db.transaction_of(&request()))
+            .flatten()
+    }
+
+    /// The answer of the request: held while anything is not committed that it may depend on.
     #[inline]
     pub(crate) fn release(
         &self,
@@ -280,13 +289,15 @@ impl Visit {
             return Answer::Now(response);
         }
         view.tell_id(&mut response);
-        if !self.gate.outbox.is_open() {
+        let own = self.own_outbox(view);
+        let outbox = own.as_ref().unwrap_or(&self.gate.outbox);
+        if !outbox.is_open() {
             return Answer::Now(response);
         }
         let (ticket, seal) = Ticket::new();
         // The request itself goes back to its pool now, and is not kept until the commit.
         let (trace, control, begun) = (view.trace(), Rc::clone(control), control.current.begin());
-        self.gate.outbox.hold(Box::new(move |verdict| {
+        outbox.hold(Box::new(move |verdict| {
             if let (Some(record), Some(begun)) = (trace.record(), begun) {
                 record.add_db(begun.elapsed());
             }

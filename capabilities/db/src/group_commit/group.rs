@@ -186,9 +186,16 @@ impl Db {
         self.0.losses.get()
     }
 
-    /// The outbox of the transaction that this request has, if it has one: open while that is, and settled with it.
+    /// Whether a request of this worker has a transaction, open or waiting for its turn.
+    #[inline]
+    pub fn has_transactions(&self) -> bool {
+        !self.0.transactions.borrow().is_empty()
+    }
+
+    /// The outbox of the transaction that this request has open. It is settled with it.
     pub fn transaction_of(&self, request: &Rc<dyn RequestView>) -> Option<Outbox> {
-        self.0.transaction_of(request)
+        let outbox = self.0.transaction_of(request);
+        outbox.filter(Outbox::is_open)
     }
 
     /// Waits until no request of this worker has a transaction.

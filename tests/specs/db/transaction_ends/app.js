@@ -59,6 +59,20 @@ app.get("/never-resumed", async () => {
   });
   return { yielded };
 });
+app.get("/not-awaited", async () => {
+  await new Promise((begun) => {
+    void db.transaction(async () => { begun(); await time.sleep(0.1); });
+  });
+  return { begun: true };
+});
+app.get("/chunk", () => app.stream(async (write) => {
+  await write("before ");
+  await db.transaction(async (tx) => {
+    tx.exec(ADD, ["chunk"]);
+    await write("inside ");
+  });
+  await write("outside");
+}));
 app.get("/json", () => db.transaction((tx) => told(() => json.encode({ tx }))));
 app.get("/answer", () => db.transaction((tx) => ({ tx })));
 app.get("/parameter", () => db.transaction((tx) => told(() => tx.exec(ADD, [tx]))));
