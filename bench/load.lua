@@ -1,11 +1,18 @@
 -- What wrk sends and how it reports, for `cargo xtask bench`.
 --
--- Arguments after `--`: the method, the body (empty for none), then header lines as "Name: value".
+-- Arguments after `--`: the method, the body (empty for none, `@` and a path for a file's), then header lines as
+-- "Name: value".
 -- The request is the same every time, so wrk formats it once and spends nothing on Lua while it measures.
 
 function init(args)
   wrk.method = args[1]
-  if args[2] ~= "" then wrk.body = args[2] end
+  if args[2]:sub(1, 1) == "@" then
+    local file = assert(io.open(args[2]:sub(2), "rb"))
+    wrk.body = file:read("*a")
+    file:close()
+  elseif args[2] ~= "" then
+    wrk.body = args[2]
+  end
   for i = 3, #args do
     local name, value = args[i]:match("^([^:]+): (.*)$")
     wrk.headers[name] = value

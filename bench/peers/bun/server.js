@@ -1,6 +1,11 @@
 // Bun.serve with its own router.
 const threads = Number(process.env.THREADS);
 
+const headers = {};
+for (let at = 1; at <= 20; at++) headers[`x-field-${at}`] = `the value of field ${at}`;
+const of = (bytes) => "0123456789".repeat(bytes / 10);
+const [small, medium, large] = [of(10_000), of(100_000), of(1_000_000)];
+
 Bun.serve({
   hostname: "127.0.0.1",
   port: Number(process.env.PORT),
@@ -17,6 +22,22 @@ Bun.serve({
     },
     "/echo": { POST: async (req) => Response.json(await req.json()) },
     "/version": Response.json({ version: "1.0" }),
+    "/headers": () => new Response("ok", { headers }),
+    "/length": {
+      POST: async (req) => {
+        const body = await req.text();
+        return Response.json({ length: body.length });
+      },
+    },
+    "/count": {
+      POST: async (req) => {
+        const items = await req.json();
+        return Response.json({ count: items.length, last: items[items.length - 1].id });
+      },
+    },
+    "/text/10k": () => new Response(small),
+    "/text/100k": () => new Response(medium),
+    "/text/1m": () => new Response(large),
   },
   error: (error) => Response.json({ error: error.message }, { status: 400 }),
 });

@@ -20,6 +20,9 @@ const TIMEOUT_SECONDS: u32 = 2;
 /// How much longer than asked wrk may run before it is ended.
 const OVERTIME_SECONDS: u64 = 15;
 
+/// A longer body is given to wrk in a file: the system limits the length of an argument.
+const BODY_ARGUMENT_BYTES_MAX: usize = 64 * 1024;
+
 /// The word before the report's JSON in wrk's output.
 const MARK: &str = "SAMPAN ";
 
@@ -51,7 +54,7 @@ impl Load<'_> {
     ///
     /// When it cannot be run, or reports nothing.
     pub(crate) fn run(&self) -> Result<LoadResult, String> {
-        let mut command = self.command();
+        let mut command = self.command().map_err(|error| error.to_string())?;
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = Child::start(&mut command).map_err(|error| format!("wrk: {error}"))?;
         let (sender, receiver) = std::sync::mpsc::channel();
@@ -73,7 +76,7 @@ impl Load<'_> {
             .ok_or_else(|| format!("wrk reported nothing: {} {}", output.trim(), errors.trim()))
     }
 
-    fn command(&self) -> Command {
+    fn command(&self) -> std::io::Result<Command> {
         let exchange = self.case.route.measured();
         let mut command = self.placement.load("wrk");
         let threads = self
@@ -91,12 +94,19 @@ impl Load<'_> {
         command.args(["--timeout", &format!("{TIMEOUT_SECONDS}s")]);
         command.arg("-s").arg(self.root.join("bench/load.lua"));
         command.arg(format!("http://{}{}", self.address, exchange.path));
-        command.args(["--", exchange.method, exchange.body]);
+        command.args(["--", exchange.method]);
+        if exchange.body.len() > BODY_ARGUMENT_BYTES_MAX {
+            let file = self.root.join("bench/.peers/body");
+            std::fs::write(&file, exchange.body.as_bytes())?;
+            command.arg(format!("@{}", file.display()));
+        } else {
+            command.arg(&*exchange.body);
+        }
         if !exchange.body.is_empty() {
             command.arg("Content-Type: application/json");
         }
         command.args(self.case.headers.lines());
-        command
+        Ok(command)
     }
 }
 

@@ -12,7 +12,7 @@ use std::process::Command;
 
 use crate::peers::placement::Placement;
 use crate::peers::storage::BenchStorage;
-use crate::suites::routes::{DB, EVENTS, HELLO, Route, VISITS};
+use crate::suites::routes::{BODIES, DB, EVENTS, GREETINGS, HELLO, Route, VISITS};
 
 /// A server to measure.
 #[derive(Clone, Copy, Debug)]
@@ -46,20 +46,22 @@ const FIXED: &[Route] = &[Route::Version, Route::Health];
 /// Its module adds the handlers; what is fixed is measured with the plain one.
 const HANDLERS: &[Route] = &[Route::Health, Route::Greet, Route::Echo, Route::GreetPost];
 
-/// Everyone in `bench hello`, ours first.
+/// Everyone in `bench hello`, ours first. Ours have the routes in two examples.
 #[rustfmt::skip]
 pub(crate) const PEERS: &[Peer] = &[
-    peer(SAMPAN_LUA, "Sampan, Lua", PeerKind::Sampan("hello/app.lua"), HELLO),
-    peer(SAMPAN_JS, "Sampan, JavaScript", PeerKind::Sampan("hello/app.js"), HELLO),
+    peer(SAMPAN_LUA, "Sampan, Lua", PeerKind::Sampan("hello/app.lua"), GREETINGS),
+    peer(SAMPAN_JS, "Sampan, JavaScript", PeerKind::Sampan("hello/app.js"), GREETINGS),
+    peer("sampan-lua-bodies", "Sampan, Lua", PeerKind::Sampan("bench_bodies/app.lua"), BODIES),
+    peer(SAMPAN_JS_BODIES, "Sampan, JavaScript", PeerKind::Sampan("bench_bodies/app.js"), BODIES),
     peer("nginx", "nginx", PeerKind::Nginx { lua: false }, FIXED),
     peer("nginx-lua", "nginx + Lua", PeerKind::Nginx { lua: true }, HANDLERS),
     peer("bun", "Bun.serve", PeerKind::Bun, HELLO),
-    peer("elysia", "Elysia on Bun", PeerKind::Bun, HELLO),
-    peer("hono", "Hono on Bun", PeerKind::Bun, HELLO),
-    peer("go", "Go net/http", PeerKind::Go, HELLO),
-    peer("node", "Node http", PeerKind::Node, HELLO),
-    peer("fastify", "Fastify on Node", PeerKind::Node, HELLO),
-    peer("express", "Express on Node", PeerKind::Node, HELLO),
+    peer("elysia", "Elysia on Bun", PeerKind::Bun, GREETINGS),
+    peer("hono", "Hono on Bun", PeerKind::Bun, GREETINGS),
+    peer("go", "Go net/http", PeerKind::Go, GREETINGS),
+    peer("node", "Node http", PeerKind::Node, GREETINGS),
+    peer("fastify", "Fastify on Node", PeerKind::Node, GREETINGS),
+    peer("express", "Express on Node", PeerKind::Node, GREETINGS),
 ];
 
 /// Everyone in `bench db`, ours first. Ours have the routes in two examples, the others all in one server.
@@ -94,6 +96,8 @@ pub(crate) const BUN_DB: &str = "bun-db";
 pub(crate) const SAMPAN_LUA: &str = "sampan-lua";
 /// Ours with the JavaScript app.
 pub(crate) const SAMPAN_JS: &str = "sampan-js";
+/// Ours with the JavaScript app that takes and gives bodies.
+pub(crate) const SAMPAN_JS_BODIES: &str = "sampan-js-bodies";
 
 impl Peer {
     /// The one with this id.

@@ -51,7 +51,7 @@ pub(crate) static HELLO: Suite = Suite {
     about: "",
     ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
     columns: &[COLUMNS],
-    axis_per_group: false,
+    axis_per_group: true,
 };
 
 /// `bench db`.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::peers::storage::Durability::{self, Full, Normal};
-use crate::peers::{BUN_DB, Peer, SAMPAN_JS, SAMPAN_LUA};
+use crate::peers::{BUN_DB, Peer, SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA};
 use crate::suites::case::{CONNECTIONS, LoadCase};
 use crate::suites::figures::Figure;
 use crate::suites::measure::Series;
@@ -48,6 +48,14 @@ pub(crate) const HELLO: &[RatioTarget] = &[
     RatioTarget { aim: Some(0.90), ..cost(SAMPAN_JS, "bun", Route::Greet, 0.96) },
     cost(SAMPAN_LUA, "bun", Route::Echo, 0.95),
     cost(SAMPAN_JS, "bun", Route::Echo, 0.95),
+    cost(SAMPAN_JS_BODIES, "bun", Route::Headers, 1.50),
+    cost(SAMPAN_JS_BODIES, "bun", Route::Length10k, 1.10),
+    cost(SAMPAN_JS_BODIES, "bun", Route::Length1m, 1.10),
+    cost(SAMPAN_JS_BODIES, "bun", Route::Count10k, 2.00),
+    cost(SAMPAN_JS_BODIES, "bun", Route::Count1m, 2.00),
+    cost(SAMPAN_JS_BODIES, "bun", Route::Text10k, 1.10),
+    cost(SAMPAN_JS_BODIES, "bun", Route::Text100k, 1.10),
+    cost(SAMPAN_JS_BODIES, "bun", Route::Text1m, 1.10),
 ];
 
 /// `bench db`: costs where neither side waits for the disk, and rates of ours where each INSERT is answered after its fsync.

@@ -31,7 +31,7 @@ fn repeat(address: SocketAddr, exchange: &RouteExchange, times: usize) -> Result
     let mut client = Client::connect(address).map_err(|error| error.to_string())?;
     for _ in 0..times {
         let answer = client
-            .ask(exchange.method, &exchange.path, &[], exchange.body)
+            .ask(exchange.method, &exchange.path, &[], &exchange.body)
             .map_err(|error| error.to_string())?;
         judge(&answer, &exchange.expected)?;
     }
@@ -82,17 +82,29 @@ fn judge(answer: &Answer, expected: &ExpectedAnswer) -> Result<(), String> {
         .first()
         .copied()
         .unwrap_or("none");
-    if content_type.split(';').next() != Some("application/json") {
+    let wanted = match expected {
+        ExpectedAnswer::Text { .. } => "text/plain",
+        _ => "application/json",
+    };
+    if content_type.split(';').next() != Some(wanted) {
         return Err(format!("content type {content_type}"));
     }
     let text = || String::from_utf8_lossy(&answer.body);
+    if let ExpectedAnswer::Text { body, fields } = expected {
+        let lacks = |(name, value): &&(String, String)| answer.header(name) != [value.as_str()];
+        return match fields.iter().find(lacks) {
+            Some((name, _)) => Err(format!("header field {name}: {:?}", answer.header(name))),
+            None if answer.body == body.as_bytes() => Ok(()),
+            None => Err(format!("a wrong text of {} bytes", answer.body.len())),
+        };
+    }
     let found: Value =
         serde_json::from_slice(&answer.body).map_err(|error| format!("{error}: {}", text()))?;
     let right = match expected {
         ExpectedAnswer::Json(wanted) => found == *wanted,
         ExpectedAnswer::JsonWith(wanted) => has_fields(&found, wanted),
         ExpectedAnswer::Fits(holds) => holds(&found),
-        ExpectedAnswer::Refusal => false,
+        ExpectedAnswer::Text { .. } | ExpectedAnswer::Refusal => false,
     };
     if right {
         Ok(())

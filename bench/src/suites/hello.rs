@@ -1,4 +1,5 @@
-//! `cargo xtask bench hello`: the routes of examples/hello without its database, and the figures that have no peer.
+//! `cargo xtask bench hello`: the routes of examples/hello without its database, those of examples/bench_bodies, and the figures
+//! that have no peer.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,10 +8,10 @@ use clap::Args;
 
 use super::before;
 use crate::Error;
-use crate::peers::PEERS;
 use crate::peers::install::Installer;
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
+use crate::peers::{PEERS, Peer};
 use crate::report::targets;
 use crate::report::{self, BenchReport};
 use crate::suites::case::CONNECTIONS;
@@ -101,9 +102,10 @@ pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
     }
 
     let mut figures = Vec::new();
+    let has_figures = |peer: &Peer| peer.is_ours() && peer.routes.contains(&Route::Greet);
     for (peer, installed) in installed
         .iter()
-        .filter(|(peer, _)| peer.is_ours() && !options.no_figures)
+        .filter(|(peer, _)| has_figures(peer) && !options.no_figures)
     {
         let (rounds, seconds) = (options.rounds, options.seconds);
         let subject = Subject {

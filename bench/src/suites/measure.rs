@@ -9,7 +9,7 @@ use crate::peers::server::PeerServer;
 use crate::report::stats::Spread;
 use crate::suites::case::LoadCase;
 use crate::suites::check;
-use crate::suites::routes::{Headers, Route};
+use crate::suites::routes::{BODIES, Headers, Route};
 
 /// A server with its peer.
 pub(crate) struct Runner {
@@ -162,7 +162,8 @@ impl MeasurementPlan<'_> {
                     continue;
                 }
                 // Everyone's headers cost something; ours are measured on every route, the others' where it is telling.
-                let is_telling = peer.is_ours() || matches!(route, Route::Version | Route::Greet);
+                let is_telling = (peer.is_ours() && !BODIES.contains(&route))
+                    || matches!(route, Route::Version | Route::Greet);
                 for headers in [Headers::Plain, Headers::Browser] {
                     if headers == Headers::Plain || is_telling {
                         series.push(Series::new(

@@ -1,5 +1,9 @@
 //! What is measured: the routes of the examples, the requests made to them, and a browser's headers.
 
+mod bodies;
+
+use std::borrow::Cow;
+
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
@@ -15,7 +19,7 @@ const HARD_NAME: (&str, &str) = ("Zo%C3%AB%20%22x%22", "Zoë \"x\"");
 /// What is sent to the echo while measuring.
 const ECHO: &str = r#"{"user":"ada","id":7,"score":1.5,"tags":["a","b"],"address":{"city":"London","zip":null},"active":true}"#;
 
-/// A route of examples/hello or examples/bench_db.
+/// A route of examples/hello, examples/bench_bodies or examples/bench_db.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Route {
     /// `GET /version`: precomputed where the server can
@@ -28,6 +32,22 @@ pub(crate) enum Route {
     Echo,
     /// `POST /greet/:name`: a parameter and a JSON body
     GreetPost,
+    /// `GET /headers`: text with 20 header fields
+    Headers,
+    /// `POST /length`: the text of a body of 10 kB
+    Length10k,
+    /// `POST /length`: the text of a body of 1 MB
+    Length1m,
+    /// `POST /count`: parses 10 kB of JSON, a list of objects of five fields
+    Count10k,
+    /// `POST /count`: parses 1 MB of such JSON
+    Count1m,
+    /// `GET /text/10k`: a string of 10 kB
+    Text10k,
+    /// `GET /text/100k`: a string of 100 kB
+    Text100k,
+    /// `GET /text/1m`: a string of 1 MB
+    Text1m,
     /// `POST /write`: one INSERT
     Write,
     /// `POST /write-batch`: ten INSERTs in a transaction
@@ -49,7 +69,21 @@ pub(crate) const HELLO: &[Route] = &[
     Route::Greet,
     Route::Echo,
     Route::GreetPost,
+    Route::Headers,
+    Route::Length10k,
+    Route::Length1m,
+    Route::Count10k,
+    Route::Count1m,
+    Route::Text10k,
+    Route::Text100k,
+    Route::Text1m,
 ];
+
+/// The routes of examples/hello without its database.
+pub(crate) const GREETINGS: &[Route] = HELLO.split_at(5).0;
+
+/// The routes of examples/bench_bodies.
+pub(crate) const BODIES: &[Route] = HELLO.split_at(5).1;
 
 /// The routes of examples/bench_db.
 pub(crate) const EVENTS: &[Route] = &[Route::Write, Route::WriteBatch, Route::Read, Route::Mixed];
@@ -82,7 +116,7 @@ pub(crate) struct RouteExchange {
     pub(crate) method: &'static str,
     pub(crate) path: String,
     /// JSON, or empty for a request without a body.
-    pub(crate) body: &'static str,
+    pub(crate) body: Cow<'static, str>,
     pub(crate) expected: ExpectedAnswer,
 }
 
@@ -94,6 +128,11 @@ pub(crate) enum ExpectedAnswer {
     JsonWith(Value),
     /// 200 with JSON of which this holds.
     Fits(fn(&Value) -> bool),
+    /// 200 with this text, and these field lines among others.
+    Text {
+        body: String,
+        fields: Vec<(String, String)>,
+    },
     /// A client or server error: the body was not JSON, and a server that answers 200 has not parsed it.
     Refusal,
 }
@@ -107,6 +146,14 @@ impl Route {
             Self::Greet => "GET /greet/:name",
             Self::Echo => "POST /echo",
             Self::GreetPost => "POST /greet/:name",
+            Self::Headers => "GET /headers (20 fields)",
+            Self::Length10k => "POST /length (text, 10 kB)",
+            Self::Length1m => "POST /length (text, 1 MB)",
+            Self::Count10k => "POST /count (JSON, 10 kB)",
+            Self::Count1m => "POST /count (JSON, 1 MB)",
+            Self::Text10k => "GET /text/10k",
+            Self::Text100k => "GET /text/100k",
+            Self::Text1m => "GET /text/1m",
             Self::Write => "POST /write",
             Self::WriteBatch => "POST /write-batch",
             Self::Read => "GET /read",
@@ -141,12 +188,6 @@ impl Route {
 
     /// The request that is measured, with its answer.
     pub(crate) fn measured(self) -> RouteExchange {
-        let get = |path: &str, expected| RouteExchange {
-            method: "GET",
-            path: path.to_owned(),
-            body: "",
-            expected,
-        };
         match self {
             Self::Version => get(
                 "/version",
@@ -163,6 +204,14 @@ impl Route {
                 ExpectedAnswer::Json(serde_json::from_str(ECHO).unwrap_or_default()),
             ),
             Self::GreetPost => greet_post(NAME, NAME),
+            Self::Headers => bodies::headers(),
+            Self::Length10k => bodies::length(10_000),
+            Self::Length1m => bodies::length(1_000_000),
+            Self::Count10k => bodies::count(10_000),
+            Self::Count1m => bodies::count(1_000_000),
+            Self::Text10k => bodies::text("/text/10k", 10_000),
+            Self::Text100k => bodies::text("/text/100k", 100_000),
+            Self::Text1m => bodies::text("/text/1m", 1_000_000),
             Self::Write => post("/write", "", ExpectedAnswer::Fits(rows::is_new_event_id)),
             Self::WriteBatch => post(
                 "/write-batch",
@@ -187,7 +236,12 @@ impl Route {
         let mut exchanges = vec![self.measured()];
         let (path, name) = HARD_NAME;
         match self {
-            Self::Version | Self::Health => {}
+            Self::Version | Self::Health | Self::Headers => {}
+            Self::Text10k | Self::Text100k | Self::Text1m => {}
+            Self::Length10k | Self::Length1m => exchanges.push(bodies::wide_length()),
+            Self::Count10k | Self::Count1m => {
+                exchanges.push(post("/count", "[{\"id\":1}", ExpectedAnswer::Refusal));
+            }
             // Without parameters and bodies there is nothing hard about them.
             Self::Write
             | Self::WriteBatch
@@ -213,23 +267,27 @@ impl Route {
     }
 }
 
-fn post(path: &str, body: &'static str, expected: ExpectedAnswer) -> RouteExchange {
+fn get(path: &str, expected: ExpectedAnswer) -> RouteExchange {
+    RouteExchange {
+        method: "GET",
+        path: path.to_owned(),
+        body: Cow::Borrowed(""),
+        expected,
+    }
+}
+
+fn post(path: &str, body: impl Into<Cow<'static, str>>, expected: ExpectedAnswer) -> RouteExchange {
     RouteExchange {
         method: "POST",
         path: path.to_owned(),
-        body,
+        body: body.into(),
         expected,
     }
 }
 
 fn greet(path: &str, name: &str) -> RouteExchange {
     let expected = ExpectedAnswer::Json(json!({ "greeting": format!("Hello, {name}") }));
-    RouteExchange {
-        method: "GET",
-        path: format!("/greet/{path}"),
-        body: "",
-        expected,
-    }
+    get(&format!("/greet/{path}"), expected)
 }
 
 fn greet_post(path: &str, name: &str) -> RouteExchange {

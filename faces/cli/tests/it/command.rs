@@ -278,6 +278,41 @@ fn the_examples_serve_what_they_show() {
 }
 
 #[test]
+fn the_example_of_bodies_answers_as_it_is_measured() {
+    for file in ["app.lua", "app.js"] {
+        let folder = format!("{}/../../examples/bench_bodies", env!("CARGO_MANIFEST_DIR"));
+        let process = Process::start(&mut serve(&format!("{folder}/{file}"), 1));
+        let mut client = process.client();
+        let mut ask = |method: &str, path: &str, body: &str| {
+            let length = body.len();
+            let head =
+                format!("{method} {path} HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\n\r\n");
+            client.send((head + body).as_bytes()).expect("sent");
+            let answer = client.read(false).expect("an answer");
+            assert_eq!(answer.status, 200, "{file} {path}: {}", answer.text());
+            answer
+        };
+        let answer = ask("GET", "/headers", "");
+        assert_eq!(answer.header("x-field-20"), ["the value of field 20"]);
+        assert_eq!(answer.text(), "ok");
+        assert_eq!(
+            ask("POST", "/length", &"x".repeat(1_000_000)).text(),
+            r#"{"length":1000000}"#
+        );
+        let items = r#"[{"id":1},{"id":2}]"#;
+        let counted: serde_json::Value =
+            serde_json::from_slice(&ask("POST", "/count", items).body).expect("JSON");
+        assert_eq!(counted, serde_json::json!({ "count": 2, "last": 2 }));
+        for (path, bytes) in [("10k", 10_000), ("100k", 100_000), ("1m", 1_000_000)] {
+            let text = ask("GET", &format!("/text/{path}"), "").text();
+            assert!(text == "0123456789".repeat(bytes / 10), "{file} {path}");
+        }
+        process.signal("TERM");
+        assert_eq!(process.end().0, Some(0));
+    }
+}
+
+#[test]
 fn connections_are_shared_among_the_workers() {
     let toml = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 2\n";
     let scratch = Scratch::new(&[("app.lua", HELLO)]);
