@@ -1,5 +1,6 @@
 //! The reader: one pass over the text, an explicit stack instead of recursion, a tape of tokens as the result.
 
+use super::write::plain_bytes;
 use std::fmt;
 use std::ops::Range;
 
@@ -98,6 +99,9 @@ impl Tape {
         }
     }
 }
+
+/// Every number of so many digits fits 64 bits.
+const EXACT_DIGITS_MAX: usize = 18;
 
 struct JsonReader<'a> {
     source: &'a [u8],
@@ -209,10 +213,11 @@ impl JsonReader<'_> {
     /// RFC 8259 section 6: no leading zeros, digits on both sides of the point.
     fn number(&mut self) -> ParseStep {
         let start = self.at;
-        if self.peek() == Some(b'-') {
+        let is_negative = self.peek() == Some(b'-');
+        if is_negative {
             self.at += 1;
         }
-        let whole = self.digits();
+        let (whole, magnitude) = self.whole();
         if whole == 0 || (whole > 1 && self.source[self.at - whole] == b'0') {
             return Err("malformed number");
         }
@@ -234,6 +239,11 @@ impl JsonReader<'_> {
                 return Err("malformed number");
             }
         }
+        if is_whole && whole <= EXACT_DIGITS_MAX && magnitude > 0 {
+            let value = if is_negative { -magnitude } else { magnitude };
+            self.tape.tokens.push(Token::Int(value));
+            return Ok(());
+        }
         let text =
             std::str::from_utf8(&self.source[start..self.at]).map_err(|_| "malformed number")?;
         let token = match text.parse::<i64>() {
@@ -245,6 +255,16 @@ impl JsonReader<'_> {
         };
         self.tape.tokens.push(token);
         Ok(())
+    }
+
+    /// Reads digits: how many, and the number that they make where it fits.
+    fn whole(&mut self) -> (usize, i64) {
+        let (start, mut value) = (self.at, 0_i64);
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            value = value.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
+            self.at += 1;
+        }
+        (self.at - start, value)
     }
 
     fn digits(&mut self) -> usize {
@@ -259,6 +279,7 @@ impl JsonReader<'_> {
     fn string(&mut self) -> ParseStep {
         self.at += 1;
         let start = self.at;
+        self.at += plain_bytes(&self.source[start..]);
         let mut ascii = true;
         loop {
             match self.peek() {

@@ -48,7 +48,7 @@ pub fn write_string(out: &mut Vec<u8>, text: &[u8]) -> bool {
 
 /// How many bytes there are before the first that is not ASCII or needs an escape.
 #[inline]
-fn plain_bytes(text: &[u8]) -> usize {
+pub(super) fn plain_bytes(text: &[u8]) -> usize {
     /// The byte in all eight places.
     const fn all(byte: u8) -> u64 {
         u64::from_ne_bytes([byte; 8])
