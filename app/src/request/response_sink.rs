@@ -67,6 +67,10 @@ impl ResponseSink for HttpSink {
         self.response.body_mut()
     }
 
+    fn lend(&mut self, body: Box<dyn AsRef<[u8]>>) {
+        self.response.set_body(Body::Lent(body));
+    }
+
     fn stream(&mut self, body: Box<dyn sampan_host::StreamedBody>) {
         self.response.set_body(Body::Stream(Box::new(ScriptStream {
             body,

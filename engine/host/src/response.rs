@@ -19,6 +19,13 @@ pub trait ResponseSink {
     /// The body, to be written in place.
     fn body(&mut self) -> &mut Vec<u8>;
 
+    /// Makes the body these bytes, which stay where they are until they are sent: for many that are there already. They are the
+    /// same whenever they are asked for.
+    fn lend(&mut self, body: Box<dyn AsRef<[u8]>>) {
+        let body = (*body).as_ref();
+        self.body().extend_from_slice(body);
+    }
+
     /// Makes the body a stream, sent chunk by chunk as it is produced.
     fn stream(&mut self, body: Box<dyn StreamedBody>);
 

@@ -55,6 +55,7 @@ impl Precomputed {
         match rest {
             BodyRest::Bytes(body) => bytes.extend_from_slice(&body),
             BodyRest::Shared(body) => bytes.extend_from_slice(&body),
+            BodyRest::Lent(lender) => bytes.extend_from_slice((*lender).as_ref()),
             BodyRest::Nothing | BodyRest::Stream { .. } => {}
         }
         bytes.shrink_to_fit();

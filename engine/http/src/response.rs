@@ -30,6 +30,8 @@ pub enum Body {
     Bytes(Vec<u8>),
     /// These bytes, which others use as well; never copied when they are many.
     Shared(Arc<[u8]>),
+    /// These bytes, which somebody else keeps and gives again, the same each time; never copied when they are many.
+    Lent(Box<dyn AsRef<[u8]>>),
     /// Pieces as they become ready: chunked for HTTP/1.1 clients, up to the connection's end for 1.0 clients.
     Stream(Box<dyn BodyStream>),
 }

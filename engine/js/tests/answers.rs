@@ -655,3 +655,44 @@ fn a_fetch_export_gets_a_web_request_and_its_middleware_all_fields() {
         r#"{"own":1}"#
     );
 }
+
+/// However QuickJS keeps a string, its bytes are the same.
+#[test]
+fn strings_of_every_kind_are_sent_as_they_are() {
+    let long = "0123456789".repeat(10_000);
+    for (source, expected) in [
+        ("'0123456789'.repeat(10000)", long.clone()),
+        ("'0123456789'.repeat(10001).slice(0, 100000)", long.clone()),
+        (
+            "'x' + '0123456789'.repeat(5000) + '0123456789'.repeat(5000)",
+            format!("x{long}"),
+        ),
+        ("'0123456789'.repeat(10000) + 'é'", format!("{long}é")),
+        ("'é'.repeat(50000)", "é".repeat(50_000)),
+        ("'€🛶'.repeat(20000)", "€🛶".repeat(20_000)),
+        (
+            "'a'.repeat(50000) + '\\ud800'",
+            "a".repeat(50_000) + "\u{fffd}",
+        ),
+        ("''", String::new()),
+        ("'a\\0b'", "a\0b".to_owned()),
+    ] {
+        for built in [
+            source.to_owned(),
+            format!("text({source})"),
+            format!("new Response({source})"),
+        ] {
+            let app = load(&format!(
+                "import {{ app, text }} from 'sampan'; app.get('/', () => {built});"
+            ));
+            for _ in 0..2 {
+                assert!(app.text(get("/")) == expected, "{built}");
+            }
+        }
+    }
+    let app = load("import { app } from 'sampan'; app.post('/', async (req) => await req.text());");
+    for text in [&*long, "é€🛶", "\u{feff}x", ""] {
+        let expected = text.strip_prefix('\u{feff}').unwrap_or(text);
+        assert!(app.text(post("/", "text/plain", text)) == expected);
+    }
+}

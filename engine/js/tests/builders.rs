@@ -184,3 +184,125 @@ fn anything_can_be_logged() {
         assert!(notes[2].contains(part), "{part}: {}", notes[2]);
     }
 }
+
+/// The fields that a builder sends for these headers, or what it throws.
+fn fields(app: &App) -> String {
+    match app.only(get("/")) {
+        Ok(answer) => {
+            let lines = answer.headers.iter();
+            let lines = lines.map(|(name, value)| format!("{name}={value}"));
+            lines.collect::<Vec<_>>().join("|")
+        }
+        Err(error) => error.message().to_owned(),
+    }
+}
+
+/// Plain objects go into the answer without a `Headers`: what is sent must be the same.
+#[test]
+fn fields_of_a_builder_are_those_of_a_headers_object() {
+    for (given, expected) in [
+        ("{}", ""),
+        ("{ 'X-Upper': 'a', 'x-lower': 'b' }", "x-upper=a|x-lower=b"),
+        ("{ b: '1', a: '2', B: '3' }", "b=1|a=2|b=3"),
+        (
+            "{ 'x-n': 7, 'x-z': -0, 'x-f': 1.5, 'x-big': 10n }",
+            "x-n=7|x-z=0|x-f=1.5|x-big=10",
+        ),
+        (
+            "{ 'x-t': true, 'x-null': null, 'x-u': undefined }",
+            "x-t=true|x-null=null|x-u=undefined",
+        ),
+        (
+            "{ 'set-cookie': ['a=1', 'b=2'], 'x-l': [1, 'two'] }",
+            "set-cookie=a=1|set-cookie=b=2|x-l=1|x-l=two",
+        ),
+        ("{ 'x-none': [], 'x-after': 'y' }", "x-after=y"),
+        (
+            "{ 'x-hole': [1, , 3] }",
+            "x-hole=1|x-hole=undefined|x-hole=3",
+        ),
+        (
+            "{ 'x-b': '  padded\\t', 'x-e': '', 'x-i': 'a\\tb c' }",
+            "x-b=padded|x-e=|x-i=a\tb c",
+        ),
+        ("{ 'x-latin': 'größe' }", "x-latin=größe"),
+        ("{ 'x-o': { toString: () => 'told' } }", "x-o=told"),
+        ("{ get 'x-got'() { return 'it'; } }", "x-got=it"),
+        (
+            "{ 'x-list': Object.defineProperty([0], 0, { get: () => 'it', enumerable: true }) }",
+            "x-list=it",
+        ),
+        (
+            "Object.defineProperty({ 'x-a': 1 }, 'x-hidden', { value: 2 })",
+            "x-a=1",
+        ),
+        (
+            "Object.create(null, { 'x-bare': { value: 1, enumerable: true } })",
+            "x-bare=1",
+        ),
+        (
+            "Object.create({ 'x-inherited': 1 }, { 'x-own': { value: 2, enumerable: true } })",
+            "x-own=2",
+        ),
+        ("new Proxy({ 'x-p': 1 }, {})", "x-p=1"),
+        ("[['x-pair', 'p'], ['x-pair', 'q']]", "x-pair=p|x-pair=q"),
+        ("new Map([['x-map', 'm']])", "x-map=m"),
+        ("new Headers({ 'X-H': 'h' })", "x-h=h"),
+        ("{ 1: 'one' }", "1=one"),
+        ("{ 'content-type': 'text/own' }", "content-type=text/own"),
+        ("{ 'Content-Type': ['text/own'] }", "content-type=text/own"),
+        ("{ 'x y': 1 }", "invalid header name"),
+        ("{ '': 1 }", "invalid header name"),
+        ("{ 'größe': 1 }", "invalid header name"),
+        ("{ 'x-c': 'a\\nb' }", "invalid value for header"),
+        ("{ 'x-c': 'a\\u007fb' }", "invalid value for header"),
+        ("{ 'x-c': ['fine', 'a\\0b'] }", "invalid value for header"),
+        ("{ 'x-wide': '€' }", "invalid value for header"),
+        ("{ [Symbol('s')]: 1 }", "a symbol cannot be a header name"),
+        ("{ [Symbol.iterator]: 1 }", "is not iterable"),
+        (
+            "5",
+            "Headers: the argument must be Headers, pairs or an object",
+        ),
+    ] {
+        let own = app(&format!(
+            "app.get('/', () => text('x', {{ headers: {given} }}));"
+        ));
+        let found = fields(&own);
+        // The default type comes last.
+        let found = found
+            .strip_suffix("content-type=text/plain; charset=utf-8")
+            .unwrap_or(&found);
+        let found = found.strip_suffix('|').unwrap_or(found);
+        if found.contains('=') || expected.is_empty() || expected.contains('=') {
+            assert_eq!(found, expected, "{given}");
+        } else {
+            assert!(found.contains(expected), "{given}: {found}");
+        }
+    }
+}
+
+#[test]
+fn fields_of_a_builder_are_read_once_and_when_it_is_called() {
+    let own = app("app.get('/', () => {
+            const headers = { 'x-a': 'before', 'x-l': ['before'] };
+            const answer = text('x', { headers });
+            headers['x-a'] = 'after'; headers['x-l'][0] = 'after'; headers['x-b'] = 'after';
+            answer.headers.append('x-own', answer.headers.get('X-A'));
+            return answer;
+        });");
+    assert_eq!(
+        fields(&own),
+        "x-a=before|x-l=before|content-type=text/plain; charset=utf-8|x-own=before"
+    );
+    let counted = app("let reads = 0;
+        app.get('/', () => {
+            text('x', { headers: { 'x-a': '1', get 'x-b'() { return String(++reads); } } });
+            return text('x', { headers: { 'x-reads': reads } });
+        });");
+    assert!(fields(&counted).starts_with("x-reads=1|"));
+    let caught = app(
+        "app.get('/', () => { try { return text('x', { headers: { 'x y': 1 } }); } catch (e) { return e.constructor.name; } });",
+    );
+    assert_eq!(caught.text(get("/")), "TypeError");
+}

@@ -109,6 +109,10 @@ fn finish(out: &mut Vec<u8>, rest: BodyRest) -> bool {
             out.extend_from_slice(&bytes);
             false
         }
+        BodyRest::Lent(lender) => {
+            out.extend_from_slice((*lender).as_ref());
+            false
+        }
         BodyRest::Stream {
             mut stream,
             chunked,

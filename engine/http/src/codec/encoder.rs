@@ -147,6 +147,8 @@ pub enum BodyRest {
     Bytes(Vec<u8>),
     /// These bytes as they are.
     Shared(Arc<[u8]>),
+    /// These bytes as they are.
+    Lent(Box<dyn AsRef<[u8]>>),
     /// What the stream gives: as chunks, or as it is where `chunked` is false.
     Stream {
         /// The source.
@@ -178,6 +180,7 @@ pub fn encode_response(
         Body::Empty => Length::Bytes(0),
         Body::Bytes(bytes) => Length::Bytes(bytes.len() as u64),
         Body::Shared(bytes) => Length::Bytes(bytes.len() as u64),
+        Body::Lent(lender) => Length::Bytes((**lender).as_ref().len() as u64),
         Body::Stream(_) if exchange.version_minor == 0 => {
             exchange.keep_alive = false;
             Length::UntilClose
@@ -207,8 +210,13 @@ pub fn encode_response(
             out.extend_from_slice(&bytes);
             BodyRest::Nothing
         }
+        Body::Lent(lender) if (*lender).as_ref().len() <= COPIED_BYTES_MAX => {
+            out.extend_from_slice((*lender).as_ref());
+            BodyRest::Nothing
+        }
         Body::Bytes(bytes) => BodyRest::Bytes(bytes),
         Body::Shared(bytes) => BodyRest::Shared(bytes),
+        Body::Lent(lender) => BodyRest::Lent(lender),
         Body::Stream(stream) => BodyRest::Stream {
             stream,
             chunked: length == Length::Chunked,

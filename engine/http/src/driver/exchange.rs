@@ -181,6 +181,7 @@ impl Connection {
                     BodyRest::Nothing => {}
                     BodyRest::Bytes(bytes) => self.output.set_tail(Tail::Bytes(bytes)),
                     BodyRest::Shared(bytes) => self.output.set_tail(Tail::Shared(bytes)),
+                    BodyRest::Lent(lender) => self.output.set_tail(Tail::Lent(lender)),
                     BodyRest::Stream { stream, chunked } => {
                         let by = self.local.now_millis() + self.local.limits.stream_idle_millis_max;
                         self.streaming = Some(Streaming {

@@ -21,6 +21,7 @@ pub(super) struct Output {
 pub(super) enum Tail {
     Bytes(Vec<u8>),
     Shared(Arc<[u8]>),
+    Lent(Box<dyn AsRef<[u8]>>),
 }
 
 impl Tail {
@@ -28,6 +29,7 @@ impl Tail {
         match self {
             Tail::Bytes(bytes) => bytes,
             Tail::Shared(bytes) => bytes,
+            Tail::Lent(lender) => (**lender).as_ref(),
         }
     }
 }

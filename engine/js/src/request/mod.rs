@@ -4,6 +4,8 @@ mod accessor;
 pub(crate) mod body;
 pub(crate) mod call;
 pub(crate) mod fields;
+pub(crate) mod header_list;
+pub(crate) mod lent;
 pub(crate) mod object;
 pub(crate) mod response;
 pub(crate) mod stream;

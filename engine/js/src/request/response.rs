@@ -4,6 +4,7 @@
 //! `ReadableStream` are sent as bytes.
 
 use crate::promises::tasks::Tasks;
+use crate::request::lent::LentText;
 use crate::request::stream::JsStream;
 use crate::values::json_write;
 use crate::values::value::{bytes_of, has_own_class, with_bytes_of};
@@ -59,7 +60,7 @@ impl Answerer<'_> {
             qjs::JS_TAG_OBJECT if self.other_object(cx, value, sink)? => return Ok(()),
             _ if is_string(value) => {
                 sink.default_type(answer::TEXT);
-                write_string(cx, value, sink.body())?;
+                self.text(cx, value, sink)?;
             }
             _ => {
                 sink.default_type(answer::JSON);
@@ -175,13 +176,13 @@ impl Answerer<'_> {
     }
 
     fn body(&self, cx: Cx<'_>, body: RawValue, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
-        if write_at_once(cx, body, sink)? {
+        if self.at_once(cx, body, sink)? {
             return Ok(());
         }
         let source = cx.get_atom(body, cx.core().atoms.web_source)?;
         if !sys::is_undefined(source.raw()) {
             // Scripts can reach the source: it is followed once, and is not asked for its own.
-            if write_at_once(cx, source.raw(), sink)? {
+            if self.at_once(cx, source.raw(), sink)? {
                 return Ok(());
             }
             return Err(Error::script("the source of a body is neither text nor bytes").into());
@@ -195,6 +196,43 @@ impl Answerer<'_> {
 }
 
 impl Answerer<'_> {
+    /// Writes a body that is there as a whole: text, bytes or none. False for any other object.
+    fn at_once(
+        &self,
+        cx: Cx<'_>,
+        body: RawValue,
+        sink: &mut dyn ResponseSink,
+    ) -> Result<bool, Failure> {
+        if is_string(body) {
+            self.text(cx, body, sink)?;
+            return Ok(true);
+        }
+        Ok(
+            with_bytes_of(cx, body, |bytes| sink.body().extend_from_slice(bytes)).is_some()
+                || !is_object(body),
+        )
+    }
+
+    /// Writes a string as UTF-8; surrogates without a partner are replaced.
+    #[inline]
+    fn text(
+        &self,
+        cx: Cx<'_>,
+        text: RawValue,
+        sink: &mut dyn ResponseSink,
+    ) -> Result<(), sys::Thrown> {
+        if let Some(lent) = LentText::of(cx, self.core, text) {
+            sink.lend(Box::new(lent));
+            return Ok(());
+        }
+        cx.with_bytes(text, |bytes| match std::str::from_utf8(bytes) {
+            Ok(_) => sink.body().extend_from_slice(bytes),
+            Err(_) => sink
+                .body()
+                .extend_from_slice(sys::well_formed(bytes).as_bytes()),
+        })
+    }
+
     /// The request's `AbortSignal`, if the script has asked for it: it is aborted when the client goes away.
     fn signal(&self, cx: Cx<'_>) -> Result<Option<Val>, Failure> {
         let Some(request) = self.request.get() else {
@@ -236,27 +274,6 @@ pub(crate) fn body_of(cx: Cx<'_>, value: RawValue) -> Result<Option<(Val, Option
     let (body, content_type) = (cx.at(found.raw(), 0)?, cx.at(found.raw(), 1)?);
     let content_type = is_string(content_type.raw()).then_some(content_type);
     Ok(Some((body, content_type)))
-}
-
-/// The text of a string as UTF-8; surrogates without a partner are replaced.
-#[inline]
-fn write_string(cx: Cx<'_>, value: RawValue, out: &mut Vec<u8>) -> Result<(), sys::Thrown> {
-    cx.with_bytes(value, |bytes| match std::str::from_utf8(bytes) {
-        Ok(_) => out.extend_from_slice(bytes),
-        Err(_) => out.extend_from_slice(sys::well_formed(bytes).as_bytes()),
-    })
-}
-
-/// Writes a body that is there as a whole: text, bytes or none. False for any other object.
-fn write_at_once(cx: Cx<'_>, body: RawValue, sink: &mut dyn ResponseSink) -> Result<bool, Failure> {
-    if is_string(body) {
-        write_string(cx, body, sink.body())?;
-        return Ok(true);
-    }
-    Ok(
-        with_bytes_of(cx, body, |bytes| sink.body().extend_from_slice(bytes)).is_some()
-            || !is_object(body),
-    )
 }
 
 /// Writes the flat list `[name, value, ...]` of a `Headers`. The sink checks each; scripts can reach the list.

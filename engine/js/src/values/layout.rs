@@ -5,6 +5,10 @@
 //! hundred instructions for each value. The places are those of `JSObject` in its sources, which are a part of the build; a probe
 //! makes sure of them (see [`Layout::find`]), and without them everything works but less quickly.
 
+mod text;
+
+pub(crate) use text::TextLayout;
+
 use crate::vm::sys::{Cx, RawValue, Thrown, Val, address, int_of, tag, whole};
 use rquickjs::qjs;
 use std::ffi::c_void;

@@ -316,12 +316,26 @@ impl<'a> PropertyNames<'a> {
     /// The names of `object`; for a proxy this runs its handler.
     #[inline]
     pub(crate) fn of(cx: Cx<'a>, object: RawValue) -> Result<Self, Thrown> {
+        Self::matching(cx, object, qjs::JS_GPN_STRING_MASK)
+    }
+
+    /// The same with those that are symbols.
+    pub(crate) fn with_symbols(cx: Cx<'a>, object: RawValue) -> Result<Self, Thrown> {
+        Self::matching(
+            cx,
+            object,
+            qjs::JS_GPN_STRING_MASK | qjs::JS_GPN_SYMBOL_MASK,
+        )
+    }
+
+    #[inline]
+    fn matching(cx: Cx<'a>, object: RawValue, kinds: u32) -> Result<Self, Thrown> {
         let mut names = Self {
             cx,
             table: std::ptr::null_mut(),
             length: 0,
         };
-        let flags = (qjs::JS_GPN_STRING_MASK | qjs::JS_GPN_ENUM_ONLY) as c_int;
+        let flags = (kinds | qjs::JS_GPN_ENUM_ONLY) as c_int;
         // SAFETY: the object is alive; the table is released on drop.
         let done = unsafe {
             qjs::JS_GetOwnPropertyNames(

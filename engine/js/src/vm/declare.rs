@@ -2,6 +2,7 @@
 //!
 //! These are the native functions that `prelude.js` is written around.
 
+use crate::request::header_list::header_list;
 use crate::request::{object, response};
 use crate::values::json_write;
 use crate::vm::bind::WORDS;
@@ -31,6 +32,7 @@ pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"checkPattern", entry(check_pattern)),
     (c"unknownOption", entry(unknown_option)),
     (c"location", entry(location)),
+    (c"headerList", entry(header_list)),
     (c"report", entry(hooks::report)),
     (c"showToFetch", entry(object::show_to_fetch)),
     (c"requestField", entry(object::request_field)),

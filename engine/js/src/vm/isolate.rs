@@ -11,7 +11,7 @@ use crate::promises::tasks::Tasks;
 use crate::request::fields::ParameterNames;
 use crate::request::object::RequestPool;
 use crate::values::json_write::MemberNames;
-use crate::values::layout::Layout;
+use crate::values::layout::{Layout, TextLayout};
 use crate::values::rows::Columns;
 use crate::values::shapes::Shapes;
 use crate::vm::bind::Spellings;
@@ -72,6 +72,10 @@ pub(crate) struct Core {
     pub(crate) columns: Columns,
     /// Where objects keep their values, if that is known.
     pub(crate) layout: Cell<Option<Layout>>,
+    /// Where strings keep their characters, if that is known.
+    pub(crate) text_layout: Cell<Option<TextLayout>>,
+    /// The bytes of strings that are being sent from where they are.
+    pub(crate) lent_bytes: Cell<usize>,
     /// Names of route parameters.
     pub(crate) parameter_names: ParameterNames,
     /// The keys under which the Web surface keeps what scripts must not see.
@@ -156,6 +160,8 @@ impl Core {
             shapes: Shapes::new(),
             columns: Columns::new(),
             layout: Cell::new(None),
+            text_layout: Cell::new(None),
+            lent_bytes: Cell::new(0),
             parameter_names: ParameterNames::default(),
             tape: RefCell::default(),
             object_prototype: classes::object_prototype(cx)?,

@@ -3,7 +3,7 @@
 use crate::builtin_limits::guard;
 use crate::request::call;
 use crate::request::object;
-use crate::values::layout::Layout;
+use crate::values::layout::{Layout, TextLayout};
 use crate::vm::bind;
 use crate::vm::declare;
 use crate::vm::error;
@@ -99,6 +99,7 @@ fn keep_shapes(cx: Cx<'_>) -> Result<(), Thrown> {
         .into_iter()
         .for_each(|value| shapes.keep_own(value));
     cx.core().layout.set(Layout::find(cx)?);
+    cx.core().text_layout.set(TextLayout::find(cx)?);
     Ok(())
 }
 

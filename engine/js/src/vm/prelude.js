@@ -5,12 +5,12 @@
   "use strict";
   const { route, use, notFound, onError, stringify, answerText, symbols, modules, version, worker, types } = native;
   const { checkStatus, checkRedirect, check, checkPattern, unknownOption, location: locationOf, statusOfNothing } = native;
-  const { showToFetch, requestField, report } = native;
+  const { showToFetch, requestField, headerList, report } = native;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
   const { immutable: IMMUTABLE } = symbols;
   const { responsePrototype, headersPrototype } = native;
   const { isArray } = Array;
-  const { keys, hasOwn, freeze, getPrototypeOf } = Object;
+  const { keys, hasOwn, freeze, getPrototypeOf, getOwnPropertySymbols } = Object;
   const { apply } = Reflect;
   const promiseThen = Promise.prototype.then;
   const isPromise = (value) => typeof value === "object" && value instanceof Promise;
@@ -45,22 +45,30 @@
     for (const key of keys(opts)) {
       if (key !== "status" && key !== "headers") unknownOption(name, key, "status", "headers");
     }
-    if (opts.headers !== undefined) {
-      const headers = headersOf(opts.headers);
+    const given = opts.headers;
+    if (given === undefined) return made;
+    const list = headerList(given, type);
+    if (list !== undefined) {
+      made[HEADERS][LIST] = list;
+    } else {
+      const headers = headersOf(given);
       if (type !== null && !headers.has("content-type")) headers.set("content-type", type);
       made[HEADERS] = headers;
     }
     return made;
   }
 
-  // A list of values is a field for each of them, which Set-Cookie needs (RFC 6265, section 3).
+  // What the native list leaves to the Web surface. A list of values is a field for each of them, which Set-Cookie needs
+  // (RFC 6265, section 3).
   function headersOf(given) {
-    const isPlain = typeof given === "object" && given !== null && given[Symbol.iterator] === undefined;
-    if (!isPlain || !keys(given).some((name) => isArray(given[name]))) return new Headers(given);
+    const isPlain = typeof given === "object" && given !== null && given[Symbol.iterator] === undefined
+      && getOwnPropertySymbols(given).length === 0;
+    if (!isPlain) return new Headers(given);
     const pairs = [];
     for (const name of keys(given)) {
-      if (!isArray(given[name])) pairs.push([name, given[name]]);
-      else for (const value of given[name]) pairs.push([name, value]);
+      const value = given[name];
+      if (!isArray(value)) pairs.push([name, value]);
+      else for (const one of value) pairs.push([name, one]);
     }
     return new Headers(pairs);
   }

@@ -1,6 +1,7 @@
 //! What is asked of a context: values are made, read, called and thrown.
 
 use super::{Failure, NULL, Native, RawValue, Thrown, UNDEFINED, Val, is_string, tag, well_formed};
+use crate::values::layout::TextLayout;
 use crate::vm::isolate::Core;
 use crate::vm::limits::INTEGER_BYTES_MAX;
 use rquickjs::qjs;
@@ -223,6 +224,13 @@ impl<'a> Cx<'a> {
         value: RawValue,
         each: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, Thrown> {
+        if let Some(layout) = self.text_layout() {
+            // Whatever `each` does, the string stays.
+            let value = self.dup(value);
+            if let Some(bytes) = layout.ascii(&value) {
+                return Ok(each(bytes));
+            }
+        }
         if tag(value) == qjs::JS_TAG_BIG_INT && self.integer_bytes(value) > INTEGER_BYTES_MAX {
             crate::vm::error::throw_range(self, "the integer has too many digits to become text");
             return Err(Thrown);
@@ -238,6 +246,14 @@ impl<'a> Cx<'a> {
         // SAFETY: `text` came from `JS_ToCStringLen`.
         unsafe { qjs::JS_FreeCString(self.raw, text) };
         Ok(result)
+    }
+
+    /// Where strings keep their characters, if there is a core that knows it.
+    #[inline]
+    fn text_layout(self) -> Option<TextLayout> {
+        // SAFETY: as in `core`, but that a context may be too young to have one.
+        let core = unsafe { qjs::JS_GetContextOpaque(self.raw).cast::<Core>().as_ref() };
+        core?.text_layout.get()
     }
 
     /// About how large a BigInt is, in bytes. The API has no function for that, but what it writes is as long.

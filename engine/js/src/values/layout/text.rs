@@ -1,0 +1,129 @@
+//! Where a string keeps its characters.
+//!
+//! QuickJS's own function shows the bytes of a string after it has counted those that are no ASCII, at a quarter of the speed at
+//! which they could be copied. Most strings are ASCII and lie in one piece behind two words that say so.
+
+use crate::vm::sys::{Cx, RawValue, Thrown, Val, address, tag};
+use rquickjs::qjs;
+
+/// Says that strings lie where they are expected.
+#[derive(Clone, Copy)]
+pub(crate) struct TextLayout {
+    /// Where the characters begin: behind the length, a word about kind and hash, and what else there is.
+    header_bytes: usize,
+}
+
+/// No header is longer.
+const HEADER_BYTES_MAX: usize = 64;
+
+/// The bit of the first word that says that characters have two bytes; the others are the length.
+const WIDE: u32 = 1 << 31;
+
+/// The bits of the second word that say that the characters lie elsewhere.
+const ELSEWHERE: u32 = 0b11 << 28;
+
+impl TextLayout {
+    /// Looks for the characters of strings that are known. `None` where they are not in place.
+    pub(crate) fn find(cx: Cx<'_>) -> Result<Option<Self>, Thrown> {
+        let text = |text: &str| cx.string(text);
+        let (plain, longer) = (text("probe")?, text("a longer probe")?);
+        let Some(header_bytes) = Self::header_bytes(cx, &plain) else {
+            return Ok(None);
+        };
+        let layout = Self { header_bytes };
+        let (latin, wide) = (text("prob\u{e9}")?, text("prob\u{20ac}")?);
+        let part = cx.eval(c"'0123456789'.repeat(2000).slice(3, 19990)", c"<probe>")?;
+        // A part of another string lies there, or says that it does not.
+        let is_part_found = layout
+            .narrow(part.raw())
+            .is_none_or(|bytes| bytes.len() == 19_987 && bytes.starts_with(b"345"));
+        let holds = layout.narrow(plain.raw()) == Some(b"probe")
+            && layout.narrow(longer.raw()) == Some(b"a longer probe")
+            && layout.narrow(latin.raw()) == Some(b"prob\xe9")
+            && layout.narrow(wide.raw()).is_none()
+            && is_part_found;
+        Ok(holds.then_some(layout))
+    }
+
+    /// How far the characters of a plain string are from its beginning, by QuickJS's own function.
+    fn header_bytes(cx: Cx<'_>, plain: &Val) -> Option<usize> {
+        // SAFETY: the string is alive; its text is released and not looked at.
+        let text = unsafe {
+            let text = qjs::JS_ToCStringLen(cx.raw(), std::ptr::null_mut(), plain.raw());
+            qjs::JS_FreeCString(cx.raw(), text);
+            text
+        };
+        let distance = (text as usize).wrapping_sub(address(plain.raw()) as usize);
+        (size_of::<u64>()..=HEADER_BYTES_MAX)
+            .contains(&distance)
+            .then_some(distance)
+    }
+
+    /// The characters of a string that keeps them itself, each as one byte (U+0000 to U+00FF). They last as long as the string.
+    #[inline]
+    fn narrow<'a>(self, value: RawValue) -> Option<&'a [u8]> {
+        if tag(value) != qjs::JS_TAG_STRING {
+            return None;
+        }
+        // SAFETY: a string has this header, and so many bytes behind it if it says that they are narrow and its own. For the first
+        // strings that are looked at nobody knows that: their first words are there in any case, and their bytes are compared only
+        // where these say the length that they have.
+        unsafe {
+            let start = address(value).cast::<u8>();
+            let [length, kind] = start.cast::<[u32; 2]>().read();
+            if length & WIDE != 0 || kind & ELSEWHERE != 0 {
+                return None;
+            }
+            let bytes = std::slice::from_raw_parts(start.add(self.header_bytes), length as usize);
+            Some(bytes)
+        }
+    }
+
+    /// The bytes of a string that is ASCII and keeps them itself.
+    #[inline]
+    pub(crate) fn ascii(self, value: &Val) -> Option<&[u8]> {
+        self.narrow(value.raw()).filter(|bytes| bytes.is_ascii())
+    }
+
+    /// How long a string is that has one byte for each character and keeps them itself.
+    #[inline]
+    pub(crate) fn length(self, value: &Val) -> Option<usize> {
+        self.narrow(value.raw()).map(<[u8]>::len)
+    }
+
+    /// The same for a string that was ASCII before, as strings do not change.
+    pub(crate) fn still_ascii(self, value: &Val) -> &[u8] {
+        self.narrow(value.raw()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_characters_is_found() {
+        let runtime = rquickjs::Runtime::new().expect("a runtime");
+        let context = rquickjs::Context::full(&runtime).expect("a context");
+        // SAFETY: the context is alive and runs nothing.
+        let cx = unsafe { Cx::from_raw(context.as_raw().as_ptr()) };
+        let layout = TextLayout::find(cx).expect("memory").expect("in place");
+        let of = |source| cx.eval(source, c"<test>").expect("a string");
+        let long = of(c"'0123456789'.repeat(1000)");
+        assert_eq!(layout.ascii(&long).map(<[u8]>::len), Some(10_000));
+        for other in [c"'\\u00e9'", c"'\\u20ac'", c"5", c"({})", c"Symbol('x')"] {
+            assert_eq!(layout.ascii(&of(other)), None, "{other:?}");
+        }
+        // A rope, and a part of another string.
+        for other in [
+            c"let a = 'x'.repeat(9000), b = 'y'.repeat(9000); a + b",
+            c"'0123456789'.repeat(2000).slice(3, 19990)",
+        ] {
+            assert!(
+                layout
+                    .ascii(&of(other))
+                    .is_none_or(|bytes| bytes.len() > 9000)
+            );
+        }
+    }
+}
