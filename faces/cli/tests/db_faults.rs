@@ -138,7 +138,7 @@ fn expect_logged(server: &Server, words: &[&str]) {
 /// Many clients for a while, none of which is told 200, and a reader that goes on. It is told 500 only where it ran in a group
 /// that was lost, as it may have seen what is not there any more; what it is told else is right.
 fn under_fire(server: &Server, cycle: u64, later: &[u16], rows: &str) -> Told {
-    let writers = Writers::start(server, cycle, 8, Writes::Both);
+    let writers = Writers::start(server, cycle, 8, Writes::All);
     let end = Instant::now() + Duration::from_millis(FAULT_MILLIS);
     let mut client = server.client();
     let (mut right, mut lost) = (0, 0);

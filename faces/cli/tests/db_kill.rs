@@ -23,7 +23,7 @@ fn survives(durability: &str) {
     let mut server = project.start(APPS[0]);
     for cycle in 1..=cycles {
         let when = format!("{durability}, cycle {cycle}");
-        let writers = Writers::start(&server, cycle, CLIENTS, Writes::Both);
+        let writers = Writers::start(&server, cycle, CLIENTS, Writes::All);
         let (least, most) = LOAD_MILLIS;
         std::thread::sleep(Duration::from_millis(random.between(least, most)));
         server.kill();

@@ -37,7 +37,7 @@ fn nothing_acknowledged_is_lost_with_the_power() {
         disk.slow_down(random.one_in(2));
         let server = project.serve(&mut command, "shim.log");
         let before = disk.counts();
-        let writers = Writers::start(&server, cycle, CLIENTS, Writes::Both);
+        let writers = Writers::start(&server, cycle, CLIENTS, Writes::All);
         let (least, most) = LOAD_MILLIS;
         std::thread::sleep(Duration::from_millis(random.between(least, most)));
         server.kill();
@@ -80,7 +80,7 @@ fn nothing_acknowledged_after_a_failed_sync_is_lost_with_the_power() {
         let mut command = project.command(APPS[(cycle % 2) as usize]);
         disk.under(&mut command);
         let server = project.serve(&mut command, "shim.log");
-        let writers = Writers::start(&server, cycle, CLIENTS, Writes::Both);
+        let writers = Writers::start(&server, cycle, CLIENTS, Writes::All);
         std::thread::sleep(Duration::from_millis(random.between(20, 60)));
         let before = disk.counts();
         disk.fail(Fault::Sync);

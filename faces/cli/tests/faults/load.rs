@@ -77,6 +77,22 @@ pub(crate) enum Writes {
     Batches,
     /// Some clients the one, some the other.
     Both,
+    /// Some clients these, and some ten rows in a transaction that waits in the middle.
+    All,
+}
+
+impl Writes {
+    /// The route that a client writes to, and how many rows that writes.
+    fn of(self, client: u64) -> (&'static str, u64) {
+        const SINGLE: (&str, u64) = ("write", 1);
+        const BATCH: (&str, u64) = ("batch", 10);
+        match self {
+            Self::Singles => SINGLE,
+            Self::Batches => BATCH,
+            Self::Both => [SINGLE, BATCH][client as usize % 2],
+            Self::All => [SINGLE, BATCH, ("transaction", 10)][client as usize % 3],
+        }
+    }
 }
 
 /// Clients at work.
@@ -91,13 +107,9 @@ impl Writers {
         let stop = Arc::new(AtomicBool::new(false));
         let clients = (0..clients).map(|number| {
             let (mut client, stop) = (server.client(), Arc::clone(&stop));
-            let is_batch = match writes {
-                Writes::Singles => false,
-                Writes::Batches => true,
-                Writes::Both => number % 2 == 1,
-            };
+            let kind = writes.of(number);
             let first = 1 + (cycle * 100 + number) * IDS_EACH;
-            std::thread::spawn(move || write(&mut client, cycle, first, is_batch, &stop))
+            std::thread::spawn(move || write(&mut client, cycle, first, kind, &stop))
         });
         Self {
             clients: clients.collect(),
@@ -121,18 +133,19 @@ impl Writers {
     }
 }
 
-fn write(client: &mut Client, cycle: u64, first: u64, is_batch: bool, stop: &AtomicBool) -> Told {
+fn write(
+    client: &mut Client,
+    cycle: u64,
+    first: u64,
+    (what, rows): (&str, u64),
+    stop: &AtomicBool,
+) -> Told {
     let mut told = Told::default();
-    let (what, rows) = if is_batch {
-        ("batch", 10)
-    } else {
-        ("write", 1)
-    };
-    for id in (first..first + IDS_EACH).step_by(rows) {
+    for id in (first..first + IDS_EACH).step_by(rows as usize) {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let ids = id..id + rows as u64;
+        let ids = id..id + rows;
         told.asked.extend(ids.clone());
         let begun = Instant::now();
         let Ok(answer) = ask(client, "POST", &format!("/{what}/{cycle}/{id}")) else {

@@ -53,6 +53,15 @@ app.post("/batch/:cycle/:first", function(req)
   end)
   return { ok = true }
 end)
+app.post("/transaction/:cycle/:first", function(req)
+  local first, cycle = tonumber(req.params.first), tonumber(req.params.cycle)
+  return db.transaction(function(tx)
+    for id = first, first + 4 do tx:exec(INSERT, { id, cycle, first }) end
+    app.time.sleep(0.001)
+    for id = first + 5, first + 9 do tx:exec(INSERT, { id, cycle, first }) end
+    return { ok = true }
+  end)
+end)
 app.get("/ids/:cycle/:after", function(req)
   return db.one(IDS, { tonumber(req.params.cycle), tonumber(req.params.after) }).ids
 end)
@@ -97,6 +106,15 @@ app.post("/batch/:cycle/:first", (req) => {
     for (let id = first; id < first + 10; id++) db.exec(INSERT, [id, cycle, first]);
   });
   return { ok: true };
+});
+app.post("/transaction/:cycle/:first", (req) => {
+  const first = Number(req.params.first), cycle = Number(req.params.cycle);
+  return db.transaction(async (tx) => {
+    for (let id = first; id < first + 5; id++) tx.exec(INSERT, [id, cycle, first]);
+    await time.sleep(0.001);
+    for (let id = first + 5; id < first + 10; id++) tx.exec(INSERT, [id, cycle, first]);
+    return { ok: true };
+  });
 });
 app.get("/ids/:cycle/:after", (req) =>
   db.one(IDS, [Number(req.params.cycle), Number(req.params.after)]).ids);
