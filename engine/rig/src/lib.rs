@@ -2,9 +2,11 @@
 //! of parts, an executor of a few lines, and tables with a row of each kind.
 
 mod modules;
+mod objects;
 mod parts;
 
 pub use modules::{DATA, LOG, PROBE, TIME};
+pub use objects::{LiveValues, OBJECTS};
 pub use parts::{TestAnswer, TestRequest, get, post};
 
 use parts::Files;
@@ -51,6 +53,8 @@ pub struct App<I> {
     pub sleeps: Rc<Sleeps>,
     /// The notes of `LOG`, `PROBE` and `DATA`.
     pub notes: Rc<Notes>,
+    /// The values behind the objects of `OBJECTS`.
+    pub live: Rc<LiveValues>,
 }
 
 impl<I> std::fmt::Debug for App<I> {
@@ -76,6 +80,8 @@ pub fn load<I>(
     let context = Rc::new(Context::default());
     context.put(Sleeps::default());
     context.put(Notes::default());
+    context.put(LiveValues::default());
+    let live = context.get::<LiveValues>().expect("put");
     let (sleeps, notes) = (
         context.get::<Sleeps>().expect("put"),
         context.get::<Notes>().expect("put"),
@@ -105,6 +111,7 @@ pub fn load<I>(
         background,
         sleeps,
         notes,
+        live,
     })
 }
 

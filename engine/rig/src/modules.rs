@@ -12,7 +12,7 @@ use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
 /// Ready at a time; whoever polls it must come back by himself.
-struct Until(Instant);
+pub(crate) struct Until(pub(crate) Instant);
 
 impl Future for Until {
     type Output = ();
@@ -142,7 +142,7 @@ const TEXT: Param = Param {
     doc: "",
 };
 
-const fn row(
+pub(crate) const fn row(
     name: &'static str,
     params: &'static [Param],
     returns: Type,
