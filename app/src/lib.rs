@@ -7,6 +7,7 @@
 mod config;
 mod database;
 mod engine;
+mod hooks;
 mod project;
 mod request;
 mod routing;
@@ -31,6 +32,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The capabilities that scripts get.
 pub static MODULES: &[&Module] = &[
+    &hooks::MODULE,
     &sampan_time::MODULE,
     &sampan_log::MODULE,
     &sampan_env::MODULE,

@@ -61,6 +61,8 @@ struct ServerShared {
     is_ending: AtomicBool,
     /// When that was, for the requests that are cut.
     ending: Arc<OnceLock<Instant>>,
+    /// Whether the functions that start once for the process have run.
+    started_once: Arc<AtomicBool>,
 }
 
 /// A worker that serves.
@@ -99,6 +101,7 @@ impl Server {
             abandoned: AtomicUsize::new(0),
             is_ending: AtomicBool::new(false),
             ending: Arc::default(),
+            started_once: Arc::default(),
         });
         let script_time_max = Duration::from_millis(shared.config.script.script_millis_max);
         shared
@@ -235,6 +238,7 @@ impl ServerShared {
             database: Arc::clone(&self.database),
             watchdog: self.watchdog.clone(),
             ending: Arc::clone(&self.ending),
+            started_once: Arc::clone(&self.started_once),
             on_deaf: Box::new(move |handle, name| shared.abandon(id, place, &handle, name)),
         };
         let starting =

@@ -1,6 +1,7 @@
 //! One worker: a thread with its own runtime, its own isolate and its own connections.
 
 use crate::config::Config;
+use crate::hooks::Hooks;
 use crate::project::Language;
 use crate::request::commit_gate::Gate;
 use crate::request::dispatch::Dispatch;
@@ -14,6 +15,7 @@ use sampan_http::{Limits, WorkerHandle};
 use sampan_log::{Entry, Level};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -43,6 +45,8 @@ pub(crate) struct WorkerPlan {
     pub(crate) watchdog: Watchdog,
     /// Set when the server begins to shut down.
     pub(crate) ending: Arc<OnceLock<Instant>>,
+    /// Whether the functions that start once for the process have run.
+    pub(crate) started_once: Arc<AtomicBool>,
     /// Called from the watchdog's thread if the worker, once it serves, is deaf to a stop.
     pub(crate) on_deaf: OnDeaf,
 }
@@ -114,6 +118,10 @@ async fn serve(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>
         plan.config.logger.text(Level::Warn, message);
     }
     let (handle, worker) = sampan_http::worker(Arc::clone(&plan.limits));
+    gate.serve(handle.clone());
+    if let Err(error) = loader.start_hooks(&loaded).await {
+        return drop(ready.send(Err(error)));
+    }
     let (names, abandoned, on_deaf) = (loaded.handler_names(), handle.clone(), plan.on_deaf);
     plan.watchdog.loaded(
         plan.id,
@@ -122,17 +130,20 @@ async fn serve(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>
     );
     let dispatch = Rc::new(Dispatch::new(loaded));
     loader.dispatch.replace(Rc::downgrade(&dispatch));
-    gate.serve(handle.clone());
-    drop(gate);
     if ready.send(Ok(handle)).is_ok() {
         worker.run(Rc::clone(&dispatch)).await;
         end_background(&dispatch, &plan.config, &plan.ending).await;
+        end_hooks(&dispatch, &plan.config, &plan.ending).await;
     }
 }
 
 /// Lets work that goes on after answers end too, within the time that a shutdown gives requests.
 async fn end_background(dispatch: &Dispatch, config: &Config, ending: &OnceLock<Instant>) {
     let time_max = Duration::from_millis(config.http.shutdown_millis_max);
+    while dispatch.ending_requests() > 0 {
+        // Each has its own limit.
+        tokio::time::sleep(BACKGROUND_PAUSE).await;
+    }
     while let requests @ 1.. = dispatch.background_requests() {
         let is_over = ending.get().is_none_or(|begun| begun.elapsed() >= time_max);
         if is_over {
@@ -143,6 +154,19 @@ async fn end_background(dispatch: &Dispatch, config: &Config, ending: &OnceLock<
         }
         tokio::time::sleep(BACKGROUND_PAUSE).await;
     }
+}
+
+/// Lets the project's `on_stop` run, within the time that is left of a shutdown.
+async fn end_hooks(dispatch: &Dispatch, config: &Config, ending: &OnceLock<Instant>) {
+    let time_max = Duration::from_millis(config.http.shutdown_millis_max);
+    let passed = ending.get().map_or(Duration::ZERO, Instant::elapsed);
+    let loaded = dispatch.loaded();
+    let report = |error: &Error| {
+        let text = format!("on_stop: {error}");
+        response_sink::log_of(&loaded.control.logger, None, text, error);
+    };
+    let left = time_max.saturating_sub(passed);
+    loaded.hooks.stop(&loaded.control.gate, left, report).await;
 }
 
 /// Loads the project on this worker: at start, and again when its isolate is worn out.
@@ -156,6 +180,9 @@ struct Loader {
     id: u64,
     place: WorkerPlace,
     ending: Arc<OnceLock<Instant>>,
+    started_once: Arc<AtomicBool>,
+    /// Requests that were given up and are ending, over all isolates.
+    endings: Rc<Cell<usize>>,
     dispatch: RefCell<Weak<Dispatch>>,
     /// Whether a replacement is on its way, so that there is one at a time.
     is_replacing: Cell<bool>,
@@ -172,6 +199,8 @@ impl Loader {
             watchdog: plan.watchdog.clone(),
             id: plan.id,
             ending: Arc::clone(&plan.ending),
+            started_once: Arc::clone(&plan.started_once),
+            endings: Rc::default(),
             place: WorkerPlace {
                 index: plan.place + 1,
                 count: plan.config.workers,
@@ -192,6 +221,7 @@ impl Loader {
         context.put(config.logger.clone());
         context.put(config.script.clone());
         context.put(self.place);
+        context.put(Hooks::default());
         self.gate.put_into(&context);
         let gate = Rc::clone(&self.gate);
         let (report_to, printed) = (Rc::clone(&logger), Rc::clone(&logger));
@@ -237,11 +267,20 @@ impl Loader {
             ending: Arc::clone(&self.ending),
             shutdown_time_max: Duration::from_millis(config.http.shutdown_millis_max),
             handler_time_max: Duration::from_millis(config.http.handler_millis_max),
+            cleanup_time_max: Duration::from_millis(config.script.cleanup_millis_max),
+            endings: Rc::clone(&self.endings),
         };
         self.gate.set_loading(true);
         let loaded = Loaded::load(language, setup, Rc::new(control));
         self.gate.set_loading(false);
         loaded
+    }
+
+    /// Runs the project's `on_start`.
+    async fn start_hooks(&self, loaded: &Loaded) -> Result<(), Error> {
+        let time_max = Duration::from_millis(self.config.http.handler_millis_max);
+        let started = loaded.hooks.start(&self.gate, &self.started_once, time_max);
+        started.await
     }
 
     /// Loads a fresh isolate beside the worn-out one and swaps them; requests in flight end on the old one. If the
@@ -252,7 +291,11 @@ impl Loader {
         }
         drop(spawn_local(async move {
             self.gate.before_loading().await;
-            match self.load() {
+            let loaded = match self.load() {
+                Ok(loaded) => self.start_hooks(&loaded).await.map(|()| loaded),
+                failed => failed,
+            };
+            match loaded {
                 Ok(loaded) => {
                     if let Some(dispatch) = self.dispatch.borrow().upgrade() {
                         let message =

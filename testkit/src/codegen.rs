@@ -89,7 +89,7 @@ fn reference_of(out: &mut String, owner: Owner<'_>, function: &Function) {
     let (heading, lua_owner) = if owner.is_class {
         ("####", format!("{}:", owner.name))
     } else {
-        ("###", format!("app.{}.", owner.name))
+        ("###", in_lua(owner.name))
     };
     let (owner, name) = (owner.name, function.name);
     let _ = write!(out, "\n{heading} {owner}.{name}\n\n");
@@ -122,6 +122,14 @@ fn reference_of(out: &mut String, owner: Owner<'_>, function: &Function) {
     }
 }
 
+/// What stands in front of a module's functions in Lua. Those of the module `app` are its own.
+fn in_lua(module: &str) -> String {
+    match module {
+        "app" => "app.".to_owned(),
+        name => format!("app.{name}."),
+    }
+}
+
 /// Whether it is a template tag: JavaScript has them, Lua does not.
 fn is_tag(function: &Function) -> bool {
     matches!(function.kind, FunctionKind::Tag(_))
@@ -148,6 +156,7 @@ fn type_word(ty: Type) -> Cow<'static, str> {
         Type::List => "a list",
         Type::Map => "a table or object",
         Type::Any | Type::Json | Type::Shown => "any value",
+        Type::Function => "a function",
         Type::Rows => "a list of rows",
         Type::RowOrNothing => "a row, or nothing",
         Type::TextOrNothing => "a string, or nothing",
@@ -170,13 +179,18 @@ fn respelled(doc: &str, modules: &[&Module]) -> String {
 }
 
 fn typescript(modules: &[&Module]) -> String {
-    let properties: String = modules
+    let (own, others): (Vec<&Module>, Vec<&Module>) =
+        modules.iter().partition(|module| module.name == "app");
+    let mut properties: String = others
         .iter()
         .filter(|module| module.name != "json")
         .map(|module| format!("    {0}: typeof {0};\n", module.name))
         .collect();
+    for function in own.iter().flat_map(|module| module.functions) {
+        typescript_of(&mut properties, "    ", function, modules);
+    }
     let mut out = TS_HEAD.replace("@PROPERTIES@", &properties);
-    for module in modules {
+    for module in others {
         let _ = writeln!(
             out,
             "  /** {} */\n  export namespace {} {{",
@@ -267,6 +281,7 @@ fn ts_type(ty: Type) -> Cow<'static, str> {
         Type::List => "any[]",
         Type::Map => "Record<string, any>",
         Type::Any | Type::Json | Type::Shown => "any",
+        Type::Function => "(...args: any[]) => any",
         Type::Rows => "T[]",
         Type::RowOrNothing => "T | null",
         Type::TextOrNothing => "string | null",
@@ -285,18 +300,23 @@ fn ts_type(ty: Type) -> Cow<'static, str> {
 fn lua(modules: &[&Module]) -> String {
     let mut out = LUA_HEAD.to_owned();
     for module in modules {
-        let _ = writeln!(out, "--- {}", module.doc);
+        let is_own = module.name == "app";
+        if !is_own {
+            let _ = writeln!(out, "--- {}", module.doc);
+        }
         if module.name == "json" {
             out.push_str("--- Called, it makes a JSON answer.\n");
             out.push_str("---@class sampan.Json\n---@overload fun(body: any, options?: sampan.Options): sampan.Response\n");
             out.push_str("---@field array fun(list?: table): table marks a table as a list, so that it is `[]` if it is empty\n");
             out.push_str("---@field object fun(map?: table): table marks a table as an object\n");
-        } else {
+        } else if !is_own {
             // Without a class of its own, an editor takes any field of the table as there.
             let _ = writeln!(out, "---@class sampan.modules.{}", module.name);
         }
-        let _ = writeln!(out, "app.{} = {{}}\n", module.name);
-        let prefix = format!("app.{}.", module.name);
+        let prefix = in_lua(module.name);
+        if !is_own {
+            let _ = writeln!(out, "app.{} = {{}}\n", module.name);
+        }
         for function in module.functions.iter().filter(|row| !is_tag(row)) {
             lua_of(&mut out, &prefix, function);
         }
@@ -341,6 +361,7 @@ fn lua_type(ty: Type) -> Cow<'static, str> {
         Type::Text | Type::Bytes => "string",
         Type::List | Type::Map => "table",
         Type::Any | Type::Json | Type::Shown => "any",
+        Type::Function => "function",
         Type::Rows => "sampan.Row[]",
         Type::RowOrNothing => "sampan.Row?",
         Type::TextOrNothing => "string?",

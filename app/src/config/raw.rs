@@ -105,6 +105,7 @@ raw_limits! {
     }
     script {
         script_millis_max: Millis,
+        cleanup_millis_max: Millis,
         memory_bytes_max: Bytes,
         json_depth_max: usize,
     }

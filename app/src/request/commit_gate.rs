@@ -142,7 +142,10 @@ impl Gate {
     }
 
     /// Work that belongs to no request, which may use the database too.
-    pub(crate) fn background(self: &Rc<Self>, mut future: LocalFuture<()>) -> LocalFuture<()> {
+    pub(crate) fn background<T: 'static>(
+        self: &Rc<Self>,
+        mut future: LocalFuture<T>,
+    ) -> LocalFuture<T> {
         let gate = Rc::clone(self);
         // What a request has begun goes on in its name.
         let request = self.current.request();
@@ -157,6 +160,14 @@ impl Gate {
             gate.db.left(None, || false);
             polled
         }))
+    }
+
+    /// Waits until what has been written so far is committed.
+    pub(crate) async fn settled(&self) -> Result<(), Error> {
+        match self.outbox.settled().await {
+            Verdict::Committed => Ok(()),
+            Verdict::Failed => Err(Visit::lost()),
+        }
     }
 }
 

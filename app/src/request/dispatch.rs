@@ -2,10 +2,10 @@
 
 use crate::request::commit_gate::{RouteUses, Visit};
 use crate::request::errors;
+use crate::request::given_up::{WaitingHandler, WaitingRequest};
 use crate::request::record::Record;
 use crate::request::request_view::{RouteInfo, View};
 use crate::request::response_sink::{self, HttpSink};
-use crate::request::wait_log::WaitLog;
 use crate::routing::loaded::Loaded;
 use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, RouteMatch, Spans};
@@ -15,7 +15,6 @@ use sampan_http::{Answer, Body, BodyRule, Handler, Method, Observer, Request, Re
 use sampan_log::{Cause, Entry, Level};
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -40,6 +39,16 @@ impl Dispatch {
     /// How many answered requests have work that still goes on.
     pub(crate) fn background_requests(&self) -> usize {
         self.current.borrow().engine.background_requests()
+    }
+
+    /// How many requests were given up and are ending in order.
+    pub(crate) fn ending_requests(&self) -> usize {
+        self.current.borrow().control.endings.get()
+    }
+
+    /// The project as it is now.
+    pub(crate) fn loaded(&self) -> Rc<Loaded> {
+        Rc::clone(&self.current.borrow())
     }
 
     /// Answers with another project, or a fresh isolate of the same, from now on.
@@ -263,9 +272,13 @@ impl DispatchedRequest {
 
     /// What is known about the route for this method.
     fn route(&self) -> &sampan_db::RouteUse {
+        self.uses.of(self.only_reads())
+    }
+
+    /// Whether the method says that the handler only reads.
+    fn only_reads(&self) -> bool {
         let method = self.view.method();
-        self.uses
-            .of(matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE"))
+        matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
     }
 
     fn run(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
@@ -313,21 +326,16 @@ impl DispatchedRequest {
     /// Waits for a suspended handler to end.
     async fn wait(
         &self,
-        mut rest: Box<dyn Suspended>,
+        rest: Box<dyn Suspended>,
         sink: &mut HttpSink,
         visit: &mut Visit,
     ) -> Result<(), Error> {
-        let mut log = WaitLog::begin(&self.loaded.control, &self.view);
-        let route = self.route();
-        let control = &self.loaded.control;
-        let result = poll_fn(|cx| {
-            control.during(Some(&self.view), || {
-                visit.turn(cx, Some(route), |cx| rest.poll(cx, &mut *sink))
-            })
-        })
-        .await;
-        log.is_over = true;
-        result
+        let request = WaitingRequest {
+            control: Rc::clone(&self.loaded.control),
+            view: Some(Rc::clone(&self.view)),
+            route: Some((Rc::clone(&self.uses), self.only_reads())),
+        };
+        WaitingHandler::new(request, rest).end(sink, visit).await
     }
 
     /// Logs an error and lets the script's `on_error` answer it, or answers by default.

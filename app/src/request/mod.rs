@@ -3,9 +3,9 @@
 pub(crate) mod commit_gate;
 pub(crate) mod dispatch;
 pub(crate) mod errors;
+pub(crate) mod given_up;
 pub(crate) mod id;
 pub(crate) mod proxies;
 pub(crate) mod record;
 pub(crate) mod request_view;
 pub(crate) mod response_sink;
-mod wait_log;

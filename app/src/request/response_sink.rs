@@ -2,9 +2,12 @@
 
 use crate::request::commit_gate::Visit;
 use crate::request::errors;
+use crate::request::given_up::{Rest, WaitingRequest, end_in_order};
 use crate::request::request_view::View;
 use crate::routing::loaded::Control;
-use sampan_host::{Error, ErrorKind, Fate, RequestView, ResponseSink, Verdict, answer, refusals};
+use sampan_host::{
+    Error, ErrorKind, Fate, RequestView, ResponseSink, StreamedBody, Verdict, answer, refusals,
+};
 use sampan_http::codec::Exceeded;
 use sampan_http::{Body, BodyError, HeaderError, Response};
 use sampan_log::{Cause, Entry, Level, Logger};
@@ -71,9 +74,9 @@ impl ResponseSink for HttpSink {
         self.response.set_body(Body::Lent(body));
     }
 
-    fn stream(&mut self, body: Box<dyn sampan_host::StreamedBody>) {
+    fn stream(&mut self, body: Box<dyn StreamedBody>) {
         self.response.set_body(Body::Stream(Box::new(ScriptStream {
-            body,
+            body: Some(body),
             visit: self.control.gate.visit(),
             held: None,
             control: Rc::clone(&self.control),
@@ -88,7 +91,8 @@ impl ResponseSink for HttpSink {
 
 /// A script's stream as the HTTP engine reads it.
 struct ScriptStream {
-    body: Box<dyn sampan_host::StreamedBody>,
+    /// None once it has ended.
+    body: Option<Box<dyn StreamedBody>>,
     visit: Visit,
     /// A chunk that depends on writes that are not committed.
     held: Option<(Vec<u8>, Fate)>,
@@ -104,7 +108,16 @@ impl ScriptStream {
             Some(held) => held,
             None => {
                 let (body, visit) = (&mut self.body, &mut self.visit);
-                let turn = |cx: &mut Context<'_>| body.poll_chunk(cx).map(Option::transpose);
+                let turn = |cx: &mut Context<'_>| {
+                    let polled = match body {
+                        Some(body) => body.poll_chunk(cx).map(Option::transpose),
+                        None => Poll::Ready(Ok(None)),
+                    };
+                    if let Poll::Ready(Ok(None) | Err(_)) = polled {
+                        *body = None;
+                    }
+                    polled
+                };
                 let run = || visit.turn(cx, None, turn);
                 let made = ready!(self.control.during(self.view.as_ref(), run))?;
                 let view = self.view.as_ref();
@@ -129,6 +142,19 @@ impl ScriptStream {
             }
             Some(Verdict::Committed) => Poll::Ready(Ok(Some(held.0))),
             Some(Verdict::Failed) => Poll::Ready(Err(Visit::lost())),
+        }
+    }
+}
+
+impl Drop for ScriptStream {
+    fn drop(&mut self) {
+        if let Some(body) = self.body.take() {
+            let request = WaitingRequest {
+                control: Rc::clone(&self.control),
+                view: self.view.clone(),
+                route: None,
+            };
+            end_in_order(request, Rest::Body(body));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::config::units;
 use crate::engine::Engine;
+use crate::hooks::Hooks;
 use crate::project::Language;
 use crate::request::commit_gate::{Gate, RouteUses};
 use crate::request::id::Ids;
@@ -17,6 +18,7 @@ use sampan_host::{
 use sampan_http::{BodyRule, Precomputed};
 use sampan_log::Logger;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -41,6 +43,7 @@ pub(crate) struct Loaded {
     /// Whether any handler reads bodies in another way than the server's own.
     pub(crate) has_body_rules: bool,
     pub(crate) control: Rc<Control>,
+    pub(crate) hooks: Rc<Hooks>,
 }
 
 /// What a project on a worker needs from the worker.
@@ -61,6 +64,10 @@ pub(crate) struct Control {
     pub(crate) shutdown_time_max: Duration,
     /// For the log: a wait longer than this was cut off by the server, a shorter one by the client.
     pub(crate) handler_time_max: Duration,
+    /// How long the script of a request that was given up may go on.
+    pub(crate) cleanup_time_max: Duration,
+    /// How many of them there are.
+    pub(crate) endings: Rc<Cell<usize>>,
 }
 
 /// What answers one route.
@@ -90,7 +97,9 @@ impl Loaded {
         setup: Setup,
         control: Rc<Control>,
     ) -> Result<Rc<Self>, Error> {
+        let hooks = setup.context.get::<Hooks>().unwrap_or_default();
         let engine = Engine::load(language, setup)?;
+        hooks.close();
         let program = engine.program();
         let mut middleware = Vec::with_capacity(program.middleware.len());
         for def in &program.middleware {
@@ -149,6 +158,7 @@ impl Loaded {
             fetch_body,
             has_body_rules,
             control,
+            hooks,
         }))
     }
 

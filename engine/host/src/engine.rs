@@ -1,6 +1,8 @@
 //! What an engine is to `app`: something that loads a project and answers requests.
 
-use crate::{Context, Error, Module, Place, RequestView, ResponseSink, ScriptLimits, Watch};
+use crate::{
+    Context, Error, ErrorKind, Module, Place, RequestView, ResponseSink, ScriptLimits, Watch,
+};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -146,9 +148,21 @@ pub enum Step {
     Waiting(Box<dyn Suspended>),
 }
 
-/// The rest of a handler that waits. Dropping it gives up the request: what it waits for is dropped, its script
-/// never runs again.
+/// What a script's wait fails with once its request is given up.
+pub fn cancelled() -> Error {
+    let text = "the request was given up: nobody waits for its answer any more";
+    Error::new(ErrorKind::Unavailable, text).with_code(CANCELLED)
+}
+
+/// The code of that error.
+pub const CANCELLED: &str = "cancelled";
+
+/// The rest of a handler that waits. Dropping it drops what it waits for, and its script never runs again.
 pub trait Suspended {
+    /// The request is given up: what the script waits for fails with [`cancelled`], so that it can end in order. Whoever calls this
+    /// polls on, until it is ready or has had its time.
+    fn cancel(&mut self);
+
     /// Runs on if what it waits for is there. Ready with an error: what is in the sink counts for nothing.
     fn poll(
         &mut self,

@@ -8,6 +8,7 @@
 //! An engine implements [`Isolate`]; `app` drives it. Neither has heard of sockets, files or databases here.
 
 pub mod answer;
+pub mod callback;
 pub mod current_run;
 pub mod engine;
 pub mod error;
@@ -25,6 +26,7 @@ pub mod value;
 pub mod watch;
 pub mod words;
 
+pub use callback::{Callback, ScriptFunction};
 pub use current_run::CurrentRun;
 pub use engine::{
     BodyOptions, Call, Console, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program, RouteDef,

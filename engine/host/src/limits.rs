@@ -7,6 +7,8 @@ use crate::{Error, ErrorKind};
 pub struct ScriptLimits {
     /// One uninterrupted run of a script, the draining of its jobs included, in milliseconds. Per request.
     pub script_millis_max: u64,
+    /// How long the script of a request that was given up may go on to end in order, in milliseconds. Per request.
+    pub cleanup_millis_max: u64,
     /// What one isolate may allocate, in bytes. Per isolate, shared by all requests that it serves.
     pub memory_bytes_max: usize,
     /// How deeply JSON may nest, in either direction.
@@ -17,6 +19,7 @@ impl Default for ScriptLimits {
     fn default() -> Self {
         Self {
             script_millis_max: 2_000,
+            cleanup_millis_max: 1_000,
             memory_bytes_max: 128 * 1024 * 1024,
             json_depth_max: 128,
         }

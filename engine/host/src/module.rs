@@ -3,7 +3,7 @@
 //! A capability is a [`Module`]: rows with a name, parameters, a doc text and a body in plain Rust over [`Value`]. Each
 //! engine has one binder that walks any table; type definitions and reference pages come from the same rows.
 
-use crate::{Class, Error, LocalFuture, Object, Objects, Value, Words};
+use crate::{Callback, Class, Error, LocalFuture, Object, Objects, Value, Words};
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -112,6 +112,8 @@ pub enum Type {
     Shown,
     /// An object of this class.
     Object(&'static Class),
+    /// A function of the script, which the capability may call now or later: only as a parameter.
+    Function,
 }
 
 /// The body of a synchronous function.
@@ -167,9 +169,11 @@ pub enum FunctionKind {
 }
 
 /// The arguments of one call.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Args {
     values: Vec<Value>,
+    /// The functions among the arguments, by their index; `true` stands in their place.
+    functions: Vec<(usize, Callback)>,
     may_wait: bool,
     /// Whose method is called.
     this: Option<Object>,
@@ -208,19 +212,39 @@ impl Args {
                 continue;
             }
             if !param.ty.accepts(value) {
-                return Err(Error::script(format!(
-                    "{} must be {}, not {}",
-                    words.argument(owner, function, index),
-                    words.expected(param.ty),
-                    words.found(value, nothing(index))
-                )));
+                let found = words.found(value, nothing(index));
+                return Err(Self::wrong(words, owner, function, index, &found));
             }
         }
         Ok(Self {
             values,
-            may_wait: false,
-            this: None,
+            ..Self::default()
         })
+    }
+
+    /// What is said of an argument of a wrong type: `found` is what it is, with its article.
+    #[cold]
+    pub fn wrong(
+        words: &Words,
+        owner: Owner<'_>,
+        function: &Function,
+        index: usize,
+        found: &str,
+    ) -> Error {
+        let param = function.params.get(index);
+        let ty = param.map_or(Type::Any, |param| param.ty);
+        Error::script(format!(
+            "{} must be {}, not {found}",
+            words.argument(owner, function, index),
+            words.expected(ty),
+        ))
+    }
+
+    /// The same arguments with the functions among them, by their index.
+    #[must_use]
+    pub fn with_functions(mut self, functions: Vec<(usize, Callback)>) -> Self {
+        self.functions = functions;
+        self
     }
 
     /// The same arguments for a method of `this`.
@@ -262,6 +286,14 @@ impl Args {
             .unwrap_or_default()
     }
 
+    /// The `index`th argument, a function; `None` if it was left out.
+    pub fn function(&self, index: usize) -> Option<Callback> {
+        let mut functions = self.functions.iter();
+        functions
+            .find(|(at, _)| *at == index)
+            .map(|(_, function)| function.clone())
+    }
+
     /// The `index`th argument as text; empty if it was left out.
     pub fn text(&mut self, index: usize) -> String {
         match self.take(index) {
@@ -292,6 +324,8 @@ impl Type {
         }
         match self {
             Self::Any | Self::Shown => true,
+            // What the engine puts in the place of a function.
+            Self::Function => matches!(value, Value::Bool(true)),
             Self::Nothing
             | Self::Rows
             | Self::RowOrNothing

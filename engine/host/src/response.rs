@@ -33,8 +33,12 @@ pub trait ResponseSink {
     fn reset(&mut self);
 }
 
-/// A body that is produced while it is sent. Dropping it means that nobody reads it any more.
+/// A body that is produced while it is sent.
 pub trait StreamedBody {
+    /// Nobody reads it any more: what the script waits for fails with [`cancelled`](crate::engine::cancelled). Whoever calls this
+    /// polls on and drops the chunks, until the end or until it has had its time. A body that no script produces needs nothing.
+    fn cancel(&mut self) {}
+
     /// The next chunk, `None` at the end. After an error the connection is cut, so that the client cannot take what it got
     /// for the whole.
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>>;

@@ -60,6 +60,7 @@ impl Words {
             Type::List => self.list,
             Type::Map | Type::Record(_) => self.map,
             Type::Any | Type::Json | Type::Shown => "a value",
+            Type::Function => "a function",
             Type::Rows => "rows",
             Type::RowOrNothing => "a row or nothing",
             Type::TextOrNothing => "a string or nothing",

@@ -64,7 +64,7 @@ impl Isolate for Lua {
             .handler
             .or(call.middleware.first().copied())
             .unwrap_or(u32::MAX);
-        let slot = RequestSlot::new(&self.core, call.request);
+        let slot = RequestSlot::new(&self.core, Some(call.request));
         self.core.request.set(slot.number());
         let begin = Begin {
             entry: HandlerEntry {

@@ -1,10 +1,12 @@
 //! Drives an isolate of either engine through the host's contract, for the engines' tests: files in memory, a request made
 //! of parts, an executor of a few lines, and tables with a row of each kind.
 
+mod callbacks;
 mod modules;
 mod objects;
 mod parts;
 
+pub use callbacks::{CALLS, Kept};
 pub use modules::{DATA, LOG, PROBE, TIME};
 pub use objects::{LiveValues, OBJECTS};
 pub use parts::{TestAnswer, TestRequest, get, post};
@@ -55,6 +57,8 @@ pub struct App<I> {
     pub notes: Rc<Notes>,
     /// The values behind the objects of `OBJECTS`.
     pub live: Rc<LiveValues>,
+    /// The function that `CALLS` keeps.
+    pub kept: Rc<Kept>,
 }
 
 impl<I> std::fmt::Debug for App<I> {
@@ -82,10 +86,12 @@ pub fn load<I>(
     context.put(Notes::default());
     context.put(LiveValues::default());
     let live = context.get::<LiveValues>().expect("put");
+    context.put(Kept::default());
     let (sleeps, notes) = (
         context.get::<Sleeps>().expect("put"),
         context.get::<Notes>().expect("put"),
     );
+    let kept = context.get::<Kept>().expect("put");
     let watch = Arc::new(Watch::default());
     watchdog(&watch, limits.script_millis_max);
     let reports: Rc<RefCell<Vec<Error>>> = Rc::default();
@@ -112,6 +118,7 @@ pub fn load<I>(
         sleeps,
         notes,
         live,
+        kept,
     })
 }
 

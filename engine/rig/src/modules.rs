@@ -123,7 +123,7 @@ const SHOWN: Param = Param {
     optional: true,
     doc: "",
 };
-const ANY: Param = Param {
+pub(crate) const ANY: Param = Param {
     name: "value",
     ty: Type::Any,
     optional: true,

@@ -2,10 +2,10 @@
 
 use crate::promises::tasks::Tasks;
 use crate::request::call::{promise_result, rejected};
-use crate::request::response::Answerer;
+use crate::request::response::{Answerer, signal_of};
 use crate::vm::isolate::Core;
 use crate::vm::limits::{BACKGROUND_MAX, BACKGROUND_MILLIS_MAX};
-use crate::vm::sys::{Cx, RawValue, Thrown, UNDEFINED, Val, native, number};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, native, number};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink, Suspended};
 use std::cell::{OnceCell, RefCell};
@@ -209,6 +209,26 @@ impl Suspended for Waiting {
         }
         let result = self.finish(sink);
         Poll::Ready(self.end(result))
+    }
+
+    fn cancel(&mut self) {
+        // First, so that what listeners of the signal wait for is not meant.
+        self.tasks.cancel_all();
+        let core = self.watched.core.clone();
+        let ran = core.enter(self.handler, Some(self.tasks.clone()), |cx| {
+            let signal = match &self.request {
+                Some(request) => signal_of(cx, request)?,
+                None => None,
+            };
+            let abort = cx.core().tables()?.abort_signal.raw();
+            if let Some(signal) = signal {
+                cx.call(abort, UNDEFINED, &[signal.raw()])?;
+            }
+            Ok(())
+        });
+        if let Ok(Err(Failure::Error(error))) | Err(error) = ran.value {
+            (core.report)(error);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::{PENDING_MAX, ROUNDS_MAX};
 use crate::vm::sys::{Cx, Failure, UNDEFINED, Val};
+use sampan_host::engine::cancelled;
 use sampan_host::{Error, HandlerId, LocalFuture, Object, RequestObjects, Value};
 use slab::Slab;
 use std::cell::{Cell, RefCell};
@@ -166,6 +167,20 @@ impl Tasks {
     pub(crate) fn own(&self, core: &Core, object: Object) {
         let objects = core.context_of_capabilities.objects();
         self.objects.borrow_mut().own(objects, object);
+    }
+
+    /// The request is given up: all that its promises wait for fails. Timers go on.
+    pub(crate) fn cancel_all(&self) {
+        let mut dropped = Vec::new();
+        for (_, task) in &mut *self.pending.borrow_mut() {
+            if task.timer.is_none() {
+                let failed: LocalFuture<_> = Box::pin(std::future::ready(Err(cancelled())));
+                dropped.push(task.future.replace(failed));
+            }
+        }
+        // Only now: a future's destructor may be anybody's code.
+        drop(dropped);
+        self.wake();
     }
 
     /// Gives up everything: drops the futures and the objects.

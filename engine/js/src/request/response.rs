@@ -188,7 +188,10 @@ impl Answerer<'_> {
             return Err(Error::script("the source of a body is neither text nor bytes").into());
         }
         let tasks: Rc<Tasks> = cx.core().tasks();
-        let signal = self.signal(cx)?;
+        let signal = match self.request.get() {
+            Some(request) => signal_of(cx, request)?,
+            None => None,
+        };
         let stream = JsStream::new(self.core.clone(), tasks, self.handler, cx.dup(body), signal);
         sink.stream(Box::new(stream));
         Ok(())
@@ -232,21 +235,18 @@ impl Answerer<'_> {
                 .extend_from_slice(sys::well_formed(bytes).as_bytes()),
         })
     }
+}
 
-    /// The request's `AbortSignal`, if the script has asked for it: it is aborted when the client goes away.
-    fn signal(&self, cx: Cx<'_>) -> Result<Option<Val>, Failure> {
-        let Some(request) = self.request.get() else {
-            return Ok(None);
-        };
-        let atom = cx.core().atoms.web_signal;
-        // SAFETY: looks for an own property of a live object without reading it.
-        let found =
-            unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), request.raw(), atom) };
-        if found <= 0 {
-            return Ok(None);
-        }
-        Ok(Some(cx.get_atom(request.raw(), atom)?))
+/// The `AbortSignal` of a request, if the script has asked for it: it is aborted when the request is given up.
+pub(crate) fn signal_of(cx: Cx<'_>, request: &Val) -> Result<Option<Val>, Failure> {
+    let atom = cx.core().atoms.web_signal;
+    // SAFETY: looks for an own property of a live object without reading it.
+    let found =
+        unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), request.raw(), atom) };
+    if found <= 0 {
+        return Ok(None);
     }
+    Ok(Some(cx.get_atom(request.raw(), atom)?))
 }
 
 /// Whether a value may be anything but JSON: arrays and objects made by a literal are not.

@@ -24,6 +24,7 @@ pub(crate) struct JsStream {
     tasks: Rc<Tasks>,
     handler: HandlerId,
     is_over: bool,
+    is_cancelled: bool,
     // Last: it keeps the context of the values above.
     core: Rc<Core>,
 }
@@ -44,6 +45,7 @@ impl JsStream {
             tasks,
             handler,
             is_over: false,
+            is_cancelled: false,
             core,
         }
     }
@@ -97,8 +99,19 @@ impl JsStream {
         ended(&self.core, self.tasks.clone(), self.handler, error);
     }
 
+    /// What the producer left goes on until nothing is left of it.
+    fn poll_rest(&self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
+        self.tasks.wake_on_change(cx);
+        let (tasks, core) = (self.tasks.clone(), self.core.clone());
+        tasks.advance_all(&core, self.handler, cx, || false)?;
+        if tasks.is_empty() {
+            return Poll::Ready(Ok(None));
+        }
+        Poll::Pending
+    }
+
     /// Tells the source, and whoever listens to the request's signal, that nobody reads any more.
-    fn cancel(&self) -> Result<(), Error> {
+    fn tell(&self) -> Result<(), Error> {
         self.enter(|cx| {
             let tables = cx.core().tables()?;
             let call = |function: &Val, subject: &Val| {
@@ -126,11 +139,25 @@ fn chunk_of(cx: Cx<'_>, promise: RawValue) -> Result<Option<Vec<u8>>, Error> {
 }
 
 impl StreamedBody for JsStream {
+    fn cancel(&mut self) {
+        self.is_cancelled = true;
+        self.asked = None;
+        // First, so that what the source waits for when it is told is not meant.
+        self.tasks.cancel_all();
+        if let Err(error) = self.tell() {
+            (self.core.report)(error);
+        }
+    }
+
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
         if self.is_over {
             return Poll::Ready(None);
         }
-        let polled = self.poll(cx);
+        let polled = if self.is_cancelled {
+            self.poll_rest(cx)
+        } else {
+            self.poll(cx)
+        };
         match &polled {
             Poll::Ready(Ok(None)) => self.end(None),
             Poll::Ready(Err(error)) => self.end(Some(error)),
@@ -145,7 +172,9 @@ impl Drop for JsStream {
         if self.is_over {
             return;
         }
-        if let Err(error) = self.cancel() {
+        if !self.is_cancelled
+            && let Err(error) = self.tell()
+        {
             (self.core.report)(error);
         }
         self.tasks.abandon(&self.core);

@@ -5,8 +5,10 @@
 
 use crate::values::{json_write, objects, shown, value};
 use crate::vm::bracket::{self, bracket};
+use crate::vm::callback;
+use crate::vm::declare::found;
 use crate::vm::error::here;
-use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, arguments, native, tag};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, arguments, is_nothing, native, tag};
 use rquickjs::qjs;
 use sampan_host::names::camel_case;
 use sampan_host::{
@@ -238,10 +240,19 @@ pub(crate) fn checked(
 ) -> Result<Args, Failure> {
     let this = row.this(cx, this)?;
     let mut values = Vec::with_capacity(row.function.params.len());
+    let mut functions = Vec::new();
     for (index, (raw, param)) in args.iter().zip(row.function.params).enumerate() {
         let value = match param.ty {
             Type::Json => json_write::text(cx, *raw).map(Value::Text),
             Type::Shown => shown::read(cx, *raw),
+            Type::Function if cx.is_function(*raw) => {
+                functions.push((index, callback::keep(cx, *raw)));
+                Ok(Value::Bool(true))
+            }
+            Type::Function if !is_nothing(*raw) => {
+                let found = found(cx, *raw);
+                return Err(Args::wrong(&WORDS, row.owner, row.function, index, found).into());
+            }
             _ => value::from_js(cx, *raw),
         };
         match value {
@@ -254,7 +265,8 @@ pub(crate) fn checked(
             Err(thrown) => return Err(thrown),
         }
     }
-    Ok(row.check(values, args)?.on(this))
+    let args = row.check(values, args)?;
+    Ok(args.on(this).with_functions(functions))
 }
 
 /// What a function returns, for the script.

@@ -2,7 +2,8 @@
 //!
 //! The function runs to its end before `leave` is called, and no microtask runs in between. So it must not wait: a function that is
 //! async or a generator is refused before anything has run, and one that returns a promise has failed. A bracket that waits is two operations
-//! around the function (`bracket.js`); whoever gives up the request drops what `enter` gave, and `leave` is not called.
+//! around the function (`bracket.js`). In a request that is given up, `leave` is called if the function ends in time; else what `enter`
+//! gave is dropped.
 
 use crate::values::value;
 use crate::vm::bind::{BoundRow, checked, promised};
@@ -158,7 +159,7 @@ unsafe extern "C" fn leave_later(
 }
 
 /// What is returned by a function whose work is not done: a bound, proxied or compiled async function looks like a plain one.
-fn unfinished(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>, Thrown> {
+pub(crate) fn unfinished(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>, Thrown> {
     let raw = value.raw();
     if !is_object(raw) {
         return Ok(None);

@@ -158,7 +158,7 @@ fn of_builder(cx: Cx<'_>, name: RawValue, error: &Error) -> Failure {
 }
 
 /// What a value is that is of a wrong type, with its article.
-fn found(cx: Cx<'_>, value: RawValue) -> &'static str {
+pub(crate) fn found(cx: Cx<'_>, value: RawValue) -> &'static str {
     match tag(value) {
         qjs::JS_TAG_UNDEFINED => "undefined",
         qjs::JS_TAG_NULL => "null",

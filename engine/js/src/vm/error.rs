@@ -49,6 +49,10 @@ pub(crate) fn fill(cx: Cx<'_>, made: Val, error: &Error) -> Result<Val, Thrown> 
     if let Some(details) = error.details() {
         show_details(cx, made.raw(), details)?;
     }
+    if let Some(stack) = error.stack() {
+        // It was raised in a function that was called back.
+        hidden(cx, made.raw(), c"stack", cx.string(stack)?)?;
+    }
     Ok(made)
 }
 

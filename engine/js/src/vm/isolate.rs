@@ -65,6 +65,8 @@ pub(crate) struct Tables {
 
 /// The isolate's own state. Everything that keeps a script's value keeps this too.
 pub(crate) struct Core {
+    /// Itself, for what may outlive it.
+    me: Weak<Self>,
     pub(crate) atoms: Atoms,
     pub(crate) classes: Classes,
     pub(crate) member_names: MemberNames,
@@ -86,6 +88,8 @@ pub(crate) struct Core {
     pub(crate) object_prototype: *mut c_void,
     pub(crate) tables: OnceCell<Tables>,
     pub(crate) handlers: RefCell<Vec<Val>>,
+    /// The functions that capabilities keep.
+    pub(crate) callbacks: RefCell<slab::Slab<Val>>,
     /// The handler of unknown paths.
     pub(crate) not_found: Cell<Option<HandlerId>>,
     /// The handler that is the `fetch` of a default export.
@@ -151,11 +155,14 @@ impl Core {
         let hidden = HiddenKeys::default();
         let atoms = Atoms::new(cx, &hidden)
             .map_err(|Thrown| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate"))?;
-        let core = Rc::new(Self {
+        let classes = classes::classes(cx, setup.modules)?;
+        let object_prototype = classes::object_prototype(cx)?;
+        let core = Rc::new_cyclic(|me| Self {
+            me: me.clone(),
             memory,
             atoms,
             hidden,
-            classes: classes::classes(cx, setup.modules)?,
+            classes,
             member_names: MemberNames::new(),
             shapes: Shapes::new(),
             columns: Columns::new(),
@@ -164,9 +171,10 @@ impl Core {
             lent_bytes: Cell::new(0),
             parameter_names: ParameterNames::default(),
             tape: RefCell::default(),
-            object_prototype: classes::object_prototype(cx)?,
+            object_prototype,
             tables: OnceCell::new(),
             handlers: RefCell::default(),
+            callbacks: RefCell::default(),
             not_found: Cell::new(None),
             fetch: Cell::new(None),
             top_level: RefCell::default(),
@@ -244,6 +252,16 @@ impl Core {
         self.dropping_jobs.get() || self.memory.is_exhausted() || self.watch.must_stop()
     }
 
+    /// Itself, for what may outlive it.
+    pub(crate) fn me(&self) -> Weak<Self> {
+        self.me.clone()
+    }
+
+    /// Whether a script runs now.
+    pub(crate) fn is_entered(&self) -> bool {
+        self.is_entered.get()
+    }
+
     /// Whether the project is still loading: nothing can wait then.
     pub(crate) fn is_loading(&self) -> bool {
         self.declared.borrow().is_some()
@@ -290,6 +308,7 @@ impl Drop for Core {
             tasks.abandon(self);
         }
         drop(self.handlers.take());
+        drop(self.callbacks.take());
         drop(self.rejections.take());
         drop(self.failure.take());
         drop(self.current.take());

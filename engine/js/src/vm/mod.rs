@@ -2,6 +2,7 @@
 
 pub(crate) mod bind;
 pub(crate) mod bracket;
+pub(crate) mod callback;
 pub(crate) mod declare;
 pub(crate) mod error;
 pub(crate) mod hidden;

@@ -102,6 +102,11 @@
     let room = () => {};
     let waiting = new Promise((resolve) => { room = resolve; });
     const encoder = new TextEncoder();
+    const left = () => {
+      const error = new Error("stream: the client has gone away");
+      error.code = "cancelled";
+      return error;
+    };
     const body = new ReadableStream({
       start(controller) {
         // Not async: a chunk of a wrong type ends the stream even if nobody waits for the write.
@@ -113,11 +118,11 @@
           return put(isText ? encoder.encode(chunk) : chunk);
         };
         const put = async (bytes) => {
-          if (gone) throw new Error("stream: the client has gone away");
+          if (gone) throw left();
           controller.enqueue(bytes);
           if (controller.desiredSize > 0) return;
           await waiting;
-          if (gone) throw new Error("stream: the client has gone away");
+          if (gone) throw left();
         };
         const run = async () => produce(write);
         const end = () => { if (!gone) controller.close(); };
@@ -332,8 +337,9 @@
   const builders = { json, html, text, redirect, stream, first };
   for (const name of keys(builders)) app[name] = builders[name];
   for (const name of keys(modules)) {
-    // The module `json` and the builder `json` are one.
-    if (hasOwn(builders, name)) Object.assign(builders[name], modules[name]);
+    // The functions of the module `app` are its own, and the module `json` and the builder `json` are one.
+    if (name === "app") Object.assign(app, modules[name]);
+    else if (hasOwn(builders, name)) Object.assign(builders[name], modules[name]);
     else app[name] = modules[name];
   }
   const exports = { app, default: app };

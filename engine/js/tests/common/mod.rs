@@ -5,11 +5,11 @@ pub use sampan_rig::{End, TestAnswer, TestRequest, cpu_time, get, post};
 
 use sampan_host::{Error, Isolate, Module, Program, ScriptLimits};
 use sampan_js::Js;
-use sampan_rig::{DATA, LOG, OBJECTS, PROBE, TIME};
+use sampan_rig::{CALLS, DATA, LOG, OBJECTS, PROBE, TIME};
 
 pub type App = sampan_rig::App<Js>;
 
-pub static MODULES: &[&Module] = &[&TIME, &LOG, &PROBE, &DATA, &OBJECTS];
+pub static MODULES: &[&Module] = &[&TIME, &LOG, &PROBE, &DATA, &CALLS, &OBJECTS];
 
 /// Loads `app.js`.
 pub fn load(source: &str) -> App {

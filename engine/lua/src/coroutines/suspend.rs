@@ -1,13 +1,16 @@
 //! Handlers that wait: the coroutine, what it waits for, and how it goes on.
 
-use crate::request::call::{CallOutcome, HandlerEntry, finish, run_on};
+use crate::request::call::{self, CallOutcome, FunctionStep, HandlerEntry, finish, run_on};
 use crate::request::object::RequestSlot;
+use crate::vm::callback::LuaFunction;
 use crate::vm::isolate::{Core, Thread, Wait};
+use sampan_host::engine::cancelled;
 use sampan_host::{Error, LocalFuture, ResponseSink, Step, Suspended, Value};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// A handler in the middle of waiting for one operation.
+/// A handler, or another function of the script, in the middle of waiting for one operation.
 struct SuspendedHandler {
     core: Rc<Core>,
     name: u32,
@@ -50,11 +53,12 @@ pub(crate) fn wait(
     }
 }
 
-impl Suspended for SuspendedHandler {
-    fn poll(
+impl SuspendedHandler {
+    /// Runs on for as long as what it waits for is there.
+    fn advance(
         &mut self,
         cx: &mut Context<'_>,
-        sink: &mut dyn ResponseSink,
+        mut sink: Option<&mut dyn ResponseSink>,
     ) -> Poll<Result<(), Error>> {
         loop {
             let Some(waiting) = &mut self.waiting else {
@@ -71,7 +75,9 @@ impl Suspended for SuspendedHandler {
             unsafe { *self.core.result.get() = Some(result) };
             let mut entry = HandlerEntry {
                 core: &self.core,
-                sink: Some(&mut *sink),
+                sink: sink
+                    .as_mut()
+                    .map(|sink| &mut **sink as &mut dyn ResponseSink),
                 outcome: CallOutcome::Nothing,
                 thread: Some(thread),
                 has_result: true,
@@ -102,10 +108,73 @@ impl Suspended for SuspendedHandler {
     }
 }
 
+impl Suspended for SuspendedHandler {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        sink: &mut dyn ResponseSink,
+    ) -> Poll<Result<(), Error>> {
+        self.advance(cx, Some(sink))
+    }
+
+    fn cancel(&mut self) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.operation = Box::pin(std::future::ready(Err(cancelled())));
+        }
+    }
+}
+
 impl Drop for SuspendedHandler {
     fn drop(&mut self) {
         if let Some(waiting) = self.waiting.take() {
             self.core.drop_thread(waiting.thread);
+        }
+    }
+}
+
+/// A function that a capability kept, on a run of its own.
+pub(crate) struct FunctionRun {
+    function: Rc<LuaFunction>,
+    args: Option<Vec<Value>>,
+    run: SuspendedHandler,
+}
+
+impl FunctionRun {
+    /// A run that begins when it is polled.
+    pub(crate) fn new(core: Rc<Core>, function: Rc<LuaFunction>, args: Vec<Value>) -> Self {
+        Self {
+            function,
+            args: Some(args),
+            run: SuspendedHandler {
+                core,
+                name: u32::MAX,
+                waiting: None,
+            },
+        }
+    }
+}
+
+impl Future for FunctionRun {
+    type Output = Result<(), Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let Some(args) = this.args.take() else {
+            return this.run.advance(cx, None);
+        };
+        let core = this.run.core.clone();
+        // It has no request, but may own what goes with one.
+        let slot = RequestSlot::new(&core, None);
+        match call::start_function(&core, slot, this.function.reference(), &args) {
+            FunctionStep::Ended(result) => Poll::Ready(result),
+            FunctionStep::Waits(slot, thread, operation) => {
+                this.run.waiting = Some(Waiting {
+                    slot,
+                    thread,
+                    operation,
+                });
+                this.run.advance(cx, None)
+            }
         }
     }
 }

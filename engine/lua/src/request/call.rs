@@ -4,12 +4,13 @@ use crate::coroutines::suspend;
 use crate::request::object::{self, RequestSlot};
 use crate::request::response;
 use crate::request::stream;
+use crate::values::value;
 use crate::vm::error::from_top;
 use crate::vm::isolate::{Core, Thread, Wait};
 use crate::vm::raise;
 use crate::vm::state::{State, data, push_ref, push_text};
 use mlua_sys::lua51::*;
-use sampan_host::{Error, ErrorKind, ResponseSink, Step};
+use sampan_host::{Error, ErrorKind, LocalFuture, ResponseSink, Step, Value};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -114,6 +115,77 @@ fn failed(core: &Rc<Core>, error: Error) -> Step {
     Step::Failed(error)
 }
 
+/// How far a function came that a capability kept.
+pub(crate) enum FunctionStep {
+    /// It has ended.
+    Ended(Result<(), Error>),
+    /// It waits.
+    Waits(RequestSlot, Thread, LocalFuture<Result<Value, Error>>),
+}
+
+/// The first run of such a function.
+struct FunctionBegin<'a> {
+    entry: HandlerEntry<'a>,
+    reference: c_int,
+    args: &'a [Value],
+}
+
+/// Calls a function that a capability kept, as a run of its own.
+pub(crate) fn start_function(
+    core: &Rc<Core>,
+    slot: RequestSlot,
+    reference: c_int,
+    args: &[Value],
+) -> FunctionStep {
+    core.request.set(slot.number());
+    let mut begin = FunctionBegin {
+        entry: HandlerEntry {
+            core,
+            sink: None,
+            outcome: CallOutcome::Nothing,
+            thread: None,
+            has_result: false,
+        },
+        reference,
+        args,
+    };
+    let ran = core.protected(u32::MAX, run_function, &mut begin);
+    let entry = begin.entry;
+    if ran.is_ok() && matches!(entry.outcome, CallOutcome::Waiting(_, Wait::Operation(_))) {
+        core.after_run();
+        if let CallOutcome::Waiting(thread, Wait::Operation(operation)) = entry.outcome {
+            return FunctionStep::Waits(slot, thread, operation);
+        }
+        return FunctionStep::Ended(Ok(()));
+    }
+    let result = ran.map_err(|fault| fault.0);
+    match finish(core, u32::MAX, slot, entry, result) {
+        Step::Failed(error) => FunctionStep::Ended(Err(error)),
+        Step::Done | Step::Waiting(_) => FunctionStep::Ended(Ok(())),
+    }
+}
+
+/// Under protection: makes the coroutine and runs the function in it.
+unsafe extern "C-unwind" fn run_function(state: State) -> c_int {
+    // SAFETY: as in `run_first`; the arguments belong to the caller of the protected call.
+    unsafe {
+        let begin = data::<FunctionBegin<'_>>(state);
+        let core = begin.entry.core;
+        let thread = core.take_thread();
+        let count = begin.args.len() as c_int;
+        if lua_checkstack(state, count + 12) == 0 || lua_checkstack(thread.state, count + 4) == 0 {
+            luaL_error(state, c"stack overflow".as_ptr());
+        }
+        push_ref(state, begin.reference);
+        for arg in begin.args {
+            value::push(state, arg);
+        }
+        lua_xmove(state, thread.state, count + 1);
+        advance(state, &mut begin.entry, thread, count);
+        0
+    }
+}
+
 /// Under protection: makes the coroutine and runs it for the first time.
 unsafe extern "C-unwind" fn run_first(state: State) -> c_int {
     // SAFETY: `start` passed a `Begin`. Arguments are made on the protected thread, where an error for lack of memory is caught,
@@ -168,7 +240,7 @@ pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
             match &*entry.core.result.get() {
                 Some(Ok(value)) => {
                     lua_pushboolean(state, 1);
-                    crate::values::value::push(state, value);
+                    value::push(state, value);
                 }
                 _ => {
                     lua_pushboolean(state, 0);

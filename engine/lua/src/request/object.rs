@@ -27,7 +27,7 @@ const PLACE_BITS: u32 = 20;
 
 impl RequestSlot {
     /// Makes `view` known to scripts.
-    pub(crate) fn new(core: &Rc<Core>, view: Rc<dyn RequestView>) -> Self {
+    pub(crate) fn new(core: &Rc<Core>, view: Option<Rc<dyn RequestView>>) -> Self {
         let serial = core.serial.get();
         core.serial.set((serial + 1) & 0xffff_ffff);
         let place = core.requests.borrow_mut().insert(LiveRequest {
@@ -106,7 +106,7 @@ pub(crate) unsafe fn view_at(state: State, index: c_int) -> Result<Rc<dyn Reques
     };
     let requests = current().requests.borrow();
     let live = live(&requests, number).ok_or_else(request::is_over)?;
-    Ok(live.view.clone())
+    live.view.clone().ok_or_else(request::is_over)
 }
 
 /// What the log calls the request whose table is at `index`.

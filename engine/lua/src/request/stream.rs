@@ -8,6 +8,7 @@ use crate::request::object::RequestSlot;
 use crate::vm::isolate::{Core, Thread, Wait, current};
 use crate::vm::state::{State, guard, text_at};
 use mlua_sys::lua51::*;
+use sampan_host::engine::cancelled;
 use sampan_host::{Error, LocalFuture, StreamedBody, Value};
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -49,6 +50,9 @@ pub(crate) struct LuaStream {
     name: u32,
     thread: Option<Thread>,
     operation: Option<LocalFuture<Result<Value, Error>>>,
+    /// Whether the producer has run.
+    has_begun: bool,
+    is_cancelled: bool,
 }
 
 impl LuaStream {
@@ -59,11 +63,26 @@ impl LuaStream {
             name,
             thread: Some(thread),
             operation: None,
+            has_begun: false,
+            is_cancelled: false,
         }
     }
 }
 
 impl StreamedBody for LuaStream {
+    fn cancel(&mut self) {
+        self.is_cancelled = true;
+        if self.has_begun {
+            self.fail_wait();
+        } else {
+            // It never ran, so it has nothing to end.
+            self.thread
+                .take()
+                .into_iter()
+                .for_each(|thread| self.core.drop_thread(thread));
+        }
+    }
+
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
         loop {
             let mut has_result = false;
@@ -85,6 +104,7 @@ impl StreamedBody for LuaStream {
             if let Some(slot) = &self.slot {
                 self.core.request.set(slot.number());
             }
+            self.has_begun = true;
             let mut entry = HandlerEntry {
                 core: &self.core,
                 sink: None,
@@ -112,6 +132,9 @@ impl StreamedBody for LuaStream {
                 }
                 CallOutcome::Waiting(thread, Wait::Chunk(chunk)) => {
                     self.thread = Some(thread);
+                    if self.is_cancelled {
+                        self.fail_wait();
+                    }
                     return Poll::Ready(Some(Ok(chunk)));
                 }
                 CallOutcome::Failed(error) => {
@@ -124,6 +147,13 @@ impl StreamedBody for LuaStream {
                 }
             }
         }
+    }
+}
+
+impl LuaStream {
+    /// What the producer waits for fails: an operation, or the next read.
+    fn fail_wait(&mut self) {
+        self.operation = Some(Box::pin(std::future::ready(Err(cancelled()))));
     }
 }
 

@@ -1,8 +1,10 @@
 //! The binder: makes Lua functions of the rows of any module.
 
+use crate::request::response;
 use crate::values::layout::{SlotValue, Table};
 use crate::values::{json_write, objects, shown, value};
 use crate::vm::bracket;
+use crate::vm::callback::{self, Functions};
 use crate::vm::isolate::{Wait, current};
 use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, push_text};
@@ -28,7 +30,7 @@ pub(crate) const WORDS: Words = Words {
 
 /// What waiting in the wrong place is answered with.
 pub(crate) const CANNOT_WAIT: &CStr =
-    c"cannot wait here: not while a file loads, and not inside a callback of table.sort or string.gsub";
+    c"cannot wait here: not while a file loads, and not inside a function that is called back, as by table.sort or string.gsub";
 
 /// Its address marks a yield that is meant for the host.
 static MARK: u8 = 0;
@@ -193,7 +195,11 @@ pub(crate) unsafe fn row(state: State) -> Row {
 }
 
 /// The arguments of the running C function, checked.
-pub(crate) unsafe fn arguments(state: State, row: Row) -> Result<Args, Error> {
+pub(crate) unsafe fn arguments(
+    state: State,
+    row: Row,
+    functions: Functions,
+) -> Result<Args, Error> {
     let this = match row.class {
         // SAFETY: as for what is called.
         Some(class) => Some(unsafe { this(state, row, class) }?),
@@ -201,16 +207,17 @@ pub(crate) unsafe fn arguments(state: State, row: Row) -> Result<Args, Error> {
     };
     // SAFETY: as for what is called.
     let read = unsafe { read_arguments(state, row) };
-    read.map(|args| args.on(this)).map_err(|error| {
-        // SAFETY: looks at the stack and at a table on it, and calls nothing.
-        if unsafe { has_colon(state, row) } {
-            let name = row.name();
-            return Error::script(format!(
-                "{name}: write {name}(...) with a dot, not with a colon"
-            ));
-        }
-        error
-    })
+    read.map(|args| args.on(this).with_functions(functions))
+        .map_err(|error| {
+            // SAFETY: looks at the stack and at a table on it, and calls nothing.
+            if unsafe { has_colon(state, row) } {
+                let name = row.name();
+                return Error::script(format!(
+                    "{name}: write {name}(...) with a dot, not with a colon"
+                ));
+            }
+            error
+        })
 }
 
 /// The object that a method is called on.
@@ -254,6 +261,14 @@ unsafe fn read_arguments(state: State, row: Row) -> Result<Args, Error> {
             match param.ty {
                 Type::Json => json_write::text(state, at),
                 Type::Shown => Ok(shown::read(state, at)),
+                Type::Function => match lua_type(state, at) {
+                    LUA_TFUNCTION => Ok(Value::Bool(true)),
+                    LUA_TNIL => Ok(Value::Null),
+                    _ => {
+                        let found = response::found(state, at);
+                        return Err(Args::wrong(&WORDS, row.owner, function, index, &found));
+                    }
+                },
                 _ => value::read(state, at),
             }
         };
@@ -269,6 +284,18 @@ unsafe fn read_arguments(state: State, row: Row) -> Result<Args, Error> {
             _ => "nil",
         }
     })
+}
+
+/// First stage of a row that a coroutine has called: functions of the script that the body calls run on top of it.
+pub(crate) fn called_by<T>(
+    state: State,
+    body: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
+    let core = current();
+    let outer = core.calling.replace(state);
+    let result = guard(body);
+    core.calling.set(outer);
+    result
 }
 
 /// Makes the room that reading arguments needs. May raise.
@@ -307,9 +334,10 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
     // SAFETY: two stages.
     unsafe {
         make_room(state);
-        let result = guard(|| {
-            let row = row(state);
-            let args = arguments(state, row)?;
+        let row = row(state);
+        let references = callback::anchor(state, row.function);
+        let result = called_by(state, || {
+            let args = arguments(state, row, callback::own(references))?;
             match row.function.kind {
                 FunctionKind::Sync(body) => body(&current().context, args),
                 _ => Ok(Value::Null),
@@ -325,12 +353,14 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
         make_room(state);
-        let begun = guard(|| {
-            let row = row(state);
+        let row = row(state);
+        let references = callback::anchor(state, row.function);
+        let begun = called_by(state, || {
+            let functions = callback::own(references);
             if let Some(why) = cannot_wait(state) {
                 return Err(Error::script(format!("{}: {why}", row.name())));
             }
-            let args = arguments(state, row)?;
+            let args = arguments(state, row, functions)?;
             let context = &current().context;
             wait_for(match row.function.kind {
                 FunctionKind::Async(body) => body(context, args),
@@ -354,13 +384,13 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
         make_room(state);
         let core = current();
         let mut waits = false;
-        let result = guard(|| {
+        let result = called_by(state, || {
             let row = row(state);
             let FunctionKind::Prompt { body, later, .. } = row.function.kind else {
                 return Ok(Value::Null);
             };
             let may_wait = can_wait(state);
-            let args = arguments(state, row)?.waiting(may_wait);
+            let args = arguments(state, row, Functions::new())?.waiting(may_wait);
             let error = match body(&core.context, args) {
                 Err(error) if error.kind() == ErrorKind::TooLong => error,
                 done => return done,
@@ -370,7 +400,10 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
                 return Err(error.with_message(text));
             }
             // The arguments are still on the stack.
-            wait_for(later(&core.context, arguments(state, row)?));
+            wait_for(later(
+                &core.context,
+                arguments(state, row, Functions::new())?,
+            ));
             waits = true;
             Ok(Value::Null)
         });

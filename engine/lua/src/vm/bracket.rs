@@ -1,10 +1,11 @@
 //! Brackets: a function of the script between `enter` and `leave`. The prelude calls it.
 //!
-//! In a plain bracket nothing waits, so it belongs to the run at hand. One that waits is two operations around the function; whoever gives up
-//! the request drops what `enter` gave, and `leave` is not called.
+//! In a plain bracket nothing waits, so it belongs to the run at hand. One that waits is two operations around the function. In a
+//! request that is given up, `leave` is called if the function ends in time; else what `enter` gave is dropped.
 
 use crate::values::value;
-use crate::vm::bind::{Row, arguments, can_wait, give_result, make_room, row, wait_for};
+use crate::vm::bind::{Row, arguments, called_by, can_wait, give_result, make_room, row, wait_for};
+use crate::vm::callback::Functions;
 use crate::vm::isolate::current;
 use crate::vm::state::{State, guard};
 use mlua_sys::lua51::*;
@@ -39,18 +40,19 @@ pub(crate) unsafe extern "C-unwind" fn call_enter(state: State) -> c_int {
     unsafe {
         make_room(state);
         let mut waits = false;
-        let result = guard(|| {
+        let result = called_by(state, || {
             let row = row(state);
             let FunctionKind::Bracket { enter, later, .. } = row.function.kind else {
                 return Ok(Value::Null);
             };
             let context = &current().context;
-            let args = arguments(state, row)?.waiting(later.is_some() && can_wait(state));
+            let args = arguments(state, row, Functions::new())?
+                .waiting(later.is_some() && can_wait(state));
             let may_wait = args.may_wait();
             match (enter(context, args), later) {
                 (Err(error), Some(later)) if may_wait && error.kind() == ErrorKind::TooLong => {
                     // The arguments are still on the stack.
-                    wait_for(later(context, arguments(state, row)?));
+                    wait_for(later(context, arguments(state, row, Functions::new())?));
                     waits = true;
                     Ok(Value::Null)
                 }
@@ -86,7 +88,7 @@ pub(crate) unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
     // SAFETY: two stages.
     unsafe {
         make_room(state);
-        let result = guard(|| {
+        let result = called_by(state, || {
             let row = row(state);
             current().brackets.borrow_mut().pop();
             let token = value::read(state, 1)?;
@@ -110,7 +112,7 @@ pub(crate) unsafe extern "C-unwind" fn call_leave_later(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
         make_room(state);
-        let begun = guard(|| {
+        let begun = called_by(state, || {
             let row = row(state);
             let token = value::read(state, 1)?;
             let succeeded = lua_toboolean(state, 2) != 0;

@@ -19,7 +19,7 @@ use slab::Slab;
 use std::cell::{Cell, OnceCell, RefCell, UnsafeCell};
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 thread_local! {
@@ -55,7 +55,8 @@ pub(crate) enum Wait {
 
 /// A request that scripts may ask about.
 pub(crate) struct LiveRequest {
-    pub(crate) view: Rc<dyn RequestView>,
+    /// None for a run without a request.
+    pub(crate) view: Option<Rc<dyn RequestView>>,
     pub(crate) serial: u64,
     /// What goes with it.
     pub(crate) objects: RequestObjects,
@@ -64,6 +65,8 @@ pub(crate) struct LiveRequest {
 /// Everything that belongs to one Lua state.
 pub(crate) struct Core {
     pub(crate) state: State,
+    /// Itself, for what may outlive it.
+    me: Weak<Self>,
     memory: Box<Memory>,
     pub(crate) modules: &'static [&'static Module],
     pub(crate) context: Rc<Context>,
@@ -90,6 +93,8 @@ pub(crate) struct Core {
     pub(crate) report: Rc<dyn Fn(Error)>,
     /// The coroutine of the handler that runs; null while none does.
     pub(crate) running: Cell<State>,
+    /// The coroutine that has called the row that runs; null while none does.
+    pub(crate) calling: Cell<State>,
     /// Registry references of the handlers, by their number, once they are declared: errors look for them on the stack.
     pub(crate) handlers: OnceCell<Rc<[c_int]>>,
     /// Whether the project's files have been run: routes cannot be declared any more, and waiting is possible.
@@ -127,8 +132,9 @@ impl Core {
             return Err(Error::new(ErrorKind::Memory, "no memory for a Lua state"));
         }
         let collect_at = Cell::new(setup.limits.memory_bytes_max / 2);
-        Ok(Rc::new(Self {
+        Ok(Rc::new_cyclic(|me| Self {
             state,
+            me: me.clone(),
             memory,
             modules: setup.modules,
             context: setup.context.clone(),
@@ -153,6 +159,7 @@ impl Core {
             console: setup.console.clone(),
             report: setup.report.clone(),
             running: Cell::new(ptr::null_mut()),
+            calling: Cell::new(ptr::null_mut()),
             handlers: OnceCell::new(),
             is_loaded: Cell::new(false),
             has_streams: Cell::new(false),
@@ -179,25 +186,10 @@ impl Core {
     ) -> Result<(), UncaughtError> {
         let outer = CURRENT.replace(self);
         self.watch.enter(handler);
+        self.calling.set(ptr::null_mut());
         let state = self.state;
-        let top;
-        // SAFETY: pushing a function and a light pointer onto the main thread's stack, which has room for them: it is empty
-        // between calls and `LUA_MINSTACK` deep. `lua_pcall` catches whatever is raised. Before the prelude has run there is
-        // no registry entry for `call_data` and the closure is made on the spot; that can raise only on lack of memory at start.
-        let status = unsafe {
-            top = lua_gettop(state);
-            if self.refs.get().run == 0 {
-                lua_pushcfunction(state, call_data);
-            } else {
-                lua_rawgeti(state, LUA_REGISTRYINDEX, i64::from(self.refs.get().run));
-            }
-            let mut packed = PackedCall {
-                function,
-                data: (&raw mut *data).cast(),
-            };
-            lua_pushlightuserdata(state, (&raw mut packed).cast());
-            lua_pcall(state, 1, 0, 0)
-        };
+        // SAFETY: the main thread's stack is empty between calls and `LUA_MINSTACK` deep.
+        let (top, status) = unsafe { (lua_gettop(state), self.pcall(state, function, data)) };
         let stopped = self.watch.leave();
         if stopped {
             limits::clear(state);
@@ -214,6 +206,36 @@ impl Core {
         unsafe { lua_settop(state, top) };
         CURRENT.set(outer);
         result
+    }
+
+    /// Calls `function` with a pointer to `data` on `state`, which has room for three values: the status, with the error on top if it
+    /// failed.
+    pub(crate) unsafe fn pcall<T>(
+        &self,
+        state: State,
+        function: lua_CFunction,
+        data: &mut T,
+    ) -> c_int {
+        // SAFETY: pushes a function and a light pointer. `lua_pcall` catches whatever is raised. Before the prelude has run there is
+        // no registry entry for `call_data` and the closure is made on the spot; that can raise only on lack of memory at start.
+        unsafe {
+            if self.refs.get().run == 0 {
+                lua_pushcfunction(state, call_data);
+            } else {
+                lua_rawgeti(state, LUA_REGISTRYINDEX, i64::from(self.refs.get().run));
+            }
+            let mut packed = PackedCall {
+                function,
+                data: (&raw mut *data).cast(),
+            };
+            lua_pushlightuserdata(state, (&raw mut packed).cast());
+            lua_pcall(state, 1, 0, 0)
+        }
+    }
+
+    /// Itself, for what may outlive it.
+    pub(crate) fn me(&self) -> Weak<Self> {
+        self.me.clone()
     }
 
     /// Forgets what a run before left open: it was stopped, or ran out of memory.

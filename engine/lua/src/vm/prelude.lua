@@ -221,8 +221,10 @@ local function bind(row, into)
   into[row.name] = binders[row.kind](row, into)
 end
 for _, row in ipairs(host.rows) do
-  app[row.owner] = app[row.owner] or {}
-  bind(row, app[row.owner])
+  -- The functions of the module `app` are its own.
+  local into = row.owner == "app" and app or app[row.owner] or {}
+  if into ~= app then app[row.owner] = into end
+  bind(row, into)
 end
 
 -- Native objects: the methods of their classes.
@@ -412,5 +414,11 @@ end
 env.package.loaded.sampan = app
 return {
   program = program, chain = chain, make_int64 = make_int64, row_maker = row_maker, app = app,
-  stream = function(fn, write) fn(write) end,
+  -- A write says no more than this: the body has room again, or the reader has gone.
+  stream = function(fn, write)
+    fn(function(chunk)
+      local ok, err = write(chunk)
+      if ok == false then error(err, 0) end
+    end)
+  end,
 }

@@ -53,9 +53,20 @@ pub(crate) unsafe fn push_error(state: State, at: Option<State>) {
             push_text(state, b"unknown error");
             return;
         };
-        match at {
-            Some(at) => push_where(state, at),
-            None => push_text(state, b""),
+        match (error.place(), at) {
+            // It was raised in a function that was called back.
+            (Some(place), _) => {
+                push_text(state, place.file.as_bytes());
+                lua_pushfstring(
+                    state,
+                    c"%s:%d".as_ptr(),
+                    lua_tostring(state, -1),
+                    place.line as c_int,
+                );
+                lua_remove(state, -2);
+            }
+            (None, Some(at)) => push_where(state, at),
+            (None, None) => push_text(state, b""),
         }
         if let Some(details) = error.details() {
             push_detailed(state, at, error, details);

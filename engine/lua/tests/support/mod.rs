@@ -5,7 +5,7 @@ pub(crate) use sampan_rig::{End, TestAnswer, TestRequest, block_on, cpu_time, ge
 
 use sampan_host::{Error, Module, ScriptLimits};
 use sampan_lua::Lua;
-use sampan_rig::{DATA, LOG, OBJECTS, PROBE, TIME};
+use sampan_rig::{CALLS, DATA, LOG, OBJECTS, PROBE, TIME};
 
 pub(crate) type Rig = sampan_rig::App<Lua>;
 
@@ -14,6 +14,7 @@ static MODULES: &[&Module] = &[
     &LOG,
     &PROBE,
     &DATA,
+    &CALLS,
     &OBJECTS,
     &sampan_json::MODULE,
     &sampan_env::MODULE,

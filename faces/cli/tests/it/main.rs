@@ -4,6 +4,7 @@ mod bodies;
 mod command;
 #[path = "../faults/mod.rs"]
 mod faults;
+mod given_up;
 mod logs;
 mod night;
 mod shutdown;

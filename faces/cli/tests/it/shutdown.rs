@@ -115,3 +115,44 @@ fn work_after_the_answer_ends_before_the_process_does() {
         assert!(begun.fair() < Duration::from_secs(5), "{path}");
     }
 }
+
+/// Both languages: what runs once does so for all workers, and what is written at the end is kept.
+#[test]
+fn hooks_run_at_start_and_at_the_end() {
+    let lua = r#"
+local app = require "sampan"
+local db = app.db
+app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS t (what TEXT)") db.exec("INSERT INTO t VALUES ('once')") end, { once = true })
+app.on_start(function() app.time.sleep(0.01) db.exec("INSERT INTO t VALUES ('each')") end)
+app.on_stop(function() db.exec("INSERT INTO t VALUES ('stop')") app.time.sleep(0.01) app.log.info("stop ran") end)
+app.on_stop(function() error("stop failed") end)
+app.get("/", function() return db.one("SELECT group_concat(what, ' ' ORDER BY what) AS all_of_it FROM t").all_of_it end)
+"#;
+    let js = r#"
+import { app, db, log, time } from "sampan";
+app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS t (what TEXT)"); db.exec("INSERT INTO t VALUES ('once')"); }, { once: true });
+app.onStart(async () => { await time.sleep(0.01); db.exec("INSERT INTO t VALUES ('each')"); });
+app.onStop(async () => { db.exec("INSERT INTO t VALUES ('stop')"); await time.sleep(0.01); log.info("stop ran"); });
+app.onStop(() => { throw new Error("stop failed"); });
+app.get("/", () => db.one("SELECT group_concat(what, ' ' ORDER BY what) AS all_of_it FROM t").all_of_it);
+"#;
+    for (name, source) in [("app.lua", lua), ("app.js", js)] {
+        let scratch = Scratch::new(&[(name, source)]);
+        let mut expected = "each each once".to_owned();
+        for _ in 0..2 {
+            let process = Process::start(&mut serve(&scratch.file(name), 2));
+            let mut client = process.client();
+            client
+                .send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+                .expect("sent");
+            let answer = client.read(false).expect("an answer");
+            assert_eq!(answer.text(), expected, "{name}");
+            process.signal("TERM");
+            let (status, errors) = process.end();
+            assert_eq!(status, Some(0), "{errors}");
+            assert_eq!(errors.matches("stop ran").count(), 2, "{name}: {errors}");
+            assert_eq!(errors.matches("stop failed").count(), 2, "{name}: {errors}");
+            expected = "each each each each once once stop stop".to_owned();
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `app.on_start` and `app.on_stop`: functions that run before an isolate serves, and when it ends.
+
+use crate::request::commit_gate::Gate;
+use sampan_host::{
+    Args, Callback, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value,
+    refusals,
+};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The functions that stand beside routes and middleware.
+pub(crate) static MODULE: Module = Module {
+    name: "app",
+    doc: "What runs when the server starts and ends.",
+    functions: &[
+        Function {
+            name: "on_start",
+            params: &[
+                FUNCTION,
+                Param {
+                    name: "options",
+                    ty: Type::Map,
+                    optional: true,
+                    doc: "`once = true`: once for the process, not in each isolate.",
+                },
+            ],
+            returns: Type::Nothing,
+            doc: "Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait and write. \
+                  If it fails, the server does not start. Only while the project loads.",
+            kind: FunctionKind::Sync(on_start),
+        },
+        Function {
+            name: "on_stop",
+            params: &[FUNCTION],
+            returns: Type::Nothing,
+            doc: "Runs the function when the server shuts down: in each worker, after its last answer, within `shutdown_millis_max`. Only \
+                  while the project loads.",
+            kind: FunctionKind::Sync(on_stop),
+        },
+    ],
+    ..Module::EMPTY
+};
+
+const FUNCTION: Param = Param {
+    name: "fn",
+    ty: Type::Function,
+    optional: false,
+    doc: "A function without parameters.",
+};
+
+/// What one isolate runs before it serves and when it ends.
+#[derive(Default)]
+pub(crate) struct Hooks {
+    start: RefCell<Vec<StartHook>>,
+    stop: RefCell<Vec<Callback>>,
+    /// Whether the project is loaded.
+    is_closed: Cell<bool>,
+}
+
+struct StartHook {
+    function: Callback,
+    is_once: bool,
+}
+
+fn open_hooks(context: &Context) -> Result<Rc<Hooks>, Error> {
+    let hooks = context
+        .get::<Hooks>()
+        .filter(|hooks| !hooks.is_closed.get());
+    hooks.ok_or_else(refusals::too_late)
+}
+
+fn function(args: &Args) -> Result<Callback, Error> {
+    args.function(0)
+        .ok_or_else(|| Error::new(ErrorKind::Internal, "no function"))
+}
+
+fn on_start(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let hooks = open_hooks(context)?;
+    let mut is_once = false;
+    if let Value::Map(options) = args.take(1) {
+        for (name, value) in options {
+            match (name.as_str(), value) {
+                ("once", Value::Bool(given)) => is_once = given,
+                ("once", _) => return Err(Error::script("once must be true or false")),
+                (name, _) => return Err(refusals::unknown_option(name, &["once"])),
+            }
+        }
+    }
+    let function = function(&args)?;
+    hooks
+        .start
+        .borrow_mut()
+        .push(StartHook { function, is_once });
+    Ok(Value::Null)
+}
+
+fn on_stop(context: &Context, args: Args) -> Result<Value, Error> {
+    let hooks = open_hooks(context)?;
+    hooks.stop.borrow_mut().push(function(&args)?);
+    Ok(Value::Null)
+}
+
+impl Hooks {
+    /// The project is loaded: nothing is added from now on.
+    pub(crate) fn close(&self) {
+        self.is_closed.set(true);
+    }
+
+    /// Runs what is to run before the isolate serves, one after the other. `once` tells whether the process has run its own.
+    ///
+    /// # Errors
+    /// One of them failed, or took longer than `time_max`, or what it wrote could not be committed.
+    pub(crate) async fn start(
+        &self,
+        gate: &Rc<Gate>,
+        once: &AtomicBool,
+        time_max: Duration,
+    ) -> Result<(), Error> {
+        let hooks = self.start.take();
+        if hooks.is_empty() {
+            return Ok(());
+        }
+        let is_first = !once.swap(true, Ordering::SeqCst);
+        for hook in hooks {
+            if is_first || !hook.is_once {
+                run("on_start", gate, hook.function, time_max).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs what is to run when the isolate ends. Those that fail do not keep others from running; `report` hears of them.
+    pub(crate) async fn stop(&self, gate: &Rc<Gate>, time_max: Duration, report: impl Fn(&Error)) {
+        for function in self.stop.take() {
+            if let Err(error) = run("on_stop", gate, function, time_max).await {
+                report(&error);
+            }
+        }
+    }
+}
+
+/// Runs one function and waits until what it wrote is committed.
+async fn run(
+    name: &str,
+    gate: &Rc<Gate>,
+    function: Callback,
+    time_max: Duration,
+) -> Result<(), Error> {
+    let run = gate.background(function.start(Vec::new()));
+    match tokio::time::timeout(time_max, run).await {
+        Ok(ended) => ended?,
+        Err(_) => {
+            let text = format!("{name}: it took longer than {} ms", time_max.as_millis());
+            return Err(Error::new(ErrorKind::Timeout, text));
+        }
+    }
+    gate.settled().await
+}

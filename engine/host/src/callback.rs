@@ -1,0 +1,26 @@
+//! Functions of the script that a capability keeps.
+
+use crate::{Error, LocalFuture, Value};
+use std::rc::Rc;
+
+/// A function of the script. It is given up with its last clone. It may outlive its isolate: each call is an error then.
+pub type Callback = Rc<dyn ScriptFunction>;
+
+/// What can be done with a function of the script.
+pub trait ScriptFunction {
+    /// Calls it as a part of the run at hand, under that run's limits; as a run of its own where none is. It cannot wait.
+    ///
+    /// # Errors
+    /// What it raised, or that it would have to wait.
+    fn call(&self, args: &[Value]) -> Result<Value, Error>;
+
+    /// Calls it as a run of its own, under the limits of a handler; it may wait. What it returns is dropped. Nothing runs before the
+    /// future is polled, and dropping the future gives the run up. Whoever polls it sees to the outbox, as for any run.
+    fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>>;
+}
+
+/// What a call says once the isolate of the function is gone.
+#[cold]
+pub fn isolate_is_gone() -> Error {
+    Error::script("the script that this function belongs to has ended")
+}

@@ -1,0 +1,171 @@
+//! Functions of the script that capabilities keep: a slot in the isolate each.
+
+use crate::promises::suspend::{WatchedPromise, ended};
+use crate::promises::tasks::Tasks;
+use crate::request::call::promise_result;
+use crate::values::value;
+use crate::vm::bracket::unfinished;
+use crate::vm::error;
+use crate::vm::isolate::Core;
+use crate::vm::sys::{Cx, Failure, RawValue, UNDEFINED, Val, is_promise};
+use sampan_host::callback::isolate_is_gone;
+use sampan_host::{Callback, Error, HandlerId, LocalFuture, ScriptFunction, Value};
+use std::future::poll_fn;
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll};
+
+/// Keeps a function.
+pub(crate) fn keep(cx: Cx<'_>, function: RawValue) -> Callback {
+    let core = cx.core();
+    let key = core.callbacks.borrow_mut().insert(cx.dup(function));
+    Rc::new(JsFunction {
+        core: core.me(),
+        key,
+    })
+}
+
+/// A function in its slot.
+struct JsFunction {
+    core: Weak<Core>,
+    key: usize,
+}
+
+impl Drop for JsFunction {
+    fn drop(&mut self) {
+        if let Some(core) = self.core.upgrade() {
+            // The function is dropped after the slab is free again: its finalizers may come back here.
+            let function = core.callbacks.borrow_mut().try_remove(self.key);
+            drop(function);
+        }
+    }
+}
+
+impl JsFunction {
+    /// Calls the function; the caller has entered the isolate.
+    fn invoke(&self, cx: Cx<'_>, args: &[Value]) -> Result<Val, Failure> {
+        let function = cx.core().callbacks.borrow().get(self.key).cloned();
+        let function = function.ok_or_else(isolate_is_gone)?;
+        let mut passed = Vec::with_capacity(args.len());
+        for arg in args {
+            passed.push(value::to_js(cx, arg.clone())?);
+        }
+        let raw: Vec<RawValue> = passed.iter().map(Val::raw).collect();
+        Ok(cx.call(function.raw(), UNDEFINED, &raw)?)
+    }
+
+    /// The same, where it must not wait.
+    fn call_at_once(&self, cx: Cx<'_>, args: &[Value]) -> Result<Value, Error> {
+        let call = || -> Result<Value, Failure> {
+            let returned = self.invoke(cx, args)?;
+            if let Some(what) = unfinished(cx, &returned)? {
+                let text =
+                    format!("cannot wait here: a function that is called back returned {what}");
+                return Err(Error::script(text).into());
+            }
+            value::from_js(cx, returned.raw())
+        };
+        call().map_err(|failure| described(cx, failure))
+    }
+}
+
+fn described(cx: Cx<'_>, failure: Failure) -> Error {
+    match failure {
+        Failure::Thrown => error::take(cx),
+        Failure::Error(error) => error,
+    }
+}
+
+impl ScriptFunction for JsFunction {
+    fn call(&self, args: &[Value]) -> Result<Value, Error> {
+        let core = self.core.upgrade().ok_or_else(isolate_is_gone)?;
+        if core.is_entered() {
+            return self.call_at_once(core.cx(), args);
+        }
+        let ran = core.enter(HandlerId::MAX, None, |cx| self.call_at_once(cx, args));
+        if let Some(tasks) = ran.tasks {
+            ended(&core, tasks, HandlerId::MAX, ran.value.as_ref().err());
+        }
+        ran.value?
+    }
+
+    fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
+        Box::pin(async move {
+            let core = self.core.upgrade().ok_or_else(isolate_is_gone)?;
+            let ran = core.enter(HandlerId::MAX, None, |cx| self.begin(cx, &args));
+            let tasks = ran.tasks.unwrap_or_default();
+            let mut run = FunctionRun {
+                promise: None,
+                tasks,
+                is_over: false,
+                core,
+            };
+            match ran.value.and_then(|begun| begun) {
+                Ok(Some(promise)) => {
+                    run.promise = Some(WatchedPromise::new(run.core.clone(), promise))
+                }
+                Ok(None) => return run.end(Ok(())),
+                Err(error) => return run.end(Err(error)),
+            }
+            let result = poll_fn(|cx| run.poll(cx)).await;
+            run.end(result)
+        })
+    }
+}
+
+impl JsFunction {
+    /// Calls the function; the promise that it returned, if it did.
+    fn begin(&self, cx: Cx<'_>, args: &[Value]) -> Result<Option<Val>, Error> {
+        let returned = self.invoke(cx, args);
+        let returned = returned.map_err(|failure| described(cx, failure))?;
+        if !is_promise(returned.raw()) {
+            return Ok(None);
+        }
+        cx.core().handled(cx, returned.raw());
+        Ok(Some(returned))
+    }
+}
+
+/// A run of its own that waits.
+struct FunctionRun {
+    promise: Option<WatchedPromise>,
+    tasks: Rc<Tasks>,
+    is_over: bool,
+    // Last: it keeps the context of the promise.
+    core: Rc<Core>,
+}
+
+impl FunctionRun {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        let Some(promise) = &self.promise else {
+            return Poll::Ready(Ok(()));
+        };
+        promise.wake(cx);
+        let tasks = self.tasks.clone();
+        tasks.advance_all(&self.core, HandlerId::MAX, cx, || promise.is_settled())?;
+        if !promise.is_settled() {
+            return Poll::Pending;
+        }
+        let ran = self.core.enter(HandlerId::MAX, Some(tasks), |cx| {
+            match promise_result(cx, promise.promise()) {
+                Some(Err(reason)) => Err(error::describe(cx, reason.raw())),
+                _ => Ok(()),
+            }
+        });
+        Poll::Ready(ran.value.and_then(|result| result))
+    }
+
+    fn end(mut self, result: Result<(), Error>) -> Result<(), Error> {
+        self.is_over = true;
+        let error = result.as_ref().err();
+        ended(&self.core, self.tasks.clone(), HandlerId::MAX, error);
+        result
+    }
+}
+
+impl Drop for FunctionRun {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.tasks.abandon(&self.core);
+        }
+    }
+}

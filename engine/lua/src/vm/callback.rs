@@ -1,0 +1,143 @@
+//! Functions of the script that capabilities keep: a reference in the registry each.
+
+use crate::coroutines::suspend::FunctionRun;
+use crate::values::value;
+use crate::vm::error;
+use crate::vm::isolate::{Core, current};
+use crate::vm::state::{State, data, guard, push_ref};
+use mlua_sys::lua51::*;
+use sampan_host::callback::isolate_is_gone;
+use sampan_host::{Callback, Error, Function, LocalFuture, ScriptFunction, Type, Value};
+use std::ffi::c_int;
+use std::rc::{Rc, Weak};
+
+/// How many functions one row may take.
+const FUNCTIONS_MAX: usize = 2;
+
+/// References to the functions among the arguments of a row, by the index of their parameter. Without a destructor.
+pub(crate) type References = [Option<(usize, c_int)>; FUNCTIONS_MAX];
+
+/// The same as callbacks.
+pub(crate) type Functions = Vec<(usize, Callback)>;
+
+/// Anchors the functions among the arguments. May raise for lack of memory, with nothing to be dropped.
+pub(crate) unsafe fn anchor(state: State, function: &Function) -> References {
+    let mut references = [None; FUNCTIONS_MAX];
+    let wanted = function.params.iter().enumerate();
+    let wanted = wanted.filter(|(_, param)| param.ty == Type::Function);
+    for ((index, _), reference) in wanted.zip(&mut references) {
+        let at = index as c_int + 1;
+        // SAFETY: called by a C function with its arguments on the stack and room for more.
+        unsafe {
+            if lua_type(state, at) == LUA_TFUNCTION {
+                lua_pushvalue(state, at);
+                *reference = Some((index, luaL_ref(state, LUA_REGISTRYINDEX)));
+            }
+        }
+    }
+    references
+}
+
+/// Makes callbacks of the anchored functions, which own the references from now on.
+pub(crate) fn own(references: References) -> Functions {
+    let owned = references.into_iter().flatten().map(|(index, reference)| {
+        let core = current().me();
+        let callback: Callback = Rc::new(LuaFunction { core, reference });
+        (index, callback)
+    });
+    owned.collect()
+}
+
+/// A function in the registry.
+pub(crate) struct LuaFunction {
+    core: Weak<Core>,
+    reference: c_int,
+}
+
+impl LuaFunction {
+    /// The function's registry reference.
+    pub(crate) fn reference(&self) -> c_int {
+        self.reference
+    }
+}
+
+impl Drop for LuaFunction {
+    fn drop(&mut self) {
+        if let Some(core) = self.core.upgrade() {
+            // SAFETY: `luaL_unref` writes to two existing integer slots of the registry; it neither allocates nor raises.
+            unsafe { luaL_unref(core.state, LUA_REGISTRYINDEX, self.reference) };
+        }
+    }
+}
+
+impl ScriptFunction for LuaFunction {
+    fn call(&self, args: &[Value]) -> Result<Value, Error> {
+        let core = self.core.upgrade().ok_or_else(isolate_is_gone)?;
+        let mut call = NestedCall {
+            reference: self.reference,
+            args,
+            result: Ok(Value::Null),
+        };
+        core.nested(run_nested, &mut call)?;
+        call.result
+    }
+
+    fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
+        match self.core.upgrade() {
+            Some(core) => Box::pin(FunctionRun::new(core, self, args)),
+            None => Box::pin(async { Err(isolate_is_gone()) }),
+        }
+    }
+}
+
+/// A call within the run at hand.
+struct NestedCall<'a> {
+    reference: c_int,
+    args: &'a [Value],
+    result: Result<Value, Error>,
+}
+
+/// Under protection: calls the function and reads what it returns.
+unsafe extern "C-unwind" fn run_nested(state: State) -> c_int {
+    // SAFETY: `call` passed a `NestedCall`, which its frame owns; errors unwind to the protected call around this.
+    unsafe {
+        let call = data::<NestedCall<'_>>(state);
+        if lua_checkstack(state, call.args.len() as c_int + value::STACK_SLOTS) == 0 {
+            luaL_error(state, c"stack overflow".as_ptr());
+        }
+        push_ref(state, call.reference);
+        for arg in call.args {
+            value::push(state, arg);
+        }
+        lua_call(state, call.args.len() as c_int, 1);
+        let top = lua_gettop(state);
+        call.result = guard(|| value::read(state, top));
+        0
+    }
+}
+
+impl Core {
+    /// Calls `function` with a pointer to `data` under protection, inside of the run at hand if there is one.
+    fn nested<T>(&self, function: lua_CFunction, data: &mut T) -> Result<(), Error> {
+        let state = self.calling.get();
+        if state.is_null() {
+            let ran = self.protected(u32::MAX, function, data);
+            return ran.map_err(|uncaught| uncaught.0);
+        }
+        // SAFETY: `state` runs a row, which has made room; what is pushed allocates nothing.
+        let (top, status) = unsafe { (lua_gettop(state), self.pcall(state, function, data)) };
+        if status == LUA_OK {
+            return Ok(());
+        }
+        // SAFETY: after a failed call the error value is on top.
+        let uncaught = unsafe {
+            let uncaught = error::from_top(state, state, status);
+            lua_settop(state, top);
+            uncaught
+        };
+        if self.watch.must_stop() {
+            return Err(self.limits.stopped().at(uncaught.0.place().cloned()));
+        }
+        Err(uncaught.0)
+    }
+}

@@ -1,0 +1,208 @@
+//! Requests that are given up: their scripts end in order.
+
+use crate::command::serve;
+use crate::support::{Process, Scratch};
+use sampan_testkit::{Client, Stopwatch};
+use std::time::Duration;
+
+const LUA: &str = r#"
+local app = require "sampan"
+local time, here, left = app.time, 0, {}
+local function note(what) left[what] = (left[what] or 0) + 1 end
+
+app.get("/wait", function()
+  here = here + 1
+  local ok, err = pcall(time.sleep, 60)
+  time.sleep(0.005)
+  here = here - 1
+  note(tostring(ok) .. " " .. err.code)
+  return "nobody reads this"
+end)
+app.get("/stream", function()
+  return app.stream(function(write)
+    here = here + 1
+    local ok, err = pcall(function() while true do write(("x"):rep(1000)) time.sleep(0.01) end end)
+    local again, second = pcall(write, "more")
+    here = here - 1
+    note(tostring(ok) .. " " .. err.code .. " " .. tostring(again) .. " " .. second.code)
+  end)
+end)
+app.get("/fails", function() pcall(time.sleep, 60) error("in the cleanup") end)
+app.get("/uncaught", function() time.sleep(60) end)
+app.get("/stubborn", function() while true do pcall(time.sleep, 60) end end)
+app.get("/stays", function() pcall(time.sleep, 60) time.sleep(60) note("stayed") end)
+app.get("/spins", function() pcall(time.sleep, 60) while true do end end)
+app.get("/writes", function() return app.stream(function(write) while true do pcall(write, "x") end end) end)
+app.get("/here", function() return { here = here, left = left } end)
+"#;
+
+const JS: &str = r#"
+import { app, stream, time } from "sampan";
+let here = 0;
+const left = {};
+const note = (what) => { left[what] = (left[what] ?? 0) + 1; };
+
+app.get("/wait", async (req) => {
+  here++;
+  const { signal } = req;
+  try {
+    await time.sleep(60);
+  } catch (error) {
+    await time.sleep(0.005);
+    note(`false ${error.code}`);
+    if (!signal.aborted) note("not aborted");
+  } finally {
+    here--;
+  }
+  return "nobody reads this";
+});
+app.get("/stream", () => stream(async (write) => {
+  here++;
+  try {
+    for (;;) { await write("x".repeat(1000)); await time.sleep(0.01); }
+  } catch (error) {
+    let second;
+    try { await write("more"); } catch (error) { second = error; }
+    note(`false ${error.code} false ${second?.code}`);
+  } finally {
+    here--;
+  }
+}));
+app.get("/fails", async () => { try { await time.sleep(60); } catch {} throw new Error("in the cleanup"); });
+app.get("/uncaught", () => time.sleep(60));
+app.get("/stubborn", async () => { for (;;) try { await time.sleep(60); } catch {} });
+app.get("/stays", async () => { try { await time.sleep(60); } catch {} await time.sleep(60); note("stayed"); });
+app.get("/spins", async () => { try { await time.sleep(60); } catch {} for (;;); });
+app.get("/writes", () => stream(async (write) => { for (;;) try { await write("x"); } catch { await time.sleep(0); } }));
+app.get("/here", () => ({ here, left }));
+"#;
+
+const LIMITS: &str =
+    "[limits]\nhandler_millis_max = 400\ncleanup_millis_max = 300\nscript_millis_max = 200\n";
+
+fn server(name: &str, source: &str) -> (Scratch, Process) {
+    let scratch = Scratch::new(&[(name, source), ("sampan.toml", LIMITS)]);
+    let process = Process::start(&mut serve(&scratch.file(name), 1));
+    (scratch, process)
+}
+
+fn ask(process: &Process, path: &str) -> Client {
+    let mut client = process.client();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n");
+    client.send(request.as_bytes()).expect("sent");
+    client
+}
+
+fn here(process: &Process) -> String {
+    let mut client = ask(process, "/here");
+    client.read(false).expect("an answer").text()
+}
+
+/// Asks until the server says so.
+fn until(process: &Process, expected: &str) {
+    let begun = Stopwatch::start();
+    while here(process) != expected {
+        assert!(
+            begun.fair() < Duration::from_secs(20),
+            "{} instead of {expected}",
+            here(process)
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn handlers_and_streams_whose_clients_have_left_end_in_order() {
+    for (name, source) in [("app.lua", LUA), ("app.js", JS)] {
+        let (_scratch, process) = server(name, source);
+        for (path, count, note) in [
+            ("/wait", 300, "false cancelled"),
+            ("/stream", 300, "false cancelled false cancelled"),
+        ] {
+            let clients: Vec<Client> = (0..count).map(|_| ask(&process, path)).collect();
+            if path == "/stream" {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            drop(clients);
+            let before = if path == "/stream" {
+                r#""false cancelled":300,"#
+            } else {
+                ""
+            };
+            until(
+                &process,
+                &format!(r#"{{"here":0,"left":{{{before}"{note}":{count}}}}}"#),
+            );
+        }
+        let (status, errors) = {
+            process.signal("TERM");
+            process.end()
+        };
+        assert_eq!(status, Some(0), "{errors}");
+        assert!(!errors.contains("error"), "{name}: {errors}");
+    }
+}
+
+#[test]
+fn a_handler_that_takes_too_long_ends_in_order() {
+    for (name, source) in [("app.lua", LUA), ("app.js", JS)] {
+        let (_scratch, process) = server(name, source);
+        let mut client = ask(&process, "/wait");
+        assert_eq!(client.read(false).expect("an answer").status, 504);
+        until(&process, r#"{"here":0,"left":{"false cancelled":1}}"#);
+    }
+}
+
+#[test]
+fn a_cleanup_is_bounded() {
+    for (name, source) in [("app.lua", LUA), ("app.js", JS)] {
+        let (_scratch, process) = server(name, source);
+        for path in [
+            "/fails",
+            "/uncaught",
+            "/stubborn",
+            "/stays",
+            "/spins",
+            "/writes",
+        ] {
+            let client = ask(&process, path);
+            std::thread::sleep(Duration::from_millis(50));
+            drop(client);
+        }
+        std::thread::sleep(Duration::from_millis(1_500));
+        assert_eq!(here(&process), r#"{"here":0,"left":{}}"#);
+        process.signal("TERM");
+        let (status, errors) = process.end();
+        assert_eq!(status, Some(0), "{errors}");
+        for expected in [
+            "GET /fails (given up): ",
+            "in the cleanup",
+            "GET /stubborn (given up): dropped: it did not end within 300 ms (cleanup_millis_max)",
+            "GET /stays (given up): dropped",
+            "GET /spins (given up): ",
+            "the script ran longer than script_millis_max",
+            "GET /writes (given up): dropped",
+        ] {
+            assert!(errors.contains(expected), "{name}, {expected}: {errors}");
+        }
+        assert!(!errors.contains("/uncaught"), "{name}: {errors}");
+    }
+}
+
+#[test]
+fn a_shutdown_waits_for_a_cleanup() {
+    let lua = "local app = require 'sampan'\napp.get('/', function() pcall(app.time.sleep, 60) app.time.sleep(0.1) app.log.info('cleaned up') end)\n";
+    let js = "import { app, log, time } from 'sampan';\napp.get('/', async () => { try { await time.sleep(60); } finally { await time.sleep(0.1); log.info('cleaned up'); } });\n";
+    for (name, source) in [("app.lua", lua), ("app.js", js)] {
+        let limits = "[limits]\nshutdown_millis_max = 200\n";
+        let scratch = Scratch::new(&[(name, source), ("sampan.toml", limits)]);
+        let process = Process::start(&mut serve(&scratch.file(name), 1));
+        let client = ask(&process, "/");
+        std::thread::sleep(Duration::from_millis(100));
+        process.signal("TERM");
+        let (status, errors) = process.end();
+        assert_eq!(status, Some(0), "{errors}");
+        assert!(errors.contains("cleaned up"), "{name}: {errors}");
+        drop(client);
+    }
+}
