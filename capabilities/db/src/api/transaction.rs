@@ -129,7 +129,13 @@ pub(super) fn end(
     let (objects, db) = (context.objects().clone(), db(context));
     let found = of(context, &token);
     Box::pin(async move {
-        let (db, (object, transaction)): (Rc<Db>, _) = (db?, found?);
+        let (object, transaction) = match found {
+            Ok(found) => found,
+            // Its request was given up, and it with that.
+            Err(_) if !succeeded => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let db: Rc<Db> = db?;
         let ended = if succeeded {
             waiting(&db, transaction.commit()).await
         } else {

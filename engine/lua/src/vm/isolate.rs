@@ -77,7 +77,7 @@ pub(crate) struct Core {
     pub(crate) fixed: Cell<FixedValues>,
     pub(crate) requests: RefCell<Slab<LiveRequest>>,
     pub(crate) serial: Cell<u64>,
-    /// The number of the request that runs, or ran last.
+    /// The number of the request that runs; 0 while none does.
     pub(crate) request: Cell<u64>,
     /// The classes of the modules, in their order.
     pub(crate) classes: RefCell<Vec<BoundClass>>,
@@ -266,6 +266,7 @@ impl Core {
     /// out of it.
     #[inline]
     pub(crate) fn after_run(&self) {
+        self.request.set(0);
         self.context.objects().sweep();
         if self.memory.used() >= self.collect_at.get() {
             self.collect();
@@ -289,6 +290,7 @@ impl Core {
 
     /// Called after an error for lack of memory.
     pub(crate) fn after_memory_error(&self) {
+        self.request.set(0);
         self.idle.borrow_mut().clear();
         self.collect();
         if self.memory.used() > self.limits.memory_bytes_max / 4 * 3 {
