@@ -26,7 +26,7 @@ pub struct Class {
 /// When an object goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
-    /// With the request whose run got it.
+    /// With the request whose run got it: when that has ended or was given up. What runs to end such a request in order finds it gone.
     Request,
     /// When the script has forgotten it.
     Collector,

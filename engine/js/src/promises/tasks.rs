@@ -169,7 +169,7 @@ impl Tasks {
         self.objects.borrow_mut().own(objects, object);
     }
 
-    /// The request is given up: all that its promises wait for fails. Timers go on.
+    /// The request is given up: all that its promises wait for fails, and its native objects go. Timers go on.
     pub(crate) fn cancel_all(&self) {
         let mut dropped = Vec::new();
         for (_, task) in &mut *self.pending.borrow_mut() {
@@ -178,8 +178,9 @@ impl Tasks {
                 dropped.push(task.future.replace(failed));
             }
         }
-        // Only now: a future's destructor may be anybody's code.
-        drop(dropped);
+        let objects = self.objects.take();
+        // Only now: a destructor may be anybody's code.
+        drop((dropped, objects));
         self.wake();
     }
 

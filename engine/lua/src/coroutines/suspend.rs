@@ -120,6 +120,7 @@ impl Suspended for SuspendedHandler {
     fn cancel(&mut self) {
         if let Some(waiting) = &mut self.waiting {
             waiting.operation = Box::pin(std::future::ready(Err(cancelled())));
+            waiting.slot.drop_objects(&self.core);
         }
     }
 }

@@ -46,6 +46,16 @@ impl RequestSlot {
         self.number
     }
 
+    /// The request is given up: what goes with it goes now.
+    pub(crate) fn drop_objects(&self, core: &Core) {
+        let mut requests = core.requests.borrow_mut();
+        let live = live_mut(&mut requests, self.number);
+        let objects = live.map(|live| std::mem::take(&mut live.objects));
+        // They may end with code of anybody's: nothing is borrowed now.
+        drop(requests);
+        drop(objects);
+    }
+
     /// Whatever ran since: this is the request that goes on, and that owns the native object that it has waited for.
     pub(crate) fn goes_on_with(&self, core: &Core, result: &Result<Value, Error>) {
         core.request.set(self.number);

@@ -72,6 +72,9 @@ impl LuaStream {
 impl StreamedBody for LuaStream {
     fn cancel(&mut self) {
         self.is_cancelled = true;
+        if let Some(slot) = &self.slot {
+            slot.drop_objects(&self.core);
+        }
         if self.has_begun {
             self.fail_wait();
         } else {

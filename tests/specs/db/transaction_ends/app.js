@@ -48,6 +48,15 @@ app.get("/stay", () => db.transaction(async (tx) => {
   await time.sleep(0.4);
   tx.exec(ADD, ["left behind"]);
 }));
+let swallowed;
+app.get("/swallow", () => db.transaction(async (tx) => {
+  tx.exec(ADD, ["swallowed"]);
+  let cause;
+  try { await time.sleep(0.4); } catch (error) { cause = error.code; }
+  swallowed = { ...await told(() => tx.exec(ADD, ["behind"])), cause };
+  await time.sleep(0.2);
+}));
+app.get("/swallowed", () => swallowed ?? {});
 app.get("/endless", () => db.transaction((tx) => { tx.exec(ADD, ["endless"]); for (;;); }));
 app.get("/endless-batch", () => db.transaction((tx) => tx.batch(() => { tx.exec(ADD, ["endless"]); for (;;); })));
 app.get("/slow-statement", () => told(() => db.transaction((tx) => {

@@ -49,6 +49,17 @@ app.get("/uncaught-late", function() db.transaction(function() time.sleep(0.8) e
 app.get("/stay", function()
   db.transaction(function(tx) tx:exec(ADD, { "left" }) time.sleep(0.4) tx:exec(ADD, { "left behind" }) end)
 end)
+local swallowed
+app.get("/swallow", function()
+  db.transaction(function(tx)
+    tx:exec(ADD, { "swallowed" })
+    local ok, err = pcall(time.sleep, 0.4)
+    swallowed = told(pcall(tx.exec, tx, ADD, { "behind" }))
+    swallowed.cause = err.code
+    time.sleep(0.2)
+  end)
+end)
+app.get("/swallowed", function() return swallowed or {} end)
 app.get("/endless", function()
   db.transaction(function(tx) tx:exec(ADD, { "endless" }) while true do end end)
 end)
