@@ -59,7 +59,7 @@ declare module "sampan" {
     passThroughOnException(): void;
     /** The client's address. */
     readonly ip: string;
-    /** The id of the request. */
+    /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
     /** `req.state` of the middleware around `fetch`. */
     readonly state: Record<string, any>;

@@ -10,7 +10,7 @@
 ---@field headers table<string, string> the field lines, looked up whatever the case
 ---@field cookies table<string, string> the cookies
 ---@field ip string the client's address
----@field id string the id of the request: `x-request-id`, or one of the server's
+---@field id string The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes.
 ---@field body string the bytes of the body
 ---@field state table a table of this request's own
 local request = {}

@@ -1,5 +1,7 @@
 //! What is made of the tables of functions: the reference page and the type declarations of both languages.
 
+mod requests;
+
 use sampan_app::host::{Function, FunctionKind, Module, Owner, Param, Type, names::camel_case};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -52,6 +54,11 @@ fn all_names(function: &Function, optional: impl Fn(&str) -> String) -> String {
     names
 }
 
+/// Whether scripts see the module: one may only add to requests.
+fn has_table(module: &Module) -> bool {
+    !module.functions.is_empty()
+}
+
 fn is_bracket(function: &Function) -> bool {
     matches!(
         function.kind,
@@ -63,7 +70,8 @@ fn reference(modules: &[&Module]) -> String {
     let mut out = "# Reference\n\nThe functions that scripts can call. Made by `cargo xtask codegen` from the tables in `capabilities/`; do not \
                    edit.\nThe [guide](guide.md) explains routes, requests and answers.\n"
         .to_owned();
-    for module in modules {
+    requests::reference(&mut out, modules);
+    for module in modules.iter().filter(|module| has_table(module)) {
         let _ = write!(out, "\n## {}\n\n{}\n", module.name, module.doc);
         for function in module.functions {
             reference_of(&mut out, module.owner(), function);
@@ -183,14 +191,16 @@ fn typescript(modules: &[&Module]) -> String {
         modules.iter().partition(|module| module.name == "app");
     let mut properties: String = others
         .iter()
-        .filter(|module| module.name != "json")
+        .filter(|module| module.name != "json" && has_table(module))
         .map(|module| format!("    {0}: typeof {0};\n", module.name))
         .collect();
     for function in own.iter().flat_map(|module| module.functions) {
         typescript_of(&mut properties, "    ", function, modules);
     }
-    let mut out = TS_HEAD.replace("@PROPERTIES@", &properties);
-    for module in others {
+    let mut out = TS_HEAD
+        .replace("@PROPERTIES@", &properties)
+        .replace("@REQUEST@", &requests::typescript(modules));
+    for module in others.into_iter().filter(|module| has_table(module)) {
         let _ = writeln!(
             out,
             "  /** {} */\n  export namespace {} {{",
@@ -298,8 +308,10 @@ fn ts_type(ty: Type) -> Cow<'static, str> {
 }
 
 fn lua(modules: &[&Module]) -> String {
-    let mut out = LUA_HEAD.to_owned();
-    for module in modules {
+    let mut out = LUA_HEAD
+        .replace("@REQUEST_FIELDS@", &requests::lua_fields(modules))
+        .replace("@REQUEST_METHODS@\n", &requests::lua_methods(modules));
+    for module in modules.iter().filter(|module| has_table(module)) {
         let is_own = module.name == "app";
         if !is_own {
             let _ = writeln!(out, "--- {}", module.doc);

@@ -37,11 +37,19 @@ fn main() -> ExitCode {
             let methods = class.methods.iter();
             methods.map(|method| (class.owner(), class.doc, method))
         });
-        for (owner, doc, function) in functions.chain(methods) {
+        let fields = module.request_fields.iter();
+        let fields = fields.map(|field| (Owner::REQUEST, field.doc, field));
+        let of_requests = module.request_methods.iter();
+        let of_requests = of_requests.map(|method| (Owner::REQUEST, method.doc, method));
+        for (owner, doc, function) in functions.chain(methods).chain(fields).chain(of_requests) {
+            let is_field = module
+                .request_fields
+                .iter()
+                .any(|field| std::ptr::eq(field, function));
             let name = format!("table::{}.{}", owner.name, function.name);
             let scripts = Arc::clone(&scripts);
             trials.push(Trial::test(name, move || {
-                check_row(owner, doc, function, &scripts).map_err(Failed::from)
+                check_row(owner, doc, function, is_field, &scripts).map_err(Failed::from)
             }));
         }
     }
@@ -57,11 +65,12 @@ fn scripts_of(case: &Case) -> Vec<(CaseEngine, String)> {
     CaseEngine::ALL.map(read).into()
 }
 
-/// Checks a row of a module or of a class, whose doc is `doc`.
+/// Checks a row of a module, of a class or of requests, whose doc is `doc`.
 fn check_row(
     owner: Owner<'_>,
     doc: &str,
     function: &Function,
+    is_field: bool,
     scripts: &[(CaseEngine, String)],
 ) -> Result<(), String> {
     let mut faults = Vec::new();
@@ -75,6 +84,10 @@ fn check_row(
     for param in function.params {
         documented(param.name, param.doc);
     }
+    let is_plain = function.params.is_empty() && matches!(function.kind, FunctionKind::Sync(_));
+    if is_field && !is_plain {
+        faults.push("a field is of kind Sync and has no parameters".to_owned());
+    }
     for engine in CaseEngine::ALL {
         let spelled = match engine {
             CaseEngine::Lua => function.name.to_owned(),
@@ -86,10 +99,13 @@ fn check_row(
             _ => '(',
         };
         let mark = match engine {
-            CaseEngine::Lua if owner.is_class => ':',
+            CaseEngine::Lua if owner.is_class && !is_field => ':',
             _ => '.',
         };
-        let call = format!("{}{mark}{spelled}{opening}", owner.name);
+        let mut call = format!("{}{mark}{spelled}", owner.name);
+        if !is_field {
+            call.push(opening);
+        }
         if !scripts
             .iter()
             .any(|(language, text)| *language == engine && text.contains(&call))

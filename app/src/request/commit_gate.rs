@@ -299,6 +299,10 @@ impl Visit {
             view.tell_id(&mut response);
             return Answer::Now(response);
         }
+        if let Err(error) = view.additions.complete(&mut response) {
+            response_sink::log(control, Some(view), "", &error);
+            response = errors::answer_to(&error);
+        }
         view.tell_id(&mut response);
         let own = self.own_outbox(view);
         let outbox = own.as_ref().unwrap_or(&self.gate.outbox);

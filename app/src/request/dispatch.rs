@@ -244,6 +244,12 @@ fn no_route(
     .answer(handler, &chain)
 }
 
+impl Drop for DispatchedRequest {
+    fn drop(&mut self) {
+        self.view.additions.end_handler();
+    }
+}
+
 impl DispatchedRequest {
     /// Answers by a handler within its middleware, as soon as it may run.
     fn answer(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {

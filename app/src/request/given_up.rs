@@ -148,20 +148,34 @@ impl Rest {
     }
 }
 
-/// Counts a request that is ending in order, so that a shutdown waits for it.
-struct Ending(Rc<Control>);
+/// Counts a request that is ending in order, so that a shutdown waits for it. It is not over before.
+struct Ending(WaitingRequest);
+
+impl Ending {
+    fn new(request: WaitingRequest) -> Self {
+        let endings = &request.control.endings;
+        endings.set(endings.get() + 1);
+        if let Some(view) = &request.view {
+            view.additions.begin_part();
+        }
+        Self(request)
+    }
+}
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        self.0.endings.set(self.0.endings.get() - 1);
+        let endings = &self.0.control.endings;
+        endings.set(endings.get() - 1);
+        if let Some(view) = &self.0.view {
+            view.additions.end_part();
+        }
     }
 }
 
 /// Lets a script that was given up end in order.
 pub(crate) fn end_in_order(request: WaitingRequest, mut rest: Rest) {
     let control = Rc::clone(&request.control);
-    control.endings.set(control.endings.get() + 1);
-    let ending = Ending(Rc::clone(&control));
+    let ending = Ending::new(request.clone());
     drop(spawn_local(async move {
         let mut visit = control.gate.visit();
         let mut sink = HttpSink::new(200, &control, request.view.as_ref());

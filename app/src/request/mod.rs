@@ -1,5 +1,6 @@
 //! One request on its way through a project: dispatch, what scripts see of it, and when its answer may leave.
 
+pub(crate) mod additions;
 pub(crate) mod commit_gate;
 pub(crate) mod dispatch;
 pub(crate) mod errors;

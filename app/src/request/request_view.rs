@@ -1,5 +1,6 @@
 //! A request as scripts see it: the HTTP engine's request, the parameters of its route, and who sent it.
 
+use crate::request::additions::Additions;
 use crate::request::errors;
 use crate::request::id::{self, Ids};
 use crate::request::proxies::{self, Cidr};
@@ -7,7 +8,7 @@ use crate::request::record::Record;
 use crate::request::response_sink;
 use crate::routing::routes::Spans;
 use percent_encoding::percent_decode_str;
-use sampan_host::{BodySource, Error, Place, RequestView, StreamedBody};
+use sampan_host::{BodySource, Error, Place, RequestView, Store, StreamedBody};
 use sampan_http::{Request, Response};
 use sampan_log::Logger;
 use std::borrow::Cow;
@@ -76,6 +77,8 @@ pub(crate) struct View {
     record: Option<Rc<Record>>,
     /// The body, where the script reads it as it comes.
     incoming: Option<Box<Incoming>>,
+    /// What capabilities add.
+    pub(crate) additions: Additions,
 }
 
 /// A body that the script reads as it comes.
@@ -141,6 +144,7 @@ impl View {
             info,
             id,
             record,
+            additions: Additions::default(),
         }
     }
 
@@ -322,5 +326,17 @@ impl RequestView for View {
 
     fn body_source(&self) -> Option<&BodySource> {
         self.incoming.as_ref().map(|incoming| &incoming.source)
+    }
+
+    fn store(&self) -> &Store {
+        self.additions.store()
+    }
+
+    fn add_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
+        self.additions.add_header(name, value)
+    }
+
+    fn is_over(&self) -> bool {
+        self.additions.is_over()
     }
 }

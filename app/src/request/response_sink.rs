@@ -50,16 +50,9 @@ impl ResponseSink for HttpSink {
     }
 
     fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), Error> {
-        self.response.header(name, value).map_err(|fault| {
-            let name = String::from_utf8_lossy(name);
-            match fault {
-                HeaderError::InvalidName => refusals::header_name(&name),
-                HeaderError::InvalidValue => refusals::header_value(&name),
-                HeaderError::InvalidLength | HeaderError::TooLarge => {
-                    Error::script(fault.to_string())
-                }
-            }
-        })
+        self.response
+            .header(name, value)
+            .map_err(|fault| refused(fault, name))
     }
 
     fn default_type(&mut self, content_type: &'static str) {
@@ -75,6 +68,9 @@ impl ResponseSink for HttpSink {
     }
 
     fn stream(&mut self, body: Box<dyn StreamedBody>) {
+        if let Some(view) = &self.view {
+            view.additions.begin_part();
+        }
         self.response.set_body(Body::Stream(Box::new(ScriptStream {
             body: Some(body),
             visit: self.control.gate.visit(),
@@ -86,6 +82,17 @@ impl ResponseSink for HttpSink {
 
     fn reset(&mut self) {
         self.response = Response::new(self.status);
+    }
+}
+
+/// What is said of a field line that cannot be sent.
+#[cold]
+pub(crate) fn refused(fault: HeaderError, name: &[u8]) -> Error {
+    let name = String::from_utf8_lossy(name);
+    match fault {
+        HeaderError::InvalidName => refusals::header_name(&name),
+        HeaderError::InvalidValue => refusals::header_value(&name),
+        HeaderError::InvalidLength | HeaderError::TooLarge => Error::script(fault.to_string()),
     }
 }
 
@@ -155,6 +162,9 @@ impl Drop for ScriptStream {
                 route: None,
             };
             end_in_order(request, Rest::Body(body));
+        }
+        if let Some(view) = &self.view {
+            view.additions.end_part();
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::routing::pattern::{Covers, Pattern};
 use crate::routing::routes::{self, Routes};
 use sampan_host::{
     BodyOptions, Call, CurrentRun, Error, ErrorKind, HandlerId, Isolate, Place, RequestView,
-    RouteDef, Setup, Step,
+    RouteDef, Setup, Step, Store, request,
 };
 use sampan_http::{BodyRule, Precomputed};
 use sampan_log::Logger;
@@ -306,6 +306,7 @@ fn precompute(
     let view = AtStart {
         method: def.method.clone().unwrap_or_else(|| "GET".into()),
         path: def.pattern.clone(),
+        store: Store::default(),
     };
     let call = Call {
         request: Rc::new(view),
@@ -335,6 +336,7 @@ fn precompute(
 struct AtStart {
     method: String,
     path: String,
+    store: Store,
 }
 
 impl RequestView for AtStart {
@@ -365,5 +367,14 @@ impl RequestView for AtStart {
     }
     fn body(&self) -> &[u8] {
         &[]
+    }
+    fn store(&self) -> &Store {
+        &self.store
+    }
+    fn add_header(&self, _: &str, _: &[u8]) -> Result<(), Error> {
+        Err(request::is_answered())
+    }
+    fn is_over(&self) -> bool {
+        false
     }
 }

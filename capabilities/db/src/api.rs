@@ -134,6 +134,7 @@ pub static MODULE: Module = Module {
         },
     ],
     classes: &[&TRANSACTION],
+    ..Module::EMPTY
 };
 
 /// What [`exec`] returns, as columns: an engine remembers what it makes of them.

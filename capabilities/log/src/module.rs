@@ -55,6 +55,13 @@ pub static MODULE: Module = Module {
             kind: FunctionKind::Sync(|context, args| write(context, Level::Error, args)),
         },
     ],
+    request_fields: &[Function {
+        name: "id",
+        params: &[],
+        returns: Type::Text,
+        doc: "The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes.",
+        kind: FunctionKind::Sync(|_, args| Ok(Value::Text(args.request().id().into_owned()))),
+    }],
     ..Module::EMPTY
 };
 

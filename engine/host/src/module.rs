@@ -3,9 +3,10 @@
 //! A capability is a [`Module`]: rows with a name, parameters, a doc text and a body in plain Rust over [`Value`]. Each
 //! engine has one binder that walks any table; type definitions and reference pages come from the same rows.
 
-use crate::{Callback, Class, Error, LocalFuture, Object, Objects, Value, Words};
-use std::any::{Any, TypeId};
-use std::cell::RefCell;
+use crate::{
+    Callback, Class, Error, LocalFuture, Object, Objects, RequestView, Store, Value, Words,
+};
+use std::fmt;
 use std::rc::Rc;
 
 /// A table of functions under one name.
@@ -19,6 +20,11 @@ pub struct Module {
     pub functions: &'static [Function],
     /// The classes of the objects that its functions give.
     pub classes: &'static [&'static Class],
+    /// What it adds to every request as a field: rows of kind `Sync` without parameters. A row is called when a script asks for its
+    /// field, once for each request.
+    pub request_fields: &'static [Function],
+    /// What it adds to every request as a method. Brackets and tags are not for requests.
+    pub request_methods: &'static [Function],
 }
 
 impl Module {
@@ -28,6 +34,8 @@ impl Module {
         doc: "",
         functions: &[],
         classes: &[],
+        request_fields: &[],
+        request_methods: &[],
     };
 
     /// What its functions belong to.
@@ -46,6 +54,14 @@ pub struct Owner<'a> {
     pub name: &'a str,
     /// Whether it is a class.
     pub is_class: bool,
+}
+
+impl Owner<'_> {
+    /// What the fields and methods that modules add to requests belong to.
+    pub const REQUEST: Owner<'static> = Owner {
+        name: "req",
+        is_class: true,
+    };
 }
 
 /// One row: a function that scripts can call.
@@ -177,6 +193,14 @@ pub struct Args {
     may_wait: bool,
     /// Whose method is called.
     this: Option<Object>,
+    /// Whose field is read or whose method is called.
+    request: Option<Rc<dyn RequestView>>,
+}
+
+impl fmt::Debug for Args {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Args").field(&self.values).finish()
+    }
 }
 
 impl Args {
@@ -245,6 +269,23 @@ impl Args {
     pub fn with_functions(mut self, functions: Vec<(usize, Callback)>) -> Self {
         self.functions = functions;
         self
+    }
+
+    /// The same arguments for a field or a method of this request.
+    #[must_use]
+    pub fn of_request(mut self, request: Rc<dyn RequestView>) -> Self {
+        self.request = Some(request);
+        self
+    }
+
+    /// The request whose field is read or whose method is called.
+    ///
+    /// # Panics
+    /// The row is neither among the `request_fields` nor among the `request_methods` of its module.
+    pub fn request(&self) -> &Rc<dyn RequestView> {
+        self.request
+            .as_ref()
+            .expect("only fields and methods of requests have one")
     }
 
     /// The same arguments for a method of `this`.
@@ -356,8 +397,7 @@ impl Type {
 /// What the capabilities of one isolate keep between calls: one value per type, put there by `app`.
 #[derive(Default)]
 pub struct Context {
-    /// There are few, and a look at all is quicker than a hash.
-    entries: RefCell<Vec<(TypeId, Rc<dyn Any>)>>,
+    store: Store,
     objects: Objects,
 }
 
@@ -370,17 +410,11 @@ impl Context {
 
     /// Keeps `value`, replacing an earlier one of the same type.
     pub fn put<T: 'static>(&self, value: T) {
-        let mut entries = self.entries.borrow_mut();
-        entries.retain(|(id, _)| *id != TypeId::of::<T>());
-        entries.push((TypeId::of::<T>(), Rc::new(value)));
+        self.store.put(value);
     }
 
     /// The value of type `T`, if there is one.
     pub fn get<T: 'static>(&self) -> Option<Rc<T>> {
-        self.entries
-            .borrow()
-            .iter()
-            .find(|(id, _)| *id == TypeId::of::<T>())
-            .and_then(|(_, entry)| entry.clone().downcast().ok())
+        self.store.get()
     }
 }

@@ -7,7 +7,7 @@ mod cookies;
 pub use body::{BodySource, already_read, not_here};
 
 use crate::json::JsonError;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Store};
 use std::borrow::Cow;
 
 /// A request that an engine reads from. `app` implements it over the HTTP engine's request; it is held behind `Rc`
@@ -47,10 +47,25 @@ pub trait RequestView {
     fn body_source(&self) -> Option<&BodySource> {
         None
     }
+
+    /// What capabilities keep for this request alone, for as long as it lasts.
+    fn store(&self) -> &Store;
+
+    /// Adds a field line to the answer, whatever the handler returns: errors and streams are answers too. Only an answer that stands
+    /// for a lost commit, or for a handler that took too long, goes without.
+    ///
+    /// # Errors
+    /// A name that is no token, a value with control bytes, more than an answer has room for, or an answer that has been
+    /// handed over already.
+    fn add_header(&self, name: &str, value: &[u8]) -> Result<(), Error>;
+
+    /// Whether the request has ended: its handler and the stream of its answer, with what they clean up.
+    fn is_over(&self) -> bool;
 }
 
-/// The fields of a request that both languages have.
-pub const FIELDS: [(&str, Field); 11] = [
+/// The fields that a request has by itself in both languages. Modules add theirs, see
+/// [`Module::request_fields`](crate::Module::request_fields).
+pub const FIELDS: [(&str, Field); 10] = [
     ("method", Field::Method),
     ("path", Field::Path),
     ("url", Field::Url),
@@ -59,7 +74,6 @@ pub const FIELDS: [(&str, Field); 11] = [
     ("headers", Field::Pairs(Pairs::Headers)),
     ("cookies", Field::Pairs(Pairs::Cookies)),
     ("ip", Field::Ip),
-    ("id", Field::Id),
     ("body", Field::Body),
     ("state", Field::State),
 ];
@@ -75,8 +89,6 @@ pub enum Field {
     Url,
     /// The client's address.
     Ip,
-    /// What tells the request from all others.
-    Id,
     /// The body.
     Body,
     /// What middleware leaves there: the script's own.
@@ -234,4 +246,10 @@ pub fn bad_json(error: &JsonError) -> Error {
 #[cold]
 pub fn is_over() -> Error {
     Error::script("the request is over")
+}
+
+/// What is said to whoever adds a field to an answer whose head has been handed over.
+#[cold]
+pub fn is_answered() -> Error {
+    Error::script("the header fields of the answer have been sent")
 }

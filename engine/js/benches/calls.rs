@@ -5,7 +5,8 @@
 
 use sampan_host::{
     Call, Cell, Context, Error, Function, FunctionKind, HandlerId, Isolate, Module, RequestView,
-    ResponseSink, Rows, ScriptLimits, Setup, Sources, Step, StreamedBody, Type, Value, Watch,
+    ResponseSink, Rows, ScriptLimits, Setup, Sources, Step, Store, StreamedBody, Type, Value,
+    Watch,
 };
 use sampan_js::Js;
 use std::borrow::Cow;
@@ -117,7 +118,8 @@ impl Sources for One {
     }
 }
 
-struct BenchRequest;
+#[derive(Default)]
+struct BenchRequest(Store);
 impl RequestView for BenchRequest {
     fn method(&self) -> &str {
         "GET"
@@ -149,6 +151,15 @@ impl RequestView for BenchRequest {
     }
     fn body(&self) -> &[u8] {
         br#"{"name":"World","numbers":[1,2,3],"nested":{"ok":true}}"#
+    }
+    fn store(&self) -> &Store {
+        &self.0
+    }
+    fn add_header(&self, _: &str, _: &[u8]) -> Result<(), Error> {
+        Ok(())
+    }
+    fn is_over(&self) -> bool {
+        false
     }
 }
 
@@ -234,7 +245,7 @@ fn main() {
         start.elapsed().as_nanos() as f64 / 1000.0,
         js.memory_bytes() / 1024
     );
-    let request = Rc::new(BenchRequest);
+    let request = Rc::new(BenchRequest::default());
     let middleware: Vec<HandlerId> = js.program().middleware.iter().map(|m| m.handler).collect();
     for route in js.program().routes.clone() {
         if only

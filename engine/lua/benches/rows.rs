@@ -6,7 +6,8 @@
 
 use sampan_host::{
     Call, Cell, Context, Error, Function, FunctionKind, HandlerId, Isolate, Module, RequestView,
-    ResponseSink, Rows, ScriptLimits, Setup, Sources, Step, StreamedBody, Type, Value, Watch,
+    ResponseSink, Rows, ScriptLimits, Setup, Sources, Step, Store, StreamedBody, Type, Value,
+    Watch,
 };
 use sampan_lua::Lua;
 use std::borrow::Cow;
@@ -117,7 +118,8 @@ impl Sources for One {
     }
 }
 
-struct BenchRequest;
+#[derive(Default)]
+struct BenchRequest(Store);
 impl RequestView for BenchRequest {
     fn method(&self) -> &str {
         "GET"
@@ -146,6 +148,15 @@ impl RequestView for BenchRequest {
     }
     fn body(&self) -> &[u8] {
         b""
+    }
+    fn store(&self) -> &Store {
+        &self.0
+    }
+    fn add_header(&self, _: &str, _: &[u8]) -> Result<(), Error> {
+        Ok(())
+    }
+    fn is_over(&self) -> bool {
+        false
     }
 }
 
@@ -218,7 +229,7 @@ fn main() {
         report: Rc::new(|error| panic!("{error:?}")),
     })
     .expect("the benchmark's script loads");
-    let request = Rc::new(BenchRequest);
+    let request = Rc::new(BenchRequest::default());
     for route in lua.program().routes.clone() {
         if only
             .as_ref()

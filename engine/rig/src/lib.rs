@@ -5,11 +5,13 @@ mod callbacks;
 mod modules;
 mod objects;
 mod parts;
+mod requests;
 
 pub use callbacks::{CALLS, Kept};
 pub use modules::{DATA, LOG, PROBE, TIME};
 pub use objects::{LiveValues, OBJECTS};
-pub use parts::{TestAnswer, TestRequest, get, post};
+pub use parts::{RequestStore, TestAnswer, TestRequest, added_fields, end, get, post};
+pub use requests::VISITOR;
 
 use parts::Files;
 use sampan_host::{

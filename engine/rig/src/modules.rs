@@ -59,6 +59,12 @@ fn sleep(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
     })
 }
 
+/// A sleep of a millisecond.
+pub(crate) fn short_sleep(context: &Context) -> LocalFuture<()> {
+    let sleeps = context.get::<Sleeps>().unwrap_or_default();
+    sleeping(&sleeps, Duration::from_millis(1))
+}
+
 fn fails(_: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
     Box::pin(async { Err(Error::new(ErrorKind::Status(418), "short and stout")) })
 }
@@ -135,7 +141,7 @@ const NUMBER: Param = Param {
     optional: false,
     doc: "",
 };
-const TEXT: Param = Param {
+pub(crate) const TEXT: Param = Param {
     name: "text",
     ty: Type::Text,
     optional: false,
@@ -199,6 +205,12 @@ pub static LOG: Module = Module {
             FunctionKind::Sync(log),
         ),
     ],
+    request_fields: &[row(
+        "id",
+        &[],
+        Type::Text,
+        FunctionKind::Sync(|_, args| Ok(Value::Text(args.request().id().into_owned()))),
+    )],
     ..Module::EMPTY
 };
 /// A row of each kind.
@@ -280,14 +292,14 @@ fn odd_cells(_: &Context, _: Args) -> Result<Value, Error> {
 }
 
 /// Takes too long at once if it is told so; otherwise, and later, it gives its argument.
-fn slow_query(_: &Context, mut args: Args) -> Result<Value, Error> {
+pub(crate) fn slow_query(_: &Context, mut args: Args) -> Result<Value, Error> {
     if args.take(1) == Value::Bool(true) {
         return Err(Error::new(ErrorKind::TooLong, "takes too long").with_code("timeout"));
     }
     Ok(args.take(0))
 }
 
-fn slow_query_later(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+pub(crate) fn slow_query_later(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let value = args.take(0);
     Box::pin(async move {
         Until(Instant::now() + Duration::from_millis(1)).await;

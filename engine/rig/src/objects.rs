@@ -183,4 +183,5 @@ pub static OBJECTS: Module = Module {
         ),
     ],
     classes: &[&COUNTER, &TICKET],
+    ..Module::EMPTY
 };

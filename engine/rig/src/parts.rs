@@ -1,7 +1,8 @@
 //! The parts of a request: the project's files, the request and its answer, in memory.
 
-use sampan_host::{Error, RequestView, ResponseSink, Sources, StreamedBody};
+use sampan_host::{Error, RequestView, ResponseSink, Sources, Store, StreamedBody};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// Files in memory.
@@ -28,6 +29,36 @@ pub struct TestRequest {
     pub headers: Vec<(String, Vec<u8>)>,
     /// Whole.
     pub body: Vec<u8>,
+    /// What capabilities keep for it; a clone of the request begins with nothing.
+    pub kept: RequestStore,
+}
+
+/// The store of one request.
+#[derive(Default, Debug)]
+pub struct RequestStore(Store);
+
+impl Clone for RequestStore {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// The field lines that capabilities have added.
+#[derive(Default)]
+struct AddedFields(RefCell<Vec<String>>);
+
+/// It is in the store of a request that is over.
+struct IsOver;
+
+/// The field lines that capabilities have added to the answer of a request, as `name: value`.
+pub fn added_fields(request: &dyn RequestView) -> Vec<String> {
+    let added = request.store().get::<AddedFields>();
+    added.map_or_else(Vec::new, |added| added.0.borrow().clone())
+}
+
+/// Ends a request, as the server does when its answer has been sent.
+pub fn end(request: &dyn RequestView) {
+    request.store().put(IsOver);
 }
 
 impl RequestView for TestRequest {
@@ -72,6 +103,24 @@ impl RequestView for TestRequest {
     }
     fn body(&self) -> &[u8] {
         &self.body
+    }
+    fn store(&self) -> &Store {
+        &self.kept.0
+    }
+    fn add_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
+        if value.iter().any(|byte| *byte < 0x20) {
+            return Err(Error::script("control byte in a header"));
+        }
+        let added = match self.store().get::<AddedFields>() {
+            Some(added) => added,
+            None => self.store().put(AddedFields::default()),
+        };
+        let line = format!("{name}: {}", String::from_utf8_lossy(value));
+        added.0.borrow_mut().push(line);
+        Ok(())
+    }
+    fn is_over(&self) -> bool {
+        self.store().get::<IsOver>().is_some()
     }
 }
 

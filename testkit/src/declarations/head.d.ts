@@ -38,9 +38,7 @@ declare module "sampan" {
     readonly cookies: Record<string, string>;
     /** The client's address. */
     readonly ip: string;
-    /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
-    readonly id: string;
-    /** An object of this request's own. */
+@REQUEST@    /** An object of this request's own. */
     readonly state: Record<string, any>;
     /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is a `File`: name the type then. */
     form<T = Record<string, string | string[]>>(): Promise<T>;
@@ -59,9 +57,7 @@ declare module "sampan" {
     passThroughOnException(): void;
     /** The client's address. */
     readonly ip: string;
-    /** The id of the request. */
-    readonly id: string;
-    /** `req.state` of the middleware around `fetch`. */
+@REQUEST@    /** `req.state` of the middleware around `fetch`. */
     readonly state: Record<string, any>;
   }
   /** A status, or a status with headers; a list of values is sent line by line. */

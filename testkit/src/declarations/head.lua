@@ -10,8 +10,7 @@
 ---@field headers table<string, string> the field lines, looked up whatever the case
 ---@field cookies table<string, string> the cookies
 ---@field ip string the client's address
----@field id string the id of the request: `x-request-id`, or one of the server's
----@field body string the bytes of the body
+@REQUEST_FIELDS@---@field body string the bytes of the body
 ---@field state table a table of this request's own
 local request = {}
 
@@ -31,6 +30,7 @@ function request:bytes() end
 ---@return fun(): string?
 function request:chunks() end
 
+@REQUEST_METHODS@
 ---@class sampan.Response
 ---@field status integer
 ---@field headers table<string, string|number|string[]>

@@ -1,6 +1,7 @@
 //! One request: the request object, the call of its handler, and what becomes its response.
 
 mod accessor;
+pub(crate) mod added;
 pub(crate) mod body;
 pub(crate) mod call;
 pub(crate) mod fields;

@@ -6,8 +6,10 @@
 //! `params` and `id` there.
 
 use crate::request::accessor::{Setter, accessor};
+use crate::request::added::{self, AddedFields};
 use crate::request::body;
 use crate::request::fields::{headers, pairs_object, params};
+use crate::vm::bind;
 use crate::vm::sys::{
     Cx, Failure, Native, RawValue, Thrown, UNDEFINED, Val, boolean, class_id, entry, is_object,
     is_undefined, native,
@@ -28,10 +30,12 @@ const COOKIES: usize = 3;
 
 /// What a request object holds.
 pub(crate) struct RequestData {
-    view: Option<Rc<dyn RequestView>>,
+    pub(crate) view: Option<Rc<dyn RequestView>>,
     /// `undefined` until a script asks.
     made: [Cell<RawValue>; KEPT],
     state: Cell<RawValue>,
+    /// The fields that modules add.
+    pub(crate) added: AddedFields,
     /// Whether the body has been handed out.
     pub(crate) is_taken: Cell<bool>,
     /// Whether the Web surface keeps the body, in own properties of the object.
@@ -98,6 +102,7 @@ pub(crate) fn new(
             view: Some(view),
             made: [const { Cell::new(UNDEFINED) }; KEPT],
             state: Cell::new(UNDEFINED),
+            added: AddedFields::default(),
             is_taken: Cell::new(false),
             is_streamed: Cell::new(false),
             pool: &raw const core.pool,
@@ -148,6 +153,10 @@ unsafe extern "C" fn finalize(runtime: *mut qjs::JSRuntime, object: RawValue) {
         // SAFETY: the reference is owned by the data.
         unsafe { qjs::JS_FreeValueRT(runtime, value.replace(UNDEFINED)) };
     }
+    data.added.take().into_iter().for_each(|value| {
+        // SAFETY: the reference is owned by the data.
+        unsafe { qjs::JS_FreeValueRT(runtime, value) };
+    });
     let recycled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| recycle(data)));
     drop(recycled);
 }
@@ -177,6 +186,8 @@ unsafe extern "C" fn mark(runtime: *mut qjs::JSRuntime, object: RawValue, mark: 
             for value in data.values() {
                 qjs::JS_MarkValue(runtime, value.get(), mark);
             }
+            data.added
+                .each(|value| qjs::JS_MarkValue(runtime, value, mark));
         }
     }
 }
@@ -197,7 +208,6 @@ fn read(cx: Cx<'_>, this: RawValue, field: Field) -> Result<Val, Failure> {
         Field::Path => Ok(cx.string(data(cx, this)?.view()?.path())?),
         Field::Url => Ok(cx.string(&data(cx, this)?.view()?.url())?),
         Field::Ip => Ok(cx.string(&data(cx, this)?.view()?.ip())?),
-        Field::Id => Ok(cx.string(&data(cx, this)?.view()?.id())?),
         Field::Body => body::stream(cx, this),
         Field::State => state(cx, this),
     }
@@ -205,7 +215,10 @@ fn read(cx: Cx<'_>, this: RawValue, field: Field) -> Result<Val, Failure> {
 
 // SAFETY: called by QuickJS alone, with a context that has a core and the number of a getter.
 unsafe extern "C" fn get(ctx: *mut qjs::JSContext, this: RawValue, which: c_int) -> RawValue {
-    native(ctx, |cx| read(cx, this, FIELDS[which as usize].1))
+    native(ctx, |cx| match FIELDS.get(which as usize) {
+        Some((_, field)) => read(cx, this, *field),
+        None => added::read(cx, data(cx, this)?, which as usize - FIELDS.len()),
+    })
 }
 
 /// What a script assigns becomes a property of its own, which hides the getter. `this` may be a proxy of the request.
@@ -217,7 +230,11 @@ unsafe extern "C" fn set(
     which: c_int,
 ) -> RawValue {
     native(ctx, |cx| {
-        let atom = cx.atom(FIELDS[which as usize].0);
+        let name = match FIELDS.get(which as usize) {
+            Some((name, _)) => Some((*name).to_owned()),
+            None => added::names(cx).nth(which as usize - FIELDS.len()),
+        };
+        let atom = cx.atom(&name.unwrap_or_default());
         let done = cx.define_atom(this, atom, cx.dup(value));
         // SAFETY: the atom is owned.
         unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
@@ -299,6 +316,11 @@ pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<Val, Thrown
             setter(*field),
         )?;
     }
+    for (index, name) in added::names(cx).enumerate() {
+        let which = (FIELDS.len() + index) as c_int;
+        accessor(cx, &proto, cx.atom(&name), get, which, Some(set))?;
+    }
+    bind::bind_request_methods(cx, &proto)?;
     accessor(
         cx,
         &web,
@@ -374,10 +396,16 @@ pub(crate) fn request_field(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Resul
     let &[request, name] = args else {
         return Ok(cx.undefined());
     };
+    if !is_request(cx, request) {
+        return Ok(cx.undefined());
+    }
     let name = cx.text(name)?;
-    match FIELDS.iter().find(|(known, _)| *known == name) {
-        Some((_, field)) if is_request(cx, request) => read(cx, request, *field),
-        _ => Ok(cx.undefined()),
+    if let Some((_, field)) = FIELDS.iter().find(|(known, _)| *known == name) {
+        return read(cx, request, *field);
+    }
+    match added::names(cx).position(|known| known == name) {
+        Some(index) => added::read(cx, data(cx, request)?, index),
+        None => Ok(cx.undefined()),
     }
 }
 

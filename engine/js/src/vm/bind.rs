@@ -3,6 +3,7 @@
 //! Synchronous rows return, asynchronous ones give a promise, brackets call the script's function between their two halves (see
 //! `bracket`), tags are template tags.
 
+use crate::request::added;
 use crate::values::{json_write, objects, shown, value};
 use crate::vm::bracket::{self, bracket};
 use crate::vm::callback;
@@ -12,11 +13,12 @@ use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, arguments, is_nothing, 
 use rquickjs::qjs;
 use sampan_host::names::camel_case;
 use sampan_host::{
-    Args, Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Object, Owner, Type, Value,
-    Words,
+    Args, Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Object, Owner, RequestView,
+    Type, Value, Words,
 };
 use std::cell::RefCell;
 use std::ffi::{CString, c_int};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What JavaScript calls things.
@@ -56,6 +58,11 @@ impl BoundRow {
         )
     }
 
+    /// Whether it is a method of requests.
+    fn is_of_request(&self) -> bool {
+        self.class.is_none() && self.owner.is_class
+    }
+
     /// The object that a method is called on.
     fn this(&self, cx: Cx<'_>, this: RawValue) -> Result<Option<Object>, Error> {
         let Some(class) = self.class else {
@@ -86,6 +93,9 @@ impl BoundRow {
 pub(crate) fn bind(cx: Cx<'_>) -> Result<Val, Thrown> {
     let all = cx.object()?;
     for module in cx.core().modules {
+        if module.functions.is_empty() {
+            continue;
+        }
         let table = cx.object()?;
         for function in module.functions {
             let (name, bound) = bind_row(cx, module.owner(), None, function)?;
@@ -100,6 +110,36 @@ pub(crate) fn bind(cx: Cx<'_>) -> Result<Val, Thrown> {
         objects::install(cx, bound, methods.collect::<Result<_, _>>()?)?;
     }
     Ok(all)
+}
+
+/// Gives an object the methods that modules add to requests.
+pub(crate) fn bind_request_methods(cx: Cx<'_>, requests: &Val) -> Result<(), Thrown> {
+    for module in cx.core().modules {
+        for function in module.request_methods {
+            let (name, bound) = bind_row(cx, Owner::REQUEST, None, function)?;
+            cx.define(requests.raw(), &name, bound)?;
+        }
+    }
+    Ok(())
+}
+
+/// The value of a field that a module adds to requests.
+pub(crate) fn request_field(
+    cx: Cx<'_>,
+    function: &'static Function,
+    request: Rc<dyn RequestView>,
+) -> Result<Val, Failure> {
+    let row = BoundRow {
+        owner: Owner::REQUEST,
+        class: None,
+        function,
+    };
+    let FunctionKind::Sync(body) = function.kind else {
+        let text = format!("{} is no field of requests", row.name());
+        return Err(Error::new(ErrorKind::Internal, text).into());
+    };
+    let args = Args::default().of_request(request);
+    returned(cx, &row, body(&cx.core().context_of_capabilities, args)?)
 }
 
 /// The name and the function of a row.
@@ -238,6 +278,11 @@ pub(crate) fn checked(
     this: RawValue,
     args: &[RawValue],
 ) -> Result<Args, Failure> {
+    let request = if row.is_of_request() {
+        Some(added::live_request(cx, this)?)
+    } else {
+        None
+    };
     let this = row.this(cx, this)?;
     let mut values = Vec::with_capacity(row.function.params.len());
     let mut functions = Vec::new();
@@ -266,7 +311,11 @@ pub(crate) fn checked(
         }
     }
     let args = row.check(values, args)?;
-    Ok(args.on(this).with_functions(functions))
+    let args = args.on(this).with_functions(functions);
+    Ok(match request {
+        Some(request) => args.of_request(request),
+        None => args,
+    })
 }
 
 /// What a function returns, for the script.

@@ -1,6 +1,7 @@
 //! Loading a project: the isolate is set up, the entry file runs, and what it declared is the program.
 
 use crate::builtin_limits::guard;
+use crate::request::added;
 use crate::request::call;
 use crate::request::object;
 use crate::values::layout::{Layout, TextLayout};
@@ -155,6 +156,13 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
     }
     cx.define(native.raw(), c"symbols", symbols)?;
     cx.define(native.raw(), c"modules", bind::bind(cx)?)?;
+    let added = added::names(cx)
+        .map(|name| cx.string(&name))
+        .collect::<Result<Vec<Val>, Thrown>>()?;
+    cx.define(native.raw(), c"addedFields", cx.array(added)?)?;
+    let methods = cx.object()?;
+    bind::bind_request_methods(cx, &methods)?;
+    cx.define(native.raw(), c"addedMethods", methods)?;
     cx.define(
         native.raw(),
         c"version",

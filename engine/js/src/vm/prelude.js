@@ -5,12 +5,12 @@
   "use strict";
   const { route, use, notFound, onError, stringify, answerText, symbols, modules, version, worker, types } = native;
   const { checkStatus, checkRedirect, check, checkPattern, unknownOption, location: locationOf, statusOfNothing } = native;
-  const { showToFetch, requestField, headerList, report } = native;
+  const { showToFetch, requestField, headerList, report, addedFields, addedMethods } = native;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
   const { immutable: IMMUTABLE } = symbols;
   const { responsePrototype, headersPrototype } = native;
   const { isArray } = Array;
-  const { keys, hasOwn, freeze, getPrototypeOf, getOwnPropertySymbols } = Object;
+  const { keys, hasOwn, freeze, getPrototypeOf, getOwnPropertySymbols, defineProperty } = Object;
   const { apply } = Reflect;
   const promiseThen = Promise.prototype.then;
   const isPromise = (value) => typeof value === "object" && value instanceof Promise;
@@ -222,16 +222,20 @@
   // The third argument of a `fetch` export. It has what a route's request has beyond the Web's: in the request itself a router
   // would take that for its own.
   const REQUEST = symbols.request;
-  const fetchContext = freeze({
+  const fetchContext = {
     // It goes on after the answer by itself.
     waitUntil(promise) {
       then(Promise.resolve(promise), undefined, report);
     },
     passThroughOnException() {},
-    get ip() { return requestField(this[REQUEST], "ip"); },
-    get id() { return requestField(this[REQUEST], "id"); },
-    get state() { return requestField(this[REQUEST], "state"); },
-  });
+  };
+  for (const name of ["ip", "state", ...addedFields]) {
+    defineProperty(fetchContext, name, { get() { return requestField(this[REQUEST], name); }, enumerable: true });
+  }
+  for (const name of keys(addedMethods)) {
+    fetchContext[name] = function (...args) { return apply(addedMethods[name], this[REQUEST], args); };
+  }
+  freeze(fetchContext);
 
   // The `fetch` of a default export as a handler.
   function serve(target) {

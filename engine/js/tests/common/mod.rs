@@ -1,15 +1,15 @@
 //! The rig with a JavaScript project in it.
 #![allow(dead_code, unused_imports, missing_docs, unreachable_pub)] // Each test file uses its own part.
 
-pub use sampan_rig::{End, TestAnswer, TestRequest, cpu_time, get, post};
+pub use sampan_rig::{End, TestAnswer, TestRequest, added_fields, cpu_time, end, get, post};
 
 use sampan_host::{Error, Isolate, Module, Program, ScriptLimits};
 use sampan_js::Js;
-use sampan_rig::{CALLS, DATA, LOG, OBJECTS, PROBE, TIME};
+use sampan_rig::{CALLS, DATA, LOG, OBJECTS, PROBE, TIME, VISITOR};
 
 pub type App = sampan_rig::App<Js>;
 
-pub static MODULES: &[&Module] = &[&TIME, &LOG, &PROBE, &DATA, &CALLS, &OBJECTS];
+pub static MODULES: &[&Module] = &[&TIME, &LOG, &PROBE, &DATA, &CALLS, &OBJECTS, &VISITOR];
 
 /// Loads `app.js`.
 pub fn load(source: &str) -> App {

@@ -1,14 +1,14 @@
 //! The request as scripts see it: a table that holds the request's number; every field is fetched when it is first asked
 //! for, and kept in the table.
 
-use crate::request::body;
+use crate::request::{added, body};
 use crate::values::json_read;
 use crate::vm::isolate::{Core, LiveRequest, current};
 use crate::vm::raise::raise_result;
 use crate::vm::state::{Scratch, State, guard, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::request::{self, FIELDS, Field, FormKind, Pairs, Twice};
-use sampan_host::{Error, RequestObjects, RequestView, Value};
+use sampan_host::{Error, Module, RequestObjects, RequestView, Value};
 use slab::Slab;
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -148,6 +148,21 @@ pub(crate) unsafe extern "C-unwind" fn index(state: State) -> c_int {
             return 1;
         }
         let field = lua_tonumber(state, -1) as usize;
+        match field.checked_sub(FIELDS.len()) {
+            Some(index) => added::push_field(state, index),
+            None => push_own_field(state, field),
+        }
+        lua_pushvalue(state, 2);
+        lua_pushvalue(state, -2);
+        lua_rawset(state, 1);
+        1
+    }
+}
+
+/// Pushes a field that every request has.
+unsafe fn push_own_field(state: State, field: usize) {
+    // SAFETY: as in `index`.
+    unsafe {
         let scratch = &mut *current().scratch.get();
         scratch.clear();
         let outcome = guard(|| collect(&view_at(state, 1)?, field, scratch));
@@ -156,10 +171,6 @@ pub(crate) unsafe extern "C-unwind" fn index(state: State) -> c_int {
             raise_result(state);
         }
         push_field(state, field, &*current().scratch.get());
-        lua_pushvalue(state, 2);
-        lua_pushvalue(state, -2);
-        lua_rawset(state, 1);
-        1
     }
 }
 
@@ -170,7 +181,6 @@ fn collect(view: &Rc<dyn RequestView>, field: usize, scratch: &mut Scratch) -> R
         Field::Path => scratch.add(view.path().as_bytes()),
         Field::Url => scratch.add(view.url().as_bytes()),
         Field::Ip => scratch.add(view.ip().as_bytes()),
-        Field::Id => scratch.add(view.id().as_bytes()),
         Field::Body if view.body_source().is_some() => {
             return Err(request::not_here(body::ADVICE));
         }
@@ -339,10 +349,11 @@ unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
 }
 
 /// Adds the numbers of the fields and the methods to the table on top. May raise.
-pub(crate) unsafe fn fill_names(state: State) {
+pub(crate) unsafe fn fill_names(state: State, modules: &'static [&'static Module]) {
     // SAFETY: under protection.
     unsafe {
-        for (number, (name, _)) in FIELDS.iter().enumerate() {
+        let names = FIELDS.iter().map(|(name, _)| *name);
+        for (number, name) in names.chain(added::names(modules)).enumerate() {
             push_text(state, name.as_bytes());
             lua_pushnumber(state, number as f64);
             lua_rawset(state, -3);

@@ -1,6 +1,6 @@
 //! The binder: makes Lua functions of the rows of any module.
 
-use crate::request::response;
+use crate::request::{object, response};
 use crate::values::layout::{SlotValue, Table};
 use crate::values::{json_write, objects, shown, value};
 use crate::vm::bracket;
@@ -74,6 +74,9 @@ pub(crate) fn wait_for(operation: LocalFuture<Result<Value, Error>>) {
     *current().wait.borrow_mut() = Some(Wait::Operation(operation));
 }
 
+/// The number of a table of methods of requests is this and the number of their module.
+const OF_REQUESTS: usize = 1 << 20;
+
 /// Pushes a list of the rows of all modules, for the prelude. Under protection.
 pub(crate) unsafe fn push_modules(state: State, modules: &'static [&'static Module]) {
     // SAFETY: under protection; no destructors.
@@ -81,6 +84,8 @@ pub(crate) unsafe fn push_modules(state: State, modules: &'static [&'static Modu
         lua_createtable(state, 0, 0);
         for (at, module) in modules.iter().enumerate() {
             push_rows(state, at, module.owner(), module.functions);
+            let methods = module.request_methods;
+            push_rows(state, OF_REQUESTS + at, Owner::REQUEST, methods);
         }
     }
 }
@@ -165,6 +170,11 @@ impl Row {
     pub(crate) fn name(&self) -> String {
         WORDS.function(self.owner, self.function)
     }
+
+    /// Whether it is a method of requests.
+    fn is_of_request(&self) -> bool {
+        self.class.is_none() && self.owner.is_class
+    }
 }
 
 /// The row that the running C function stands for.
@@ -177,6 +187,13 @@ pub(crate) unsafe fn row(state: State) -> Row {
         )
     };
     let core = current();
+    if let Some(module) = table.checked_sub(OF_REQUESTS) {
+        return Row {
+            owner: Owner::REQUEST,
+            class: None,
+            function: &core.modules[module].request_methods[row],
+        };
+    }
     match core.modules.get(table) {
         Some(module) => Row {
             owner: module.owner(),
@@ -210,7 +227,7 @@ pub(crate) unsafe fn arguments(
     read.map(|args| args.on(this).with_functions(functions))
         .map_err(|error| {
             // SAFETY: looks at the stack and at a table on it, and calls nothing.
-            if unsafe { has_colon(state, row) } {
+            if !row.owner.is_class && unsafe { has_colon(state, row) } {
                 let name = row.name();
                 return Error::script(format!(
                     "{name}: write {name}(...) with a dot, not with a colon"
@@ -250,7 +267,13 @@ unsafe fn has_colon(state: State, row: Row) -> bool {
 
 unsafe fn read_arguments(state: State, row: Row) -> Result<Args, Error> {
     let function = row.function;
-    let before = usize::from(row.class.is_some());
+    let before = usize::from(row.owner.is_class);
+    let request = if row.is_of_request() {
+        // SAFETY: reads only.
+        Some(unsafe { object::view_at(state, 1) }?)
+    } else {
+        None
+    };
     // SAFETY: reads the height of the stack.
     let given = (unsafe { lua_gettop(state) } as usize).saturating_sub(before);
     let mut values = Vec::with_capacity(function.params.len());
@@ -277,12 +300,16 @@ unsafe fn read_arguments(state: State, row: Row) -> Result<Args, Error> {
             Error::new(error.kind(), format!("{argument}: {}", error.message()))
         })?);
     }
-    Args::check_in(&WORDS, row.owner, function, values, |index| {
+    let args = Args::check_in(&WORDS, row.owner, function, values, |index| {
         // SAFETY: looks at the stack.
         match unsafe { lua_type(state, (index + before) as c_int + 1) } {
             LUA_TLIGHTUSERDATA => "app.null",
             _ => "nil",
         }
+    })?;
+    Ok(match request {
+        Some(request) => args.of_request(request),
+        None => args,
     })
 }
 

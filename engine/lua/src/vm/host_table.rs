@@ -114,7 +114,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         }
         set(c"error_metas");
         lua_createtable(state, 0, 16);
-        object::fill_names(state);
+        object::fill_names(state, core.modules);
         lua_pushvalue(state, -1);
         set(c"fields");
         lua_createtable(state, 0, 4);

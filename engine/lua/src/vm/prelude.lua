@@ -213,17 +213,18 @@ local binders = { bracket = bracket, async_bracket = async_bracket }
 function binders.async(row) return asynchronous(row.call) end
 function binders.prompt(row) return prompt(row.call) end
 function binders.sync(row, module)
-  if row.shown then return shows(row.call, module, row.title) end
+  if row.shown and row.mark == "." then return shows(row.call, module, row.title) end
   return row.call
 end
 local function bind(row, into)
   row.title = row.owner .. row.mark .. row.name
   into[row.name] = binders[row.kind](row, into)
 end
+-- Methods of requests are found where their fields are.
 for _, row in ipairs(host.rows) do
   -- The functions of the module `app` are its own.
-  local into = row.owner == "app" and app or app[row.owner] or {}
-  if into ~= app then app[row.owner] = into end
+  local into = row.owner == "app" and app or row.owner == "req" and host.fields or app[row.owner] or {}
+  if into ~= app and into ~= host.fields then app[row.owner] = into end
   bind(row, into)
 end
 

@@ -1,11 +1,13 @@
 //! The rig with a Lua project in it.
 #![allow(dead_code, unused_imports)] // Each test file uses its own part.
 
-pub(crate) use sampan_rig::{End, TestAnswer, TestRequest, block_on, cpu_time, get, post};
+pub(crate) use sampan_rig::{
+    End, TestAnswer, TestRequest, added_fields, block_on, cpu_time, end, get, post,
+};
 
 use sampan_host::{Error, Module, ScriptLimits};
 use sampan_lua::Lua;
-use sampan_rig::{CALLS, DATA, LOG, OBJECTS, PROBE, TIME};
+use sampan_rig::{CALLS, DATA, LOG, OBJECTS, PROBE, TIME, VISITOR};
 
 pub(crate) type Rig = sampan_rig::App<Lua>;
 
@@ -16,6 +18,7 @@ static MODULES: &[&Module] = &[
     &DATA,
     &CALLS,
     &OBJECTS,
+    &VISITOR,
     &sampan_json::MODULE,
     &sampan_env::MODULE,
 ];

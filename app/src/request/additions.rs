@@ -1,0 +1,104 @@
+//! What capabilities add to a request: a store of its own, and header fields of its answer. They may for as long as it lasts.
+
+use crate::request::response_sink::refused;
+use sampan_host::request::is_answered;
+use sampan_host::{Error, Store};
+use sampan_http::Response;
+use std::cell::{Cell, RefCell};
+
+/// The additions to one request.
+#[derive(Default)]
+pub(crate) struct Additions {
+    store: Store,
+    progress: Cell<Progress>,
+}
+
+/// How far a request has come.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    /// The head of its answer is complete.
+    is_answered: bool,
+    /// Its handler has ended, or was given up.
+    is_handled: bool,
+    /// How many parts of it go on beside or after its handler: a stream that sends the answer, the cleanup of what was given up.
+    parts: u8,
+}
+
+/// The field lines to come, as those of a response that is never sent.
+struct PendingFields(RefCell<Response>);
+
+impl Additions {
+    /// What capabilities keep for the request.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Adds a field line to the answer.
+    pub(crate) fn add_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
+        if self.progress.get().is_answered {
+            return Err(is_answered());
+        }
+        let pending = match self.store.get::<PendingFields>() {
+            Some(pending) => pending,
+            None => self
+                .store
+                .put(PendingFields(RefCell::new(Response::new(200)))),
+        };
+        let mut fields = pending.0.borrow_mut();
+        fields
+            .header(name.as_bytes(), value)
+            .map_err(|fault| refused(fault, name.as_bytes()))
+    }
+
+    /// Puts the field lines into the answer, which is complete then.
+    #[inline]
+    pub(crate) fn complete(&self, response: &mut Response) -> Result<(), Error> {
+        self.change(|progress| progress.is_answered = true);
+        if self.store.is_empty() {
+            return Ok(());
+        }
+        self.add_fields(response)
+    }
+
+    #[cold]
+    fn add_fields(&self, response: &mut Response) -> Result<(), Error> {
+        let Some(pending) = self.store.get::<PendingFields>() else {
+            return Ok(());
+        };
+        let fields = pending.0.borrow();
+        let mut lines = fields.headers();
+        lines.try_for_each(|(name, value)| {
+            let added = response.header(name, value);
+            added.map_err(|fault| refused(fault, name))
+        })
+    }
+
+    #[inline]
+    fn change(&self, change: impl FnOnce(&mut Progress)) {
+        let mut progress = self.progress.get();
+        change(&mut progress);
+        self.progress.set(progress);
+    }
+
+    /// The handler has ended, or was given up.
+    #[inline]
+    pub(crate) fn end_handler(&self) {
+        self.change(|progress| progress.is_handled = true);
+    }
+
+    /// A stream of the answer begins, or the cleanup of what was given up.
+    pub(crate) fn begin_part(&self) {
+        self.change(|progress| progress.parts = progress.parts.saturating_add(1));
+    }
+
+    /// It has ended, or was given up.
+    pub(crate) fn end_part(&self) {
+        self.change(|progress| progress.parts = progress.parts.saturating_sub(1));
+    }
+
+    /// Whether no script runs for the request any more.
+    pub(crate) fn is_over(&self) -> bool {
+        let progress = self.progress.get();
+        progress.is_handled && progress.parts == 0
+    }
+}

@@ -1,0 +1,62 @@
+//! What modules add to requests: fields, each computed when a script asks for it first, and methods.
+
+use crate::request::object::{RequestData, data};
+use crate::vm::bind;
+use crate::vm::sys::{Cx, Failure, RawValue, UNDEFINED, Val, is_undefined};
+use sampan_host::names::camel_case;
+use sampan_host::{Function, RequestView, request};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The fields of one request, in the order of [`names`], `undefined` until a script asks.
+#[derive(Default)]
+pub(crate) struct AddedFields(RefCell<Vec<RawValue>>);
+
+impl AddedFields {
+    /// Gives all away.
+    pub(crate) fn take(&self) -> Vec<RawValue> {
+        self.0.take()
+    }
+
+    /// Shows all.
+    pub(crate) fn each(&self, show: impl FnMut(RawValue)) {
+        self.0.borrow().iter().copied().for_each(show);
+    }
+}
+
+fn fields(cx: Cx<'_>) -> impl Iterator<Item = &'static Function> {
+    let modules = cx.core().modules.iter();
+    modules.flat_map(|module| module.request_fields)
+}
+
+/// The names of the fields as JavaScript spells them.
+pub(crate) fn names(cx: Cx<'_>) -> impl Iterator<Item = String> {
+    fields(cx).map(|field| camel_case(field.name))
+}
+
+/// Reads the `index`th field.
+pub(crate) fn read(cx: Cx<'_>, data: &RequestData, index: usize) -> Result<Val, Failure> {
+    let known = data.added.0.borrow().get(index).copied();
+    if let Some(known) = known.filter(|known| !is_undefined(*known)) {
+        return Ok(cx.dup(known));
+    }
+    let Some(field) = fields(cx).nth(index) else {
+        return Ok(cx.undefined());
+    };
+    let view = data.view.clone().ok_or_else(request::is_over)?;
+    let value = bind::request_field(cx, field, view)?;
+    let mut added = data.added.0.borrow_mut();
+    if added.len() <= index {
+        added.resize(index + 1, UNDEFINED);
+    }
+    // It is still undefined: no script runs while a field is computed.
+    added[index] = value.clone().into_raw();
+    Ok(value)
+}
+
+/// The request whose method is called.
+pub(crate) fn live_request(cx: Cx<'_>, this: RawValue) -> Result<Rc<dyn RequestView>, Failure> {
+    let view = data(cx, this)?.view.as_ref();
+    let live = view.filter(|view| !view.is_over());
+    Ok(live.cloned().ok_or_else(request::is_over)?)
+}
