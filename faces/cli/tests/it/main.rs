@@ -10,5 +10,6 @@ mod night;
 mod requests;
 mod shutdown;
 mod storage;
+mod streams;
 #[path = "../support/mod.rs"]
 mod support;
