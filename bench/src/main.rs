@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: Sampan and its peers, the same routes on the same number of threads.
 //!
-//! Two benchmarks: [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database. The order of things in both:
+//! [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database, [`suites::stream()`] large bodies. The order of things in all:
 //! install the peers and start them (`peers`), check their answers, warm up and measure in rounds (`suites`, with wrk through
 //! `load`), and write it all down (`report`).
 
@@ -29,6 +29,8 @@ enum Benchmark {
     Hello(suites::HelloOptions),
     /// The database: writes, reads and both, beside Bun, Node.js and Go with SQLite
     Db(suites::DbOptions),
+    /// Large bodies, both ways, beside Bun
+    Stream(suites::StreamOptions),
     /// Hold idle keep-alive connections open until standard input ends (the benchmark starts this itself)
     #[command(hide = true)]
     IdleClient(load::IdleClient),
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
     let outcome = match &command {
         Benchmark::Hello(options) => suites::hello(options),
         Benchmark::Db(options) => suites::db(options),
+        Benchmark::Stream(options) => suites::stream(options),
         Benchmark::IdleClient(options) => load::idle_client(options),
     };
     match outcome {

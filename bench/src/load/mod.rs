@@ -1,6 +1,7 @@
 //! The load: wrk, told what to send and how to report by `bench/load.lua`.
 
 pub(crate) mod idle;
+pub(crate) mod transfers;
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -12,7 +12,7 @@ use std::process::Command;
 
 use crate::peers::placement::Placement;
 use crate::peers::storage::BenchStorage;
-use crate::suites::routes::{BODIES, DB, EVENTS, GREETINGS, HELLO, Route, VISITS};
+use crate::suites::routes::{BODIES, DB, EVENTS, GREETINGS, HELLO, Route, STREAM, VISITS};
 
 /// A server to measure.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +76,14 @@ pub(crate) const DB_PEERS: &[Peer] = &[
     peer("go-db", "Go + mattn/go-sqlite3", PeerKind::Go, DB),
 ];
 
+/// Everyone in `bench stream`, ours first.
+#[rustfmt::skip]
+pub(crate) const STREAM_PEERS: &[Peer] = &[
+    peer(SAMPAN_LUA, "Sampan, Lua", PeerKind::Sampan("bench_stream/app.lua"), STREAM),
+    peer(SAMPAN_JS, "Sampan, JavaScript", PeerKind::Sampan("bench_stream/app.js"), STREAM),
+    peer(BUN_STREAM, "Bun.serve", PeerKind::Bun, STREAM),
+];
+
 const fn peer(
     id: &'static str,
     title: &'static str,
@@ -90,6 +98,8 @@ const fn peer(
     }
 }
 
+/// Bun with large bodies.
+pub(crate) const BUN_STREAM: &str = "bun-stream";
 /// Bun with its own SQLite.
 pub(crate) const BUN_DB: &str = "bun-db";
 /// Ours with the Lua app.
@@ -102,7 +112,8 @@ pub(crate) const SAMPAN_JS_BODIES: &str = "sampan-js-bodies";
 impl Peer {
     /// The one with this id.
     pub(crate) fn named(id: &str) -> Option<&'static Self> {
-        PEERS.iter().chain(DB_PEERS).find(|peer| peer.id == id)
+        let mut all = PEERS.iter().chain(DB_PEERS).chain(STREAM_PEERS);
+        all.find(|peer| peer.id == id)
     }
 
     /// Whether it is ours.
@@ -203,7 +214,8 @@ mod tests {
     #[test]
     fn every_peer_has_its_files() {
         let root = crate::root();
-        for peer in PEERS.iter().chain(DB_PEERS).filter(|peer| !peer.is_ours()) {
+        let all = PEERS.iter().chain(DB_PEERS).chain(STREAM_PEERS);
+        for peer in all.filter(|peer| !peer.is_ours()) {
             let file = match peer.kind {
                 PeerKind::Nginx { .. } => "nginx.conf",
                 PeerKind::Go => "main.go",

@@ -62,6 +62,23 @@ impl Placement {
         pinned(&self.load, program)
     }
 
+    /// Moves this thread to the load's processors, for a load that it makes itself.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not permit it.
+    pub(crate) fn move_here(&self) -> Result<(), String> {
+        let own = std::process::id().to_string();
+        let moved = Command::new("taskset")
+            .args(["-c", "-p", &self.load, &own])
+            .output();
+        match moved {
+            Ok(output) if output.status.success() => Ok(()),
+            Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+            Err(error) => Err(format!("taskset: {error}")),
+        }
+    }
+
     /// For the report.
     pub(crate) fn describe(&self) -> String {
         format!(

@@ -64,6 +64,16 @@ pub(crate) static DB: Suite = Suite {
     axis_per_group: true,
 };
 
+/// `bench stream`.
+pub(crate) static STREAM: Suite = Suite {
+    name: "stream",
+    about: " A request moves 100 MB: an upload that the handler counts as it comes, or an answer in chunks of 64 kB. One follows the \
+            other on one connection.",
+    ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
+    columns: &[COLUMNS],
+    axis_per_group: false,
+};
+
 const DATABASE_COLUMNS: &[Column] = &[
     (
         "rows/s",

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::peers::storage::Durability::{self, Full, Normal};
-use crate::peers::{BUN_DB, Peer, SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA};
+use crate::peers::{BUN_DB, BUN_STREAM, Peer, SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA};
 use crate::suites::case::{CONNECTIONS, LoadCase};
 use crate::suites::figures::Figure;
 use crate::suites::measure::Series;
@@ -76,6 +76,22 @@ pub(crate) const DB: &[RatioTarget] = &[
     RatioTarget { connections: 1, ..on_disk(SAMPAN_LUA, Route::Write, Normal, Normal, CostAtMost(1.00)) },
     RatioTarget { connections: 1, ..on_disk(SAMPAN_JS, Route::Write, Normal, Normal, CostAtMost(1.00)) },
 ];
+
+/// `bench stream`.
+#[rustfmt::skip]
+pub(crate) const STREAM: &[RatioTarget] = &[
+    transfer(SAMPAN_LUA, Route::Upload, 0.80),
+    transfer(SAMPAN_JS, Route::Upload, 0.80),
+    transfer(SAMPAN_LUA, Route::Download, 1.00),
+    transfer(SAMPAN_JS, Route::Download, 1.00),
+];
+
+const fn transfer(ours: &'static str, route: Route, ratio_max: f64) -> RatioTarget {
+    RatioTarget {
+        connections: 1,
+        ..cost(ours, BUN_STREAM, route, ratio_max)
+    }
+}
 
 const fn cost(
     ours: &'static str,

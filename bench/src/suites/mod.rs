@@ -1,4 +1,4 @@
-//! The two benchmarks, and what they have in common.
+//! The benchmarks, and what they have in common.
 
 mod before;
 pub(crate) mod case;
@@ -9,6 +9,7 @@ mod hello;
 pub(crate) mod measure;
 pub(crate) mod routes;
 pub(crate) mod rows;
+mod stream;
 
 use std::fs;
 use std::path::Path;
@@ -21,6 +22,7 @@ use crate::report::{BenchReport, chart};
 pub(crate) use db::{DbOptions, db};
 pub(crate) use hello::{HelloOptions, hello};
 use measure::Skipped;
+pub(crate) use stream::{StreamOptions, stream};
 
 /// A machine with a higher load average has other work, which bends every figure.
 const LOAD_AVERAGE_MAX: f64 = 0.5;

@@ -60,6 +60,10 @@ pub(crate) enum Route {
     Visit,
     /// `GET /visits` of examples/hello: 20 rows by the key
     Visits,
+    /// `POST /upload`: counts 100 MB as they come
+    Upload,
+    /// `GET /download`: 100 MB in chunks of 64 kB
+    Download,
 }
 
 /// What `bench hello` measures, in the order of reports.
@@ -100,6 +104,9 @@ pub(crate) const DB: &[Route] = &[
     Route::Visit,
     Route::Visits,
 ];
+
+/// What `bench stream` measures, in the order of reports.
+pub(crate) const STREAM: &[Route] = &[Route::Upload, Route::Download];
 
 /// Takes one of these routes from the command line.
 pub(crate) fn parser(routes: &[Route]) -> impl TypedValueParser<Value = Route> + use<> {
@@ -160,6 +167,8 @@ impl Route {
             Self::Mixed => "GET /mixed",
             Self::Visit => "GET / (INSERT)",
             Self::Visits => "GET /visits",
+            Self::Upload => "POST /upload, 100 MB",
+            Self::Download => "GET /download, 100 MB",
         }
     }
 
@@ -228,6 +237,9 @@ impl Route {
                 ExpectedAnswer::Json(json!({ "message": "visit recorded" })),
             ),
             Self::Visits => get("/visits", ExpectedAnswer::Fits(rows::are_newest_visits)),
+            // The check of `bench stream` is in its load: each transfer is looked at.
+            Self::Upload => post("/upload", "", ExpectedAnswer::Fits(Value::is_object)),
+            Self::Download => get("/download", ExpectedAnswer::Fits(|_| true)),
         }
     }
 
@@ -248,7 +260,9 @@ impl Route {
             | Self::Read
             | Self::Mixed
             | Self::Visit
-            | Self::Visits => {}
+            | Self::Visits
+            | Self::Upload
+            | Self::Download => {}
             Self::Greet => exchanges.push(greet(path, name)),
             Self::Echo => {
                 exchanges.push(post(

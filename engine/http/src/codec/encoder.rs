@@ -15,7 +15,7 @@ pub const DATE_BYTES: usize = 29;
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// Bodies above this are sent from where they are instead of being copied behind their head.
-const COPIED_BYTES_MAX: usize = 16 * 1024;
+pub(crate) const COPIED_BYTES_MAX: usize = 16 * 1024;
 
 /// What of a request decides how its response is framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,18 +119,23 @@ pub fn encode_chunk(out: &mut Vec<u8>, data: &[u8]) {
     if data.is_empty() {
         return;
     }
+    encode_chunk_size(out, data.len());
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends the size line of a chunk that is not empty; its data and a line end must follow.
+pub(crate) fn encode_chunk_size(out: &mut Vec<u8>, len: usize) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut digits = [0u8; 16];
     let mut at = digits.len();
-    let mut left = data.len();
+    let mut left = len;
     while left > 0 {
         at -= 1;
         digits[at] = HEX[left & 15];
         left >>= 4;
     }
     out.extend_from_slice(&digits[at..]);
-    out.extend_from_slice(b"\r\n");
-    out.extend_from_slice(data);
     out.extend_from_slice(b"\r\n");
 }
 

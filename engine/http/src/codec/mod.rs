@@ -30,7 +30,7 @@ pub use fields::{is_field_value, is_token};
 pub use head::{Head, Span};
 pub use status::reason;
 
-pub(crate) use encoder::connection_line;
+pub(crate) use encoder::{COPIED_BYTES_MAX, connection_line, encode_chunk_size};
 pub(crate) use head::name_bit;
 
 use crate::Method;

@@ -179,9 +179,9 @@ impl Connection {
                 let (rest, goes_on) = encode_response(out, response, exchange, &date);
                 match rest {
                     BodyRest::Nothing => {}
-                    BodyRest::Bytes(bytes) => self.output.set_tail(Tail::Bytes(bytes)),
-                    BodyRest::Shared(bytes) => self.output.set_tail(Tail::Shared(bytes)),
-                    BodyRest::Lent(lender) => self.output.set_tail(Tail::Lent(lender)),
+                    BodyRest::Bytes(bytes) => self.output.set_tail(Tail::Bytes(bytes), b""),
+                    BodyRest::Shared(bytes) => self.output.set_tail(Tail::Shared(bytes), b""),
+                    BodyRest::Lent(lender) => self.output.set_tail(Tail::Lent(lender), b""),
                     BodyRest::Stream { stream, chunked } => {
                         let by = self.local.now_millis() + self.local.limits.stream_idle_millis_max;
                         self.streaming = Some(Streaming {

@@ -13,6 +13,8 @@ pub(super) struct Output {
     buffer: Vec<u8>,
     sent: usize,
     tail: Option<Tail>,
+    /// What ends it on the wire: the line end behind a chunk.
+    tail_end: &'static [u8],
     tail_sent: usize,
     /// All bytes that the connection has sent.
     sent_before: u64,
@@ -62,9 +64,17 @@ impl Output {
         &mut self.buffer
     }
 
-    pub(super) fn set_tail(&mut self, tail: Tail) {
+    pub(super) fn set_tail(&mut self, tail: Tail, end: &'static [u8]) {
         self.tail = Some(tail);
+        self.tail_end = end;
         self.tail_sent = 0;
+    }
+
+    /// Bytes of the large body that wait, with its end.
+    fn tail_pending(&self) -> usize {
+        self.tail.as_ref().map_or(0, |tail| {
+            tail.bytes().len() + self.tail_end.len() - self.tail_sent
+        })
     }
 
     /// All bytes that the connection has sent.
@@ -88,11 +98,7 @@ impl Output {
 
     /// Bytes that wait, the large body included.
     pub(super) fn len(&self) -> usize {
-        self.pending()
-            + self
-                .tail
-                .as_ref()
-                .map_or(0, |tail| tail.bytes().len() - self.tail_sent)
+        self.pending() + self.tail_pending()
     }
 
     /// One write of as much as the socket takes. A client that has gone is an error, not a SIGPIPE.
@@ -101,8 +107,10 @@ impl Output {
         let Some(tail) = &self.tail else {
             return socket.send_with_flags(first, libc::MSG_NOSIGNAL);
         };
-        let second = &tail.bytes()[self.tail_sent..];
-        let slices = [IoSlice::new(first), IoSlice::new(second)];
+        let body = tail.bytes();
+        let second = &body[self.tail_sent.min(body.len())..];
+        let third = &self.tail_end[self.tail_sent.saturating_sub(body.len())..];
+        let slices = [first, second, third].map(IoSlice::new);
         let slices = if first.is_empty() {
             &slices[1..]
         } else {
@@ -116,11 +124,9 @@ impl Output {
         self.sent_before += len as u64;
         let of_buffer = len.min(self.pending());
         self.sent += of_buffer;
-        if let Some(tail) = &self.tail {
-            self.tail_sent += len - of_buffer;
-            if self.tail_sent == tail.bytes().len() {
-                self.tail = None;
-            }
+        self.tail_sent += len - of_buffer;
+        if self.tail_pending() == 0 {
+            self.tail = None;
         }
     }
 

@@ -9,8 +9,12 @@ use socket2::SockRef;
 use super::connection::{Connection, Phase};
 use super::deadlines::NEVER;
 use super::exchange::panic_text;
+use super::output::Tail;
 use super::readiness::read_into;
-use crate::codec::{BodyDecoder, CONTINUE, Exceeded, Fault, encode_chunk, encode_last_chunk};
+use crate::codec::{
+    BodyDecoder, CONTINUE, COPIED_BYTES_MAX, Exceeded, Fault, encode_chunk, encode_chunk_size,
+    encode_last_chunk,
+};
 use crate::request_body::{ReadError, RequestBody};
 use crate::response::{BodyError, BodyStream};
 
@@ -91,7 +95,16 @@ impl Connection {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(Some(Ok(chunk)))) => {
                 let out = self.output.buffer(&self.local.pool);
-                if chunked {
+                if chunk.len() > COPIED_BYTES_MAX {
+                    // Sent from where it is.
+                    let end: &[u8] = if chunked {
+                        encode_chunk_size(out, chunk.len());
+                        b"\r\n"
+                    } else {
+                        b""
+                    };
+                    self.output.set_tail(Tail::Bytes(chunk), end);
+                } else if chunked {
                     encode_chunk(out, &chunk);
                 } else {
                     out.extend_from_slice(&chunk);

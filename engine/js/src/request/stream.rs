@@ -9,7 +9,7 @@ use crate::values::value::bytes_of;
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::ROUNDS_MAX;
-use crate::vm::sys::{Cx, RawValue, Thrown, UNDEFINED, Val, is_nothing};
+use crate::vm::sys::{Cx, RawValue, Thrown, UNDEFINED, Val, is_nothing, is_promise};
 use sampan_host::{Error, HandlerId, StreamedBody};
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -27,6 +27,14 @@ pub(crate) struct JsStream {
     is_cancelled: bool,
     // Last: it keeps the context of the values above.
     core: Rc<Core>,
+}
+
+/// What came of asking for a chunk.
+enum NextChunk {
+    /// It, or nothing at the end.
+    Here(Option<Vec<u8>>),
+    /// A promise of it.
+    Asked(WatchedPromise),
 }
 
 impl JsStream {
@@ -57,27 +65,43 @@ impl JsStream {
             .value?
     }
 
-    /// Asks for the next chunk; the promise of it.
-    fn ask(&mut self) -> Result<WatchedPromise, Error> {
-        let promise = self.enter(|cx| {
+    /// Asks for the next chunk.
+    fn ask(&mut self) -> Result<NextChunk, Error> {
+        let next = self.enter(|cx| {
             let next = cx.core().tables()?.next_chunk.raw();
-            let promise = cx
+            let given = cx
                 .call(next, UNDEFINED, &[self.body.raw()])
                 .map_err(|Thrown| error::take(cx))?;
-            cx.core().handled(cx, promise.raw());
-            Ok(promise)
+            if !is_promise(given.raw()) {
+                return chunk(cx, given.raw()).map(Ok);
+            }
+            cx.core().handled(cx, given.raw());
+            Ok(Err(given))
         })?;
-        Ok(WatchedPromise::new(self.core.clone(), promise))
+        Ok(match next {
+            Ok(chunk) => NextChunk::Here(chunk),
+            Err(promise) => NextChunk::Asked(WatchedPromise::new(self.core.clone(), promise)),
+        })
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
+        let (tasks, core) = (self.tasks.clone(), self.core.clone());
         for _ in 0..ROUNDS_MAX {
             let asked = match self.asked.take() {
                 Some(asked) => asked,
-                None => self.ask()?,
+                None => match self.ask()? {
+                    NextChunk::Asked(asked) => asked,
+                    NextChunk::Here(Some(chunk)) if chunk.is_empty() => continue,
+                    NextChunk::Here(chunk) => {
+                        // A stream that is always ready does not keep the rest of its request from going on.
+                        if !tasks.is_empty() {
+                            tasks.advance_all(&core, self.handler, cx, || false)?;
+                        }
+                        return Poll::Ready(Ok(chunk));
+                    }
+                },
             };
             asked.wake(cx);
-            let (tasks, core) = (self.tasks.clone(), self.core.clone());
             tasks.advance_all(&core, self.handler, cx, || asked.is_settled())?;
             if !asked.is_settled() {
                 self.asked = Some(asked);
@@ -127,12 +151,20 @@ impl JsStream {
     }
 }
 
+/// What was given as the next chunk; nothing at the end.
+fn chunk(cx: Cx<'_>, value: RawValue) -> Result<Option<Vec<u8>>, Error> {
+    if is_nothing(value) {
+        return Ok(None);
+    }
+    let bytes = bytes_of(cx, value);
+    let bytes =
+        bytes.ok_or_else(|| Error::script("a body stream gave something that is no Uint8Array"))?;
+    Ok(Some(bytes))
+}
+
 fn chunk_of(cx: Cx<'_>, promise: RawValue) -> Result<Option<Vec<u8>>, Error> {
     match promise_result(cx, promise) {
-        Some(Ok(value)) if is_nothing(value.raw()) => Ok(None),
-        Some(Ok(value)) => bytes_of(cx, value.raw())
-            .map(Some)
-            .ok_or_else(|| Error::script("a body stream gave something that is no Uint8Array")),
+        Some(Ok(value)) => chunk(cx, value.raw()),
         Some(Err(reason)) => Err(error::describe(cx, reason.raw())),
         None => Ok(Some(Vec::new())),
     }

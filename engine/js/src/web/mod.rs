@@ -22,7 +22,7 @@
 //!
 //! - `requestPrototype`, `responsePrototype`, `headersPrototype`: `Request.prototype` and so on. They exist before
 //!   their files are loaded (their members are lazy), so a native class can inherit from them at no cost.
-//! - `next(stream)`: a promise of the next chunk of a body stream, a `Uint8Array`, or `null` at its end. It rejects
+//! - `next(stream)`: the next chunk of a body stream, a `Uint8Array`, or `null` at its end, or a promise of that. It throws or rejects
 //!   where the stream fails, is locked or partly read by the script, or gives something that is not a `Uint8Array`.
 //! - `bodyStream(request)`: a stream of what a native request's `read` gives.
 //! - `asBody(value)`: `[content, type]` of a `Blob` or `ReadableStream`, as a `Response` would keep them (`type` may be `null`);

@@ -50,14 +50,7 @@ app.post("/echo", { stream: true, bodyBytesMax: "2 GB" }, (req) => new Response(
 fn serve(scratch: &Scratch) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
     let folder = scratch.path().display().to_string();
-    command.args([
-        "run",
-        &folder,
-        "--listen",
-        "127.0.0.1:0",
-        "--workers",
-        "1",
-    ]);
+    command.args(["run", &folder, "--listen", "127.0.0.1:0", "--workers", "1"]);
     Process::start(&mut command)
 }
 
@@ -111,14 +104,18 @@ fn passes_in_little_memory(file: &str, source: &str) {
     let scratch = Scratch::new(&[(file, source)]);
     let process = serve(&scratch);
     let is_little = |what: &str, most: u64| {
-        eprintln!("{file} {what} {most}"); assert!(most < MEMORY_KIB_MAX, "{file}, {what}: {most} KiB");
+        eprintln!("{file} {what} {most}");
+        assert!(most < MEMORY_KIB_MAX, "{file}, {what}: {most} KiB");
     };
     let mut socket = connect(&process);
     is_little("an upload", send(&process, &mut socket, "/count", BYTES));
     let mut answer = [0; 4096];
     let len = socket.read(&mut answer).expect("an answer");
     let answer = String::from_utf8_lossy(&answer[..len]);
-    assert!(answer.ends_with(&format!("{{\"bytes\":{BYTES}}}")), "{answer}");
+    assert!(
+        answer.ends_with(&format!("{{\"bytes\":{BYTES}}}")),
+        "{answer}"
+    );
 
     // A reader that does not read for a while.
     let ask = format!("GET /send/{BYTES} HTTP/1.1\r\nHost: h\r\n\r\n");

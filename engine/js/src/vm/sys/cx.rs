@@ -92,8 +92,31 @@ impl<'a> Cx<'a> {
 
     /// A `Uint8Array` with a copy of `bytes`.
     pub(crate) fn bytes(self, bytes: &[u8]) -> Result<Val, Thrown> {
-        // SAFETY: the pointer and the length describe `bytes`, which are copied.
-        self.check(unsafe { qjs::JS_NewUint8ArrayCopy(self.raw, bytes.as_ptr(), bytes.len() as _) })
+        /// Fewer bytes are not worth a block of our own.
+        const FEW_BYTES: usize = 4 * 1024;
+        // SAFETY: the pointers and lengths describe `bytes` and a block of their size; the array takes the block over. Only where there is
+        // no memory even for the array itself does the block stay until the runtime ends.
+        self.check(unsafe {
+            if bytes.len() < FEW_BYTES {
+                qjs::JS_NewUint8ArrayCopy(self.raw, bytes.as_ptr(), bytes.len() as _)
+            } else {
+                // QuickJS's own copy fills the block with zeros first.
+                let block = qjs::js_malloc(self.raw, bytes.len() as _).cast::<u8>();
+                if block.is_null() {
+                    return Err(Thrown);
+                }
+                block.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+                let resize = Some(resize_block as _);
+                qjs::JS_NewUint8Array(
+                    self.raw,
+                    block,
+                    bytes.len() as _,
+                    resize,
+                    std::ptr::null_mut(),
+                    false,
+                )
+            }
+        })
     }
 
     /// `{}`.
@@ -343,4 +366,16 @@ impl<'a> Cx<'a> {
             qjs::JS_Eval(self.raw, source.as_ptr(), length as _, name.as_ptr(), flags)
         })
     }
+}
+
+/// What QuickJS itself does with the memory of a buffer: gives it another size, or back if that is 0.
+// SAFETY: called by QuickJS alone, with a block that it allocated.
+unsafe extern "C" fn resize_block(
+    runtime: *mut qjs::JSRuntime,
+    _: *mut std::ffi::c_void,
+    block: *mut std::ffi::c_void,
+    size: qjs::size_t,
+) -> *mut std::ffi::c_void {
+    // SAFETY: passed on.
+    unsafe { qjs::js_realloc_rt(runtime, block, size) }
 }

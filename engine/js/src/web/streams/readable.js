@@ -85,6 +85,7 @@
     c.queue = [];
     c.total = 0;
     c.pull = c.cancel = nothing;
+    c.read = undefined;
     c.size = () => 1;
   }
   function closeController(c) {
@@ -143,7 +144,7 @@
     if (s.reader !== undefined) throw new TypeError("the stream is locked by a reader");
     // A locked stream is no longer a body that can be sent as it was given.
     if (s.object[SOURCE] !== undefined) s.object[SOURCE] = undefined;
-    const reader = { stream: s, requests: [], closed: deferred() };
+    const reader = { stream: s, requests: [], closed: deferred(), onChunk: undefined, onError: undefined, ended: nothing };
     s.reader = reader;
     if (s.status === "closed") reader.closed.resolve(undefined);
     if (s.status === "errored") {
@@ -185,8 +186,49 @@
     }
     request.chunk(chunk);
   }
+  // Whether a read can be handed to the source itself: one of the engine's, with nobody before in the line.
+  function canReadDirectly(reader) {
+    const s = reader.stream;
+    const c = s.controller;
+    return c.read !== undefined && s.status === "readable" && c.started && !c.pulling
+      && c.queue.length === 0 && reader.requests.length === 0;
+  }
+  // Such a read needs no request, no pull and no place in the queue, which is most of what a chunk costs. What comes of it is handled by
+  // functions that are made once for each reader.
+  function readDirectly(reader, ended = nothing) {
+    const s = reader.stream;
+    const c = s.controller;
+    disturb(s);
+    c.pulling = true;
+    reader.ended = ended;
+    reader.onChunk ??= (chunk) => {
+      c.pulling = false;
+      if (reader.stream !== s) {
+        // Released meanwhile: the chunk is the next reader's.
+        if (s.status === "readable") chunk === null ? closeController(c) : enqueue(c, chunk);
+        throw new TypeError("the reader was released");
+      }
+      if (chunk === null && s.status === "readable") closeController(c);
+      if (s.status !== "readable") {
+        reader.ended();
+        if (s.status === "errored") throw s.error;
+        return { value: undefined, done: true };
+      }
+      if (reader.requests.length > 0) pullIfNeeded(c);
+      return { value: chunk, done: false };
+    };
+    reader.onError ??= (error) => {
+      c.pulling = false;
+      errorController(c, error);
+      reader.ended();
+      throw error;
+    };
+    return p.then(c.read(), reader.onChunk, reader.onError);
+  }
+
   function readPromise(reader) {
     if (reader.stream === undefined) return p.rejected(new TypeError("the reader was released"));
+    if (canReadDirectly(reader)) return readDirectly(reader);
     return new p.Promise((resolve, reject) => {
       readRequest(reader, {
         chunk: (value) => resolve({ value, done: false }),
@@ -253,9 +295,9 @@
   tag(ReadableStreamDefaultController, "ReadableStreamDefaultController");
 
   // Fills in the state of a new stream. `start` runs at once and may throw.
-  function setUp(s, { start = nothing, pull = nothing, cancel = nothing, highWaterMark = 1, size, bytes = false }) {
+  function setUp(s, { start = nothing, pull = nothing, cancel = nothing, highWaterMark = 1, size, bytes = false, read }) {
     const c = {
-      stream: s, queue: [], total: 0, highWaterMark, size: size ?? (() => 1), bytes, pull, cancel,
+      stream: s, queue: [], total: 0, highWaterMark, size: size ?? (() => 1), bytes, pull, cancel, read,
       started: false, pulling: false, pullAgain: false, closeRequested: false,
     };
     s.controller = c;
@@ -368,7 +410,7 @@
   return {
     ReadableStream, ReadableStreamDefaultReader, ReadableStreamDefaultController,
     CountQueuingStrategy, ByteLengthQueuingStrategy,
-    stateOf, create, acquire, release, readRequest, readPromise,
+    stateOf, create, acquire, release, readRequest, readPromise, canReadDirectly, readDirectly,
     cancelStream, enqueue, closeController, errorController, desiredSize, canEnqueue, deferred, handled, invoke,
     strategyOf, method, nothing,
   };

@@ -1,8 +1,9 @@
 // Streams as bodies: over content that is at hand, read whole, or chunk by chunk for the engine.
 (function streamBodies({ p, symbols, load, copy }) {
-  const { stateOf, create, acquire, readPromise, cancelStream, handled } = load("readable");
+  const { stateOf, create, acquire, readRequest, readPromise, cancelStream, handled } = load("readable");
   const { TypeError } = p;
   const SOURCE = symbols.source;
+  const noArguments = p.freeze([]);
 
   // A stream over a string or bytes that we own. Until it is read or locked its `sampan.source` tells
   // native code that the whole content is at hand, so that it need not be streamed.
@@ -21,10 +22,18 @@
 
   // The body of a native request that is read as it comes.
   function fromRequest(request) {
-    const read = request[symbols.read];
+    const method = request[symbols.read];
+    const read = () => {
+      try {
+        return p.apply(method, request, noArguments);
+      } catch (error) {
+        return p.rejected(error);
+      }
+    };
     return create({
       highWaterMark: 0,
-      pull: (controller) => p.then(p.apply(read, request, []), (bytes) => {
+      read,
+      pull: (controller) => p.then(read(), (bytes) => {
         if (bytes === null) controller.close();
         else controller.enqueue(bytes);
       }),
@@ -52,16 +61,20 @@
     }
   }
 
-  // One chunk for the engine's response writer: bytes, or null at the end.
-  async function nextChunk(stream) {
+  // One chunk for the engine's response writer: bytes, or null at the end; a promise of that where it is not there yet.
+  function nextChunk(stream) {
     const s = stateOf(stream);
     if (s === undefined) throw new TypeError("the body is not a ReadableStream");
     if (s.hostReader === undefined) {
       if (s.disturbed) throw new TypeError("a part of the body stream has been read already");
       s.hostReader = acquire(s);
     }
-    const { value, done } = await readPromise(s.hostReader);
-    return done ? null : bytesOrThrow(value);
+    if (s.status === "readable" && s.controller.queue.length > 0) {
+      let chunk;
+      readRequest(s.hostReader, { chunk: (value) => { chunk = value; } });
+      return bytesOrThrow(chunk);
+    }
+    return p.then(readPromise(s.hostReader), ({ value, done }) => (done ? null : bytesOrThrow(value)));
   }
   // The client has gone: whoever feeds the stream is told, and what it then throws is nobody's concern.
   function cancelForHost(stream, reason) {

@@ -2,7 +2,7 @@
 (function streamTools({ p, load, copy }) {
   const {
     create, acquire, release, readRequest, readPromise, cancelStream, enqueue, closeController,
-    errorController, stateOf, deferred, handled, invoke, canEnqueue,
+    errorController, stateOf, deferred, handled, invoke, canEnqueue, canReadDirectly, readDirectly,
   } = load("readable");
   const { TypeError } = p;
 
@@ -65,24 +65,36 @@
     let last = p.resolved(undefined);
     let ended = false;
     // Steps run one after another, whatever the caller does not await.
-    const chain = (step) => (last = p.then(last, step, step));
+    let waiting = 0;
+    const chain = (step) => {
+      waiting += 1;
+      const act = () => {
+        waiting -= 1;
+        return step();
+      };
+      return (last = p.then(last, act, act));
+    };
+    const end = () => {
+      ended = true;
+      release(reader);
+    };
+    const read = async () => {
+      if (ended) return { value: undefined, done: true };
+      try {
+        const result = await readPromise(reader);
+        if (result.done) end();
+        return result;
+      } catch (error) {
+        end();
+        throw error;
+      }
+    };
     return {
       __proto__: asyncIteratorPrototype,
-      next: () => chain(async () => {
-        if (ended) return { value: undefined, done: true };
-        try {
-          const result = await readPromise(reader);
-          if (result.done) {
-            ended = true;
-            release(reader);
-          }
-          return result;
-        } catch (error) {
-          ended = true;
-          release(reader);
-          throw error;
-        }
-      }),
+      next: () => {
+        if (waiting === 0 && !ended && canReadDirectly(reader)) return (last = readDirectly(reader, end));
+        return chain(read);
+      },
       return: (value) => chain(async () => {
         if (!ended) {
           ended = true;
