@@ -8,7 +8,7 @@ use crate::request::record::Record;
 use crate::request::response_sink;
 use crate::routing::routes::Spans;
 use percent_encoding::percent_decode_str;
-use sampan_host::{BodySource, Error, Place, RequestView, Store, StreamedBody};
+use sampan_host::{BodySource, Chunk, Error, Place, RequestView, Store, StreamedBody};
 use sampan_http::{Request, Response};
 use sampan_log::Logger;
 use std::borrow::Cow;
@@ -109,11 +109,11 @@ impl Incoming {
 }
 
 impl StreamedBody for IncomingPieces {
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, Error>>> {
         self.read_at.set(Instant::now());
         self.request
             .poll_body(cx)
-            .map(|piece| piece.map(|piece| piece.map_err(errors::unreadable)))
+            .map(|piece| piece.map(|piece| piece.map(Chunk::from).map_err(errors::unreadable)))
     }
 }
 

@@ -6,7 +6,8 @@ use crate::request::given_up::{Rest, WaitingRequest, end_in_order};
 use crate::request::request_view::View;
 use crate::routing::loaded::Control;
 use sampan_host::{
-    Error, ErrorKind, Fate, RequestView, ResponseSink, StreamedBody, Verdict, answer, refusals,
+    Chunk, Error, ErrorKind, Fate, RequestView, ResponseSink, StreamedBody, Verdict, answer,
+    refusals,
 };
 use sampan_http::codec::Exceeded;
 use sampan_http::{Body, BodyError, HeaderError, Response};
@@ -102,7 +103,7 @@ struct ScriptStream {
     body: Option<Box<dyn StreamedBody>>,
     visit: Visit,
     /// A chunk that depends on writes that are not committed.
-    held: Option<(Vec<u8>, Fate)>,
+    held: Option<(Chunk, Fate)>,
     /// Its log receives the errors of the stream, which come too late for any answer.
     control: Rc<Control>,
     /// The request that is answered.
@@ -110,7 +111,7 @@ struct ScriptStream {
 }
 
 impl ScriptStream {
-    fn next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
+    fn next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Chunk>, Error>> {
         let held = match self.held.take() {
             Some(held) => held,
             None => {
@@ -170,8 +171,17 @@ impl Drop for ScriptStream {
 }
 
 impl sampan_http::BodyStream for ScriptStream {
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>> {
+    fn poll_chunk(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<sampan_http::Chunk, BodyError>>> {
         self.next(cx).map(|made| {
+            let made = made.map(|chunk| {
+                chunk.map(|chunk| match chunk {
+                    Chunk::Bytes(bytes) => sampan_http::Chunk::Bytes(bytes),
+                    Chunk::Lent(lender) => sampan_http::Chunk::Lent(lender),
+                })
+            });
             made.map_err(|error| {
                 log(&self.control, self.view.as_ref(), " (stream)", &error);
                 BodyError(error.message().to_owned())

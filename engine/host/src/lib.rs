@@ -39,7 +39,7 @@ pub use module::{Args, Context, Function, FunctionKind, Module, Owner, Param, Ty
 pub use objects::{Class, Lifetime, Object, Objects, RequestObjects};
 pub use outbox::{Fate, Outbox, Verdict};
 pub use request::{BodySource, RequestView};
-pub use response::{ResponseSink, StreamedBody};
+pub use response::{Chunk, ResponseSink, StreamedBody};
 pub use rows::{Cell, Rows};
 pub use store::Store;
 pub use value::Value;

@@ -41,5 +41,35 @@ pub trait StreamedBody {
 
     /// The next chunk, `None` at the end. After an error the connection is cut, so that the client cannot take what it got
     /// for the whole.
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>>;
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, Error>>>;
+}
+
+/// One piece of a body.
+pub enum Chunk {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// These bytes, which stay where they are until this is dropped. They are the same whenever they are asked for.
+    Lent(Box<dyn AsRef<[u8]>>),
+}
+
+impl Chunk {
+    /// The bytes, copied where they are lent.
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Lent(lender) => (*lender).as_ref().to_vec(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Chunk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Chunk").finish_non_exhaustive()
+    }
+}
+
+impl From<Vec<u8>> for Chunk {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes)
+    }
 }

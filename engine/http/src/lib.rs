@@ -51,4 +51,4 @@ pub use open_files::raise_open_files;
 pub use precomputed::Precomputed;
 pub use request::Request;
 pub use request_body::ReadError;
-pub use response::{Body, BodyError, BodyStream, HeaderError, Response};
+pub use response::{Body, BodyError, BodyStream, Chunk, HeaderError, Response};

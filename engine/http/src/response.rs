@@ -36,11 +36,34 @@ pub enum Body {
     Stream(Box<dyn BodyStream>),
 }
 
+/// One piece of a streamed body.
+pub enum Chunk {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// These bytes, which somebody else keeps and gives again, the same each time; never copied when they are many.
+    Lent(Box<dyn AsRef<[u8]>>),
+}
+
+impl From<Vec<u8>> for Chunk {
+    fn from(bytes: Vec<u8>) -> Chunk {
+        Chunk::Bytes(bytes)
+    }
+}
+
+impl AsRef<[u8]> for Chunk {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Chunk::Bytes(bytes) => bytes,
+            Chunk::Lent(lender) => (**lender).as_ref(),
+        }
+    }
+}
+
 /// The source of a streamed body. It is dropped when the client goes away.
 pub trait BodyStream {
     /// The next piece, or `None` at the end. An empty piece is skipped. After an error or the end it is not
     /// asked again; an error aborts the connection without a final chunk, so that the client can tell.
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>>;
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, BodyError>>>;
 
     /// Called before the server drops a stream that has not ended, because it is above a limit.
     fn cut(&mut self, limit: Exceeded) {

@@ -14,8 +14,8 @@ use common::*;
 use sampan_client::Stopwatch;
 use sampan_http::codec::Exceeded;
 use sampan_http::{
-    Answer, Body, BodyError, BodyRule, BodyStream, Handler, HandlerSlot, Limits, Request, Response,
-    Seal, Ticket,
+    Answer, Body, BodyError, BodyRule, BodyStream, Chunk, Handler, HandlerSlot, Limits, Request,
+    Response, Seal, Ticket,
 };
 
 /// A native handler as a data layer would be one: `/hold` is held until `/release`, `/fail` or `/forget`
@@ -376,7 +376,7 @@ impl BodyStream for PanickingStream {
     fn poll_chunk(
         &mut self,
         _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<Vec<u8>, BodyError>>> {
+    ) -> std::task::Poll<Option<Result<Chunk, BodyError>>> {
         panic!("in a stream")
     }
 }

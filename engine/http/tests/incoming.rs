@@ -14,8 +14,8 @@ use std::time::Duration;
 use common::*;
 use sampan_client::Stopwatch;
 use sampan_http::{
-    Answer, Body, BodyError, BodyRule, BodyStream, Handler, Limits, ReadError, Request, Response,
-    Ticket,
+    Answer, Body, BodyError, BodyRule, BodyStream, Chunk, Handler, Limits, ReadError, Request,
+    Response, Ticket,
 };
 
 /// Does with the body what the path says.
@@ -114,9 +114,15 @@ impl Handler for Reader {
 struct Echoed(Rc<Request>);
 
 impl BodyStream for Echoed {
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>> {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, BodyError>>> {
         let piece = self.0.poll_body(cx);
-        piece.map(|piece| piece.map(|piece| piece.map_err(|error| BodyError(shown(error)))))
+        piece.map(|piece| {
+            piece.map(|piece| {
+                piece
+                    .map(Chunk::from)
+                    .map_err(|error| BodyError(shown(error)))
+            })
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use common::*;
 use sampan_client::Stopwatch;
-use sampan_http::{Answer, Body, BodyError, BodyStream, Handler, Limits, Request, Response};
+use sampan_http::{Answer, Body, BodyError, BodyStream, Chunk, Handler, Limits, Request, Response};
 
 /// Limits of time that tests can wait for.
 fn short() -> Limits {
@@ -274,9 +274,9 @@ fn reading_ahead_of_a_late_answer_is_limited() {
 struct Endless(Arc<AtomicUsize>);
 
 impl BodyStream for Endless {
-    fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>> {
+    fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Chunk, BodyError>>> {
         self.0.fetch_add(1, SeqCst);
-        Poll::Ready(Some(Ok(vec![b'x'; 65_536])))
+        Poll::Ready(Some(Ok(vec![b'x'; 65_536].into())))
     }
 }
 
@@ -330,11 +330,11 @@ fn a_stream_waits_for_its_reader() {
 struct Stuck(bool);
 
 impl BodyStream for Stuck {
-    fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>> {
+    fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Chunk, BodyError>>> {
         if std::mem::replace(&mut self.0, true) {
             Poll::Pending
         } else {
-            Poll::Ready(Some(Ok(b"piece".to_vec())))
+            Poll::Ready(Some(Ok(b"piece".to_vec().into())))
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll};
 
 use common::*;
-use sampan_http::{Answer, Body, BodyError, BodyStream, Limits, Precomputed, Response};
+use sampan_http::{Answer, Body, BodyError, BodyStream, Chunk, Limits, Precomputed, Response};
 
 #[test]
 fn keep_alive_pipelining_and_close() {
@@ -152,14 +152,14 @@ fn head_and_statuses_without_body() {
 struct Pieces(Vec<&'static str>, Option<&'static str>);
 
 impl BodyStream for Pieces {
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>> {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, BodyError>>> {
         thread_local!(static READY: Cell<bool> = const { Cell::new(false) });
         if !READY.replace(!READY.get()) {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
         Poll::Ready(match (self.0.pop(), self.1) {
-            (Some(piece), _) => Some(Ok(piece.into())),
+            (Some(piece), _) => Some(Ok(piece.as_bytes().to_vec().into())),
             (None, Some(error)) => Some(Err(BodyError(error.into()))),
             (None, None) => None,
         })

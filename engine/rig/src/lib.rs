@@ -284,7 +284,7 @@ impl<I: Isolate> App<I> {
         let mut stream = answer.stream.take().expect("a stream");
         let mut all = Vec::new();
         while let Some(chunk) = block_on(|cx| stream.poll_chunk(cx)) {
-            all.extend(chunk?);
+            all.extend(chunk?.into_bytes());
         }
         Ok(all)
     }

@@ -7,7 +7,7 @@ use sampan_http::codec::{
     BodyRest, ChunkDecoder, ChunkProgress, DATE_BYTES, Exchange, encode_chunk, encode_last_chunk,
     encode_response,
 };
-use sampan_http::{Body, BodyError, BodyStream, Limits, Precomputed, Response};
+use sampan_http::{Body, BodyError, BodyStream, Chunk, Limits, Precomputed, Response};
 
 const DATE: &[u8; DATE_BYTES] = b"Sun, 06 Nov 1994 08:49:37 GMT";
 
@@ -92,8 +92,8 @@ fn is_engines(name: &[u8]) -> bool {
 struct Once(Option<Vec<u8>>);
 
 impl BodyStream for Once {
-    fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, BodyError>>> {
-        Poll::Ready(self.0.take().map(Ok))
+    fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Chunk, BodyError>>> {
+        Poll::Ready(self.0.take().map(Chunk::Bytes).map(Ok))
     }
 }
 
@@ -120,9 +120,9 @@ fn finish(out: &mut Vec<u8>, rest: BodyRest) -> bool {
             let mut cx = Context::from_waker(std::task::Waker::noop());
             while let Poll::Ready(Some(Ok(piece))) = stream.poll_chunk(&mut cx) {
                 if chunked {
-                    encode_chunk(out, &piece)
+                    encode_chunk(out, piece.as_ref())
                 } else {
-                    out.extend_from_slice(&piece)
+                    out.extend_from_slice(piece.as_ref())
                 }
             }
             if chunked {

@@ -1,6 +1,6 @@
 //! The body of a request on its way into a script, where the script reads it as it comes.
 
-use crate::{Error, ErrorKind, LocalFuture, ScriptLimits, StreamedBody, Value};
+use crate::{Chunk, Error, ErrorKind, LocalFuture, ScriptLimits, StreamedBody, Value};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::future::poll_fn;
@@ -107,7 +107,7 @@ impl Reader {
         };
         let piece = ready!(body.poll_chunk(cx));
         *self.source.body.borrow_mut() = self.body.take();
-        Poll::Ready(piece.transpose())
+        Poll::Ready(piece.transpose().map(|piece| piece.map(Chunk::into_bytes)))
     }
 }
 
@@ -141,13 +141,13 @@ mod tests {
     struct Letters(Vec<u8>, bool);
 
     impl StreamedBody for Letters {
-        fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
+        fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, Error>>> {
             self.1 = !self.1;
             if self.1 {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            Poll::Ready(self.0.pop().map(|letter| Ok(vec![letter])))
+            Poll::Ready(self.0.pop().map(|letter| Ok(vec![letter].into())))
         }
     }
 

@@ -16,7 +16,7 @@ use crate::codec::{
     encode_last_chunk,
 };
 use crate::request_body::{ReadError, RequestBody};
-use crate::response::{BodyError, BodyStream};
+use crate::response::{BodyError, BodyStream, Chunk};
 
 /// The most that is read of a request's body at once.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -82,11 +82,11 @@ impl Drop for Receiving {
 }
 
 /// What a stream gives when it is ready.
-type Chunk = Option<Result<Vec<u8>, BodyError>>;
+type NextChunk = Option<Result<Chunk, BodyError>>;
 
 impl Connection {
     /// Frames what a stream gave, or ends the connection where it failed.
-    pub(super) fn take_chunk(&mut self, polled: std::thread::Result<Poll<Chunk>>) -> Poll<()> {
+    pub(super) fn take_chunk(&mut self, polled: std::thread::Result<Poll<NextChunk>>) -> Poll<()> {
         let chunked = self
             .streaming
             .as_ref()
@@ -95,19 +95,24 @@ impl Connection {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(Some(Ok(chunk)))) => {
                 let out = self.output.buffer(&self.local.pool);
-                if chunk.len() > COPIED_BYTES_MAX {
+                let bytes = chunk.as_ref();
+                if bytes.len() > COPIED_BYTES_MAX {
                     // Sent from where it is.
                     let end: &[u8] = if chunked {
-                        encode_chunk_size(out, chunk.len());
+                        encode_chunk_size(out, bytes.len());
                         b"\r\n"
                     } else {
                         b""
                     };
-                    self.output.set_tail(Tail::Bytes(chunk), end);
+                    let tail = match chunk {
+                        Chunk::Bytes(bytes) => Tail::Bytes(bytes),
+                        Chunk::Lent(lender) => Tail::Lent(lender),
+                    };
+                    self.output.set_tail(tail, end);
                 } else if chunked {
-                    encode_chunk(out, &chunk);
+                    encode_chunk(out, bytes);
                 } else {
-                    out.extend_from_slice(&chunk);
+                    out.extend_from_slice(bytes);
                 }
                 let by = self.local.now_millis() + self.local.limits.stream_idle_millis_max;
                 if let Some(streaming) = &mut self.streaming {

@@ -10,7 +10,7 @@ use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::ROUNDS_MAX;
 use crate::vm::sys::{Cx, RawValue, Thrown, UNDEFINED, Val, is_nothing, is_promise};
-use sampan_host::{Error, HandlerId, StreamedBody};
+use sampan_host::{Chunk, Error, HandlerId, StreamedBody};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
@@ -86,19 +86,18 @@ impl JsStream {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
         let (tasks, core) = (self.tasks.clone(), self.core.clone());
+        // A stream that is always ready does not keep the rest of its request from going on. Not after a chunk is here: the script might
+        // open a transaction, which that must not be held by.
+        if self.asked.is_none() && !tasks.is_empty() {
+            tasks.advance_all(&core, self.handler, cx, || false)?;
+        }
         for _ in 0..ROUNDS_MAX {
             let asked = match self.asked.take() {
                 Some(asked) => asked,
                 None => match self.ask()? {
                     NextChunk::Asked(asked) => asked,
                     NextChunk::Here(Some(chunk)) if chunk.is_empty() => continue,
-                    NextChunk::Here(chunk) => {
-                        // A stream that is always ready does not keep the rest of its request from going on.
-                        if !tasks.is_empty() {
-                            tasks.advance_all(&core, self.handler, cx, || false)?;
-                        }
-                        return Poll::Ready(Ok(chunk));
-                    }
+                    NextChunk::Here(chunk) => return Poll::Ready(Ok(chunk)),
                 },
             };
             asked.wake(cx);
@@ -181,7 +180,7 @@ impl StreamedBody for JsStream {
         }
     }
 
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, Error>>> {
         if self.is_over {
             return Poll::Ready(None);
         }
@@ -195,7 +194,7 @@ impl StreamedBody for JsStream {
             Poll::Ready(Err(error)) => self.end(Some(error)),
             _ => {}
         }
-        polled.map(Result::transpose)
+        polled.map(|polled| polled.map(|chunk| chunk.map(Chunk::Bytes)).transpose())
     }
 }
 

@@ -19,17 +19,17 @@ test("next gives chunk after chunk, then null", async () => {
   equal(await web.next(new Response("").body), null);
 });
 test("next refuses what cannot be sent", async () => {
-  await rejects(TypeError, web.next({}));
-  await rejects(TypeError, web.next(chunks("text")));
+  await rejects(TypeError, (async () => web.next({}))());
+  await rejects(TypeError, (async () => web.next(chunks("text")))());
   const locked = chunks(bytes(1));
   locked.getReader();
-  await rejects(TypeError, web.next(locked));
+  await rejects(TypeError, (async () => web.next(locked))());
   const begun = chunks(bytes(1), bytes(2));
   const reader = begun.getReader();
   await reader.read();
   reader.releaseLock();
-  await rejects(TypeError, web.next(begun), "the rest of a stream");
-  await rejects(RangeError, web.next(new ReadableStream({ pull: () => Promise.reject(new RangeError("source")) })));
+  await rejects(TypeError, (async () => web.next(begun))(), "the rest of a stream");
+  await rejects(RangeError, (async () => web.next(new ReadableStream({ pull: () => Promise.reject(new RangeError("source")) })))());
 });
 test("cancel tells the source, while it is read and before", async () => {
   const reasons = [];

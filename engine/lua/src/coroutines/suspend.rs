@@ -44,7 +44,10 @@ pub(crate) fn wait(
                 waiting,
             }))
         }
-        Wait::Chunk(_) => {
+        Wait::Chunk(_) | Wait::Lent(_) => {
+            if let Wait::Lent(text) = wait {
+                text.release(core);
+            }
             core.drop_thread(thread);
             Step::Failed(Error::script(
                 "write: called outside of the stream that it belongs to",

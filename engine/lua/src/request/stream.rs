@@ -4,12 +4,13 @@
 //! reader slows the script down instead of filling the memory.
 
 use crate::request::call::{CallOutcome, HandlerEntry, run_on};
+use crate::request::lent::{LENT_BYTES_MIN, LentText};
 use crate::request::object::RequestSlot;
 use crate::vm::isolate::{Core, Thread, Wait, current};
 use crate::vm::state::{State, guard, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::engine::cancelled;
-use sampan_host::{Error, LocalFuture, StreamedBody, Value};
+use sampan_host::{Chunk, Error, LocalFuture, StreamedBody, Value};
 use std::ffi::c_int;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -34,10 +35,15 @@ pub(crate) unsafe extern "C-unwind" fn write(state: State) -> c_int {
         if chunk.is_empty() {
             return 0;
         }
-        let _ = guard(|| {
-            *current().wait.borrow_mut() = Some(Wait::Chunk(chunk.to_vec()));
-            Ok(())
-        });
+        if chunk.len() > LENT_BYTES_MIN {
+            let lent = LentText::keep(state, 1);
+            *current().wait.borrow_mut() = Some(Wait::Lent(lent));
+        } else {
+            let _ = guard(|| {
+                *current().wait.borrow_mut() = Some(Wait::Chunk(chunk.to_vec()));
+                Ok(())
+            });
+        }
         crate::vm::bind::yield_to_host(state)
     }
 }
@@ -86,7 +92,7 @@ impl StreamedBody for LuaStream {
         }
     }
 
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, Error>>> {
         loop {
             let mut has_result = false;
             if let Some(operation) = &mut self.operation {
@@ -122,7 +128,10 @@ impl StreamedBody for LuaStream {
             let outcome = entry.outcome;
             self.core.after_run();
             if let Err(error) = result {
-                if let CallOutcome::Waiting(thread, _) = outcome {
+                if let CallOutcome::Waiting(thread, wait) = outcome {
+                    if let Wait::Lent(text) = wait {
+                        text.release(&self.core);
+                    }
                     self.core.drop_thread(thread);
                 }
                 self.slot = None;
@@ -138,7 +147,14 @@ impl StreamedBody for LuaStream {
                     if self.is_cancelled {
                         self.fail_wait();
                     }
-                    return Poll::Ready(Some(Ok(chunk)));
+                    return Poll::Ready(Some(Ok(Chunk::Bytes(chunk))));
+                }
+                CallOutcome::Waiting(thread, Wait::Lent(text)) => {
+                    self.thread = Some(thread);
+                    if self.is_cancelled {
+                        self.fail_wait();
+                    }
+                    return Poll::Ready(Some(Ok(Chunk::Lent(text.lend(&self.core)))));
                 }
                 CallOutcome::Failed(error) => {
                     self.slot = None;

@@ -1,5 +1,6 @@
 //! One Lua state: what it keeps, how it is entered, the coroutines that handlers run in, and how it ends.
 
+use crate::request::lent::LentText;
 use crate::request::object;
 use crate::values::json_write::Member;
 use crate::values::layout::StackSlot;
@@ -51,6 +52,8 @@ pub(crate) enum Wait {
     Operation(LocalFuture<Result<Value, Error>>),
     /// The next read of the stream that the handler produces; the chunk it wrote.
     Chunk(Vec<u8>),
+    /// The same for a long one, which stays where it is.
+    Lent(LentText),
 }
 
 /// A request that scripts may ask about.

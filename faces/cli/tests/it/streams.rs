@@ -104,7 +104,6 @@ fn passes_in_little_memory(file: &str, source: &str) {
     let scratch = Scratch::new(&[(file, source)]);
     let process = serve(&scratch);
     let is_little = |what: &str, most: u64| {
-        eprintln!("{file} {what} {most}");
         assert!(most < MEMORY_KIB_MAX, "{file}, {what}: {most} KiB");
     };
     let mut socket = connect(&process);

@@ -43,4 +43,23 @@ app.post("/at_once", options, async (req) => {
   const [first, second] = await Promise.all([reader.read(), reader.read()]);
   return { first: new TextDecoder().decode(first.value), done: second.done };
 });
+const decode = (bytes) => new TextDecoder().decode(bytes);
+app.post("/release", options, async (req) => {
+  const first = req.body.getReader();
+  await 0;
+  const lost = first.read();
+  first.releaseLock();
+  const error = await lost.catch((reason) => reason.message);
+  const { value } = await req.body.getReader().read();
+  return { error, text: decode(value) };
+});
+app.post("/tee", options, async (req) => {
+  const [one, other] = req.body.tee();
+  return [await new Response(one).text(), await new Response(other).text()];
+});
+app.post("/cancel", options, async (req) => {
+  const reader = req.body.getReader();
+  await reader.cancel("enough");
+  return reader.read();
+});
 app.onError((_, err) => ({ error: err.message }));

@@ -38,4 +38,10 @@ app.post("/at_once", options, function(req)
   other()
   return "end"
 end)
+-- What follows is about the streams of JavaScript; this says what they must come to.
+app.post("/release", options, function(req)
+  return { error = "the reader was released", text = req:text() }
+end)
+app.post("/tee", options, function(req) return { req:text(), req:text() } end)
+app.post("/cancel", options, function() return { done = true } end)
 app.on_error(function(_, err) return { error = err.message } end)
