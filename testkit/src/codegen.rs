@@ -2,7 +2,7 @@
 
 mod requests;
 
-use sampan_app::host::{Function, FunctionKind, Module, Owner, Param, Type, names::camel_case};
+use sampan_app::host::{Function, FunctionKind, Module, Param, RowOwner, Type, names::camel_case};
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -87,7 +87,7 @@ fn reference(modules: &[&Module]) -> String {
 }
 
 /// The reference of a function or, one heading below, of a method.
-fn reference_of(out: &mut String, owner: Owner<'_>, function: &Function) {
+fn reference_of(out: &mut String, owner: RowOwner<'_>, function: &Function) {
     let params = all_names(function, |name| format!("[{name}]"));
     let is_awaited = matches!(
         function.kind,

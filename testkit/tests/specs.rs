@@ -3,7 +3,7 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use sampan_app::host::names::camel_case;
-use sampan_app::host::{Function, FunctionKind, Owner};
+use sampan_app::host::{Function, FunctionKind, RowOwner};
 use sampan_testkit::{Case, CaseEngine};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -38,9 +38,9 @@ fn main() -> ExitCode {
             methods.map(|method| (class.owner(), class.doc, method))
         });
         let fields = module.request_fields.iter();
-        let fields = fields.map(|field| (Owner::REQUEST, field.doc, field));
+        let fields = fields.map(|field| (RowOwner::REQUEST, field.doc, field));
         let of_requests = module.request_methods.iter();
-        let of_requests = of_requests.map(|method| (Owner::REQUEST, method.doc, method));
+        let of_requests = of_requests.map(|method| (RowOwner::REQUEST, method.doc, method));
         for (owner, doc, function) in functions.chain(methods).chain(fields).chain(of_requests) {
             let is_field = module
                 .request_fields
@@ -67,7 +67,7 @@ fn scripts_of(case: &Case) -> Vec<(CaseEngine, String)> {
 
 /// Checks a row of a module, of a class or of requests, whose doc is `doc`.
 fn check_row(
-    owner: Owner<'_>,
+    owner: RowOwner<'_>,
     doc: &str,
     function: &Function,
     is_field: bool,

@@ -35,7 +35,7 @@ pub use engine::{
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use limits::ScriptLimits;
-pub use module::{Args, Context, Function, FunctionKind, Module, Owner, Param, Type};
+pub use module::{Args, Context, Function, FunctionKind, Module, Param, RowOwner, Type};
 pub use objects::{Class, Lifetime, Object, Objects, RequestObjects};
 pub use outbox::{Fate, Outbox, Verdict};
 pub use request::{BodySource, RequestView};

@@ -39,8 +39,8 @@ impl Module {
     };
 
     /// What its functions belong to.
-    pub fn owner(&self) -> Owner<'_> {
-        Owner {
+    pub fn owner(&self) -> RowOwner<'_> {
+        RowOwner {
             name: self.name,
             is_class: false,
         }
@@ -49,16 +49,16 @@ impl Module {
 
 /// What a function belongs to: what stands in front of its name.
 #[derive(Clone, Copy, Debug)]
-pub struct Owner<'a> {
+pub struct RowOwner<'a> {
     /// The module's name, or what an object of the class is called.
     pub name: &'a str,
     /// Whether it is a class.
     pub is_class: bool,
 }
 
-impl Owner<'_> {
+impl RowOwner<'_> {
     /// What the fields and methods that modules add to requests belong to.
-    pub const REQUEST: Owner<'static> = Owner {
+    pub const REQUEST: RowOwner<'static> = RowOwner {
         name: "req",
         is_class: true,
     };
@@ -210,7 +210,7 @@ impl Args {
     /// # Errors
     /// A value of another type than the row wants.
     pub fn check(module: &str, function: &Function, values: Vec<Value>) -> Result<Self, Error> {
-        let owner = Owner {
+        let owner = RowOwner {
             name: module,
             is_class: false,
         };
@@ -224,7 +224,7 @@ impl Args {
     /// A value of another type than the row wants.
     pub fn check_in(
         words: &Words,
-        owner: Owner<'_>,
+        owner: RowOwner<'_>,
         function: &Function,
         mut values: Vec<Value>,
         nothing: impl Fn(usize) -> &'static str,
@@ -250,7 +250,7 @@ impl Args {
     #[cold]
     pub fn wrong(
         words: &Words,
-        owner: Owner<'_>,
+        owner: RowOwner<'_>,
         function: &Function,
         index: usize,
         found: &str,

@@ -3,7 +3,7 @@
 //! A script holds an [`Object`]: two small numbers. The value behind it stays in the isolate's [`Objects`], and a number that is out of
 //! date finds nothing there. So an object may be kept, passed on and used too late, and each use is checked.
 
-use crate::{Error, Function, Owner};
+use crate::{Error, Function, RowOwner};
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
@@ -34,8 +34,8 @@ pub enum Lifetime {
 
 impl Class {
     /// What its methods belong to.
-    pub fn owner(&self) -> Owner<'_> {
-        Owner {
+    pub fn owner(&self) -> RowOwner<'_> {
+        RowOwner {
             name: self.variable,
             is_class: true,
         }
@@ -103,14 +103,14 @@ pub struct Objects(Rc<ObjectSlots>);
 
 #[derive(Default)]
 struct ObjectSlots {
-    slots: RefCell<Vec<Slot>>,
+    slots: RefCell<Vec<ObjectSlot>>,
     free: RefCell<Vec<u32>>,
     /// What the collector has found, in any place; it is removed later, by [`Objects::sweep`].
     forgotten: RefCell<Vec<Object>>,
 }
 
 #[derive(Default)]
-struct Slot {
+struct ObjectSlot {
     /// Counts those who had this slot.
     generation: u32,
     value: Option<Rc<dyn Any>>,
@@ -131,15 +131,15 @@ impl Objects {
         let free = self.0.free.borrow_mut().pop();
         let mut slots = self.0.slots.borrow_mut();
         let slot = free.unwrap_or_else(|| {
-            slots.push(Slot::default());
+            slots.push(ObjectSlot::default());
             slots.len() as u32 - 1
         });
         let place = &mut slots[slot as usize];
-        *place = Slot {
+        *place = ObjectSlot {
             // Never 0, and the next one's when the numbers begin anew.
             generation: place.generation.wrapping_add(1).max(1),
             value: Some(value),
-            ..Slot::default()
+            ..ObjectSlot::default()
         };
         let generation = place.generation;
         Object {
@@ -210,7 +210,7 @@ impl Objects {
         slots.iter().filter(|slot| slot.value.is_some()).count()
     }
 
-    fn with<R>(&self, object: Object, use_it: impl FnOnce(&mut Slot) -> R) -> Option<R> {
+    fn with<R>(&self, object: Object, use_it: impl FnOnce(&mut ObjectSlot) -> R) -> Option<R> {
         let mut slots = self.0.slots.borrow_mut();
         let slot = slots.get_mut(object.slot as usize)?;
         let is_it = slot.generation == object.generation && slot.value.is_some();

@@ -1,6 +1,6 @@
 //! What a script's language calls things, so that one template serves both: the engine gives the words.
 
-use crate::{Function, Owner, Type, Value};
+use crate::{Function, RowOwner, Type, Value};
 use std::borrow::Cow;
 
 /// The words of one language, each with its article.
@@ -30,13 +30,13 @@ impl Default for Words {
 
 impl Words {
     /// The name of a function as the caller writes it: `time.now_ms`, `time.nowMs`, `tx:query`.
-    pub fn function(&self, owner: Owner<'_>, function: &Function) -> String {
+    pub fn function(&self, owner: RowOwner<'_>, function: &Function) -> String {
         let mark = if owner.is_class { self.method } else { "." };
         format!("{}{mark}{}", owner.name, (self.spell)(function.name))
     }
 
     /// What an error about an argument begins with. `index` counts from 0.
-    pub fn argument(&self, owner: Owner<'_>, function: &Function, index: usize) -> String {
+    pub fn argument(&self, owner: RowOwner<'_>, function: &Function, index: usize) -> String {
         let name = self.function(owner, function);
         match function.params.get(index) {
             Some(param) => {

@@ -1,7 +1,7 @@
 //! What modules add to requests, for the reference page and the declarations.
 
 use super::{lua_of, lua_type, reference_of, respelled, ts_type, type_word, typescript_of};
-use sampan_app::host::{Function, Module, Owner, names::camel_case};
+use sampan_app::host::{Function, Module, RowOwner, names::camel_case};
 use std::fmt::Write;
 
 fn fields<'a>(modules: &'a [&Module]) -> impl Iterator<Item = &'static Function> + 'a {
@@ -31,7 +31,7 @@ pub(super) fn reference(out: &mut String, modules: &[&Module]) {
         );
     }
     for method in methods(modules) {
-        reference_of(out, Owner::REQUEST, method);
+        reference_of(out, RowOwner::REQUEST, method);
     }
 }
 

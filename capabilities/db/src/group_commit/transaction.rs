@@ -109,12 +109,12 @@ enum TransactionState {
     Open(Box<SqliteConnection>),
     /// The commit is on its way on a thread of its own.
     Committing(PendingCommit),
-    Over(Ending),
+    Over(TransactionEnd),
 }
 
 /// How a transaction ended.
 #[derive(Clone, Copy)]
-enum Ending {
+enum TransactionEnd {
     /// As its function wanted.
     Done,
     /// It took too long.
@@ -123,7 +123,7 @@ enum Ending {
     Undone,
 }
 
-impl Ending {
+impl TransactionEnd {
     /// What is said to whoever uses it still.
     fn error(self, config: &DatabaseConfig) -> Error {
         match self {
@@ -197,7 +197,7 @@ impl Transaction {
     fn check(&self) -> Result<(), Error> {
         match &*self.state.borrow() {
             TransactionState::Open(_) => Ok(()),
-            TransactionState::Committing(_) => Err(Ending::Done.error(self.config())),
+            TransactionState::Committing(_) => Err(TransactionEnd::Done.error(self.config())),
             TransactionState::Over(ending) => Err(ending.error(self.config())),
         }
     }
@@ -213,7 +213,7 @@ impl Transaction {
         let time_max = Duration::from_millis(config.transaction_millis_max);
         let left = time_max.saturating_sub(self.since.get().elapsed());
         if left.is_zero() {
-            self.end(Ending::TimedOut);
+            self.end(TransactionEnd::TimedOut);
         }
         self.check()?;
         let write_max = Duration::from_millis(config.write_millis_max);
@@ -243,7 +243,7 @@ impl Transaction {
             return Err(error);
         }
         if is_last {
-            self.end(Ending::TimedOut);
+            self.end(TransactionEnd::TimedOut);
             self.check()?;
         }
         // It cannot be done again elsewhere, as a read outside of a transaction can.
@@ -256,7 +256,7 @@ impl Transaction {
             TransactionState::Open(writer) => !writer.in_transaction(),
             _ => false,
         };
-        if is_gone && let Some(writer) = self.take(Ending::Undone) {
+        if is_gone && let Some(writer) = self.take(TransactionEnd::Undone) {
             self.over(Verdict::Failed, |opened| opened.take_back(writer, &fault));
         }
         fault.error
@@ -298,7 +298,7 @@ impl Transaction {
     }
 
     /// Takes the connection out of an open transaction, which ends.
-    fn take(&self, ending: Ending) -> Option<Box<SqliteConnection>> {
+    fn take(&self, ending: TransactionEnd) -> Option<Box<SqliteConnection>> {
         let mut state = self.state.borrow_mut();
         if !matches!(*state, TransactionState::Open(_)) {
             return None;
@@ -321,7 +321,7 @@ impl Transaction {
         self.place.outbox.settle(verdict);
     }
 
-    fn end(&self, ending: Ending) {
+    fn end(&self, ending: TransactionEnd) {
         if let Some(writer) = self.take(ending) {
             self.over(Verdict::Failed, |opened| opened.roll_back(writer));
         }
@@ -329,14 +329,15 @@ impl Transaction {
 
     /// Takes back what it did.
     pub(crate) fn roll_back(&self) {
-        self.end(Ending::Done);
+        self.end(TransactionEnd::Done);
     }
 
     /// Commits it, here or on the commit thread, as fast disks and slow ones want it.
     pub(crate) async fn commit(&self) -> Result<(), Error> {
         let db = &self.place.db;
         self.check()?;
-        let (Some(writer), Some(opened)) = (self.take(Ending::Done), db.database.opened()) else {
+        let (Some(writer), Some(opened)) = (self.take(TransactionEnd::Done), db.database.opened())
+        else {
             return Err(TRANSACTION.is_over());
         };
         if !db.latency.is_slow() {
@@ -353,7 +354,7 @@ impl Transaction {
         let Some((writer, result, took)) = committed.await else {
             return Err(TRANSACTION.is_over());
         };
-        *self.state.borrow_mut() = TransactionState::Over(Ending::Done);
+        *self.state.borrow_mut() = TransactionState::Over(TransactionEnd::Done);
         self.conclude(writer, result, took)
     }
 
@@ -398,15 +399,15 @@ impl Transaction {
 async fn time_out(transaction: Weak<Transaction>, time_max: Duration) {
     tokio::time::sleep(time_max).await;
     if let Some(transaction) = transaction.upgrade() {
-        transaction.end(Ending::TimedOut);
+        transaction.end(TransactionEnd::TimedOut);
     }
 }
 
 impl Drop for Transaction {
     /// Nobody waits for it any more. A commit that is on its way is waited for: the connection must come back.
     fn drop(&mut self) {
-        self.end(Ending::Done);
-        let over = TransactionState::Over(Ending::Done);
+        self.end(TransactionEnd::Done);
+        let over = TransactionState::Over(TransactionEnd::Done);
         if let TransactionState::Committing(outcome) = self.state.replace(over) {
             let (writer, result, took) = outcome.wait();
             let _ = self.conclude(writer, result, took);

@@ -14,7 +14,7 @@ pub(crate) struct BoundClass {
 }
 
 /// What an object of such a class holds.
-struct Handle {
+struct ObjectHandle {
     object: Object,
     /// They outlive the runtime that way, whose end finalizes all objects.
     objects: Objects,
@@ -102,7 +102,7 @@ pub(crate) fn new(cx: Cx<'_>, object: Object) -> Result<Val, Thrown> {
     if object.class().lifetime == Lifetime::Collector {
         objects.hold(object);
     }
-    let handle = Box::new(Handle { object, objects });
+    let handle = Box::new(ObjectHandle { object, objects });
     // SAFETY: the object is of our class; the finalizer takes the box back.
     unsafe { qjs::JS_SetOpaque(made.raw(), Box::into_raw(handle).cast::<c_void>()) };
     Ok(made)
@@ -115,8 +115,8 @@ pub(crate) fn at(cx: Cx<'_>, value: RawValue) -> Option<Object> {
     if !is_ours {
         return None;
     }
-    // SAFETY: asks for the opaque pointer of that very class, which is a `Handle` for as long as the object lives; a prototype has none.
-    let handle = unsafe { qjs::JS_GetOpaque(value, id).cast::<Handle>().as_ref() };
+    // SAFETY: asks for the opaque pointer of that very class, which is a `ObjectHandle` for as long as the object lives; a prototype has none.
+    let handle = unsafe { qjs::JS_GetOpaque(value, id).cast::<ObjectHandle>().as_ref() };
     handle.map(|handle| handle.object)
 }
 
@@ -125,7 +125,7 @@ unsafe extern "C" fn finalize(_: *mut qjs::JSRuntime, object: RawValue) {
     let mut id: qjs::JSClassID = 0;
     // SAFETY: the object is of our class; its pointer is null or a box that nothing else owns.
     let handle = unsafe {
-        let pointer = qjs::JS_GetAnyOpaque(object, &raw mut id).cast::<Handle>();
+        let pointer = qjs::JS_GetAnyOpaque(object, &raw mut id).cast::<ObjectHandle>();
         if pointer.is_null() {
             return;
         }

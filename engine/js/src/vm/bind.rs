@@ -13,8 +13,8 @@ use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, arguments, is_nothing, 
 use rquickjs::qjs;
 use sampan_host::names::camel_case;
 use sampan_host::{
-    Args, Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Object, Owner, RequestView,
-    Type, Value, Words,
+    Args, Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Object, RequestView,
+    RowOwner, Type, Value, Words,
 };
 use std::cell::RefCell;
 use std::ffi::{CString, c_int};
@@ -32,7 +32,7 @@ pub(crate) const WORDS: Words = Words {
 /// A bound row.
 #[derive(Clone, Copy)]
 pub(crate) struct BoundRow {
-    owner: Owner<'static>,
+    owner: RowOwner<'static>,
     /// The class that it is a method of.
     class: Option<&'static Class>,
     pub(crate) function: &'static Function,
@@ -116,7 +116,7 @@ pub(crate) fn bind(cx: Cx<'_>) -> Result<Val, Thrown> {
 pub(crate) fn bind_request_methods(cx: Cx<'_>, requests: &Val) -> Result<(), Thrown> {
     for module in cx.core().modules {
         for function in module.request_methods {
-            let (name, bound) = bind_row(cx, Owner::REQUEST, None, function)?;
+            let (name, bound) = bind_row(cx, RowOwner::REQUEST, None, function)?;
             cx.define(requests.raw(), &name, bound)?;
         }
     }
@@ -130,7 +130,7 @@ pub(crate) fn request_field(
     request: Rc<dyn RequestView>,
 ) -> Result<Val, Failure> {
     let row = BoundRow {
-        owner: Owner::REQUEST,
+        owner: RowOwner::REQUEST,
         class: None,
         function,
     };
@@ -145,7 +145,7 @@ pub(crate) fn request_field(
 /// The name and the function of a row.
 fn bind_row(
     cx: Cx<'_>,
-    owner: Owner<'static>,
+    owner: RowOwner<'static>,
     class: Option<&'static Class>,
     function: &'static Function,
 ) -> Result<(CString, Val), Thrown> {

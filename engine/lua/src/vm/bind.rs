@@ -10,7 +10,7 @@ use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::{
-    Args, Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Object, Owner,
+    Args, Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Object, RowOwner,
     Type, Value, Words,
 };
 use std::ffi::{CStr, c_int, c_void};
@@ -85,7 +85,7 @@ pub(crate) unsafe fn push_modules(state: State, modules: &'static [&'static Modu
         for (at, module) in modules.iter().enumerate() {
             push_rows(state, at, module.owner(), module.functions);
             let methods = module.request_methods;
-            push_rows(state, OF_REQUESTS + at, Owner::REQUEST, methods);
+            push_rows(state, OF_REQUESTS + at, RowOwner::REQUEST, methods);
         }
     }
 }
@@ -95,7 +95,7 @@ pub(crate) unsafe fn push_modules(state: State, modules: &'static [&'static Modu
 pub(crate) unsafe fn push_rows(
     state: State,
     table: usize,
-    owner: Owner<'static>,
+    owner: RowOwner<'static>,
     functions: &'static [Function],
 ) {
     // SAFETY: under protection; no destructors.
@@ -158,14 +158,14 @@ unsafe fn push_row(state: State, table: usize, row: usize, call: lua_CFunction) 
 
 /// A row that a C function stands for.
 #[derive(Clone, Copy)]
-pub(crate) struct Row {
-    owner: Owner<'static>,
+pub(crate) struct BoundRow {
+    owner: RowOwner<'static>,
     /// The class that it is a method of.
     class: Option<&'static Class>,
     pub(crate) function: &'static Function,
 }
 
-impl Row {
+impl BoundRow {
     /// The name as the script spells it: `db.query`, `tx:query`.
     pub(crate) fn name(&self) -> String {
         WORDS.function(self.owner, self.function)
@@ -178,7 +178,7 @@ impl Row {
 }
 
 /// The row that the running C function stands for.
-pub(crate) unsafe fn row(state: State) -> Row {
+pub(crate) unsafe fn row(state: State) -> BoundRow {
     // SAFETY: the upvalues were set by `push_row`.
     let (table, row) = unsafe {
         (
@@ -188,21 +188,21 @@ pub(crate) unsafe fn row(state: State) -> Row {
     };
     let core = current();
     if let Some(module) = table.checked_sub(OF_REQUESTS) {
-        return Row {
-            owner: Owner::REQUEST,
+        return BoundRow {
+            owner: RowOwner::REQUEST,
             class: None,
             function: &core.modules[module].request_methods[row],
         };
     }
     match core.modules.get(table) {
-        Some(module) => Row {
+        Some(module) => BoundRow {
             owner: module.owner(),
             class: None,
             function: &module.functions[row],
         },
         None => {
             let class = core.classes.borrow()[table - core.modules.len()].class;
-            Row {
+            BoundRow {
                 owner: class.owner(),
                 class: Some(class),
                 function: &class.methods[row],
@@ -214,7 +214,7 @@ pub(crate) unsafe fn row(state: State) -> Row {
 /// The arguments of the running C function, checked.
 pub(crate) unsafe fn arguments(
     state: State,
-    row: Row,
+    row: BoundRow,
     functions: Functions,
 ) -> Result<Args, Error> {
     let this = match row.class {
@@ -238,7 +238,7 @@ pub(crate) unsafe fn arguments(
 }
 
 /// The object that a method is called on.
-unsafe fn this(state: State, row: Row, class: &'static Class) -> Result<Object, Error> {
+unsafe fn this(state: State, row: BoundRow, class: &'static Class) -> Result<Object, Error> {
     // SAFETY: the caller has made room.
     match unsafe { objects::at(state, 1) } {
         Some(object) if object.class() == class => objects::check(object),
@@ -254,7 +254,7 @@ unsafe fn this(state: State, row: Row, class: &'static Class) -> Result<Object, 
 
 /// Whether the first argument is the module itself, as a colon passes it.
 #[cold]
-unsafe fn has_colon(state: State, row: Row) -> bool {
+unsafe fn has_colon(state: State, row: BoundRow) -> bool {
     // SAFETY: the table stays on the stack, and nothing of Lua runs meanwhile.
     unsafe {
         lua_type(state, 1) == LUA_TTABLE && Table::at(state, 1).nodes().iter().any(|node| {
@@ -265,7 +265,7 @@ unsafe fn has_colon(state: State, row: Row) -> bool {
     }
 }
 
-unsafe fn read_arguments(state: State, row: Row) -> Result<Args, Error> {
+unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
     let function = row.function;
     let before = usize::from(row.owner.is_class);
     let request = if row.is_of_request() {

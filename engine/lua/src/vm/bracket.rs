@@ -4,7 +4,9 @@
 //! request that is given up, `leave` is called if the function ends in time; else what `enter` gave is dropped.
 
 use crate::values::value;
-use crate::vm::bind::{Row, arguments, called_by, can_wait, give_result, make_room, row, wait_for};
+use crate::vm::bind::{
+    BoundRow, arguments, called_by, can_wait, give_result, make_room, row, wait_for,
+};
 use crate::vm::callback::Functions;
 use crate::vm::isolate::current;
 use crate::vm::state::{State, guard};
@@ -15,7 +17,7 @@ use std::ffi::c_int;
 /// A bracket that is open.
 #[derive(Clone, Copy)]
 pub(crate) struct OpenBracket {
-    row: Row,
+    row: BoundRow,
     /// The coroutine that it was opened in.
     state: State,
 }
@@ -28,7 +30,7 @@ impl OpenBracket {
 }
 
 /// Notes that a bracket is open in the running coroutine.
-fn open(row: Row, state: State) {
+fn open(row: BoundRow, state: State) {
     let open = OpenBracket { row, state };
     current().brackets.borrow_mut().push(open);
 }
