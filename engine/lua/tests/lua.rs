@@ -2,7 +2,7 @@
 
 mod support;
 
-use sampan_host::{ErrorKind, Isolate, ScriptLimits};
+use sampan_host::{Chunk, ErrorKind, Isolate, ScriptLimits};
 use std::task::{Context, Waker};
 use std::time::Duration;
 use support::{End, TestAnswer, TestRequest, block_on, cpu_time, get, load, load_files};
@@ -309,6 +309,35 @@ fn streams_are_produced_on_demand() {
     }
     assert!(next().expect("an error").is_err());
     assert!(next().is_none());
+}
+
+#[test]
+fn long_chunks_stay_until_they_are_dropped() {
+    let rig = load(
+        "local app = require 'sampan'
+         app.get('/', function() return app.stream(function(write)
+           for i = 1, 3000 do write(tostring(i % 10):rep(50000)) end
+         end) end)",
+    );
+    let mut stream = rig
+        .only(get("/"))
+        .expect("an answer")
+        .stream
+        .expect("a stream");
+    let mut next = || block_on(|cx| stream.poll_chunk(cx)).map(|chunk| chunk.expect("no error"));
+    let first = next().expect("a chunk");
+    for _ in 2..3000 {
+        assert!(matches!(next(), Some(Chunk::Lent(_))));
+    }
+    rig.isolate.collect_garbage();
+    let used = rig.isolate.memory_bytes();
+    assert!(used < 2 << 20, "{used} bytes are kept of 150 MB");
+    let last = next().expect("a chunk");
+    assert!(next().is_none());
+    drop(stream);
+    drop(rig);
+    assert_eq!(last.into_bytes(), b"0".repeat(50_000));
+    assert_eq!(first.into_bytes(), b"1".repeat(50_000));
 }
 
 #[test]
