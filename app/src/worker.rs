@@ -279,8 +279,11 @@ impl Loader {
     /// Runs the project's `on_start`.
     async fn start_hooks(&self, loaded: &Loaded) -> Result<(), Error> {
         let time_max = Duration::from_millis(self.config.http.handler_millis_max);
+        self.gate.set_loading(true);
         let started = loaded.hooks.start(&self.gate, &self.started_once, time_max);
-        started.await
+        let started = started.await;
+        self.gate.set_loading(false);
+        started
     }
 
     /// Loads a fresh isolate beside the worn-out one and swaps them; requests in flight end on the old one. If the

@@ -91,7 +91,7 @@ impl Gate {
         self.db.without_transactions().await;
     }
 
-    /// Whether a project is being loaded.
+    /// Whether a project is being loaded, or starts.
     pub(crate) fn set_loading(&self, is_loading: bool) {
         self.db.set_loading(is_loading);
     }

@@ -274,9 +274,10 @@ impl WorkerDb {
             return Ok(());
         }
         let opened = self.database.open()?;
-        let is_loading = self.is_loading.get();
+        // Not for a transaction of this worker, which could not go on.
+        let is_starting = self.is_loading.get() && self.transactions.borrow().is_empty();
         let millis_max = match opened.config.busy_millis_max {
-            busy_max if is_loading => busy_max,
+            busy_max if is_starting => busy_max,
             busy_max => IN_PLACE_MILLIS_MAX.min(busy_max),
         };
         let until = Instant::now() + Duration::from_millis(millis_max);
@@ -285,7 +286,7 @@ impl WorkerDb {
             let writer = match writers.try_take() {
                 Some(writer) => writer,
                 None if writers.has_transactions()
-                    && !is_loading
+                    && (may_wait || !is_starting)
                     && writers.refused().is_none() =>
                 {
                     return Err(in_transaction(may_wait));
@@ -294,7 +295,7 @@ impl WorkerDb {
                     // Gives up the place of the future that cannot move now.
                     drop(self.fetching.take());
                     writers
-                        .take_in_place(millis_max, is_loading, || self.watch.must_stop())
+                        .take_in_place(millis_max, is_starting, || self.watch.must_stop())
                         .map_err(|why| match why {
                             Refused::Transaction => in_transaction(may_wait),
                             why => refusal(&why),

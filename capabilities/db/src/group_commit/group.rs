@@ -64,7 +64,7 @@ pub(crate) struct WorkerDb {
     pub(crate) fetching: RefCell<Fetch>,
     /// The transactions of this worker's requests that are open or wait for their turn.
     pub(crate) transactions: RefCell<Vec<RunningTransaction>>,
-    /// A project is being loaded: nothing of this worker can go on meanwhile, so its writes wait in place.
+    /// A project is being loaded or starts: nobody is kept waiting by a write that waits in place.
     pub(crate) is_loading: Cell<bool>,
 }
 
@@ -205,7 +205,7 @@ impl Db {
         }
     }
 
-    /// Whether a project is being loaded on this worker.
+    /// Whether a project is being loaded on this worker, or starts.
     pub fn set_loading(&self, is_loading: bool) {
         self.0.is_loading.set(is_loading);
     }
