@@ -5,7 +5,7 @@ db.exec("CREATE TABLE IF NOT EXISTS t (worker INTEGER, what TEXT)");
 app.onStart(async () => {
   await db.transaction(async (tx) => {
     tx.exec("INSERT INTO t VALUES (?, 'inside')", [app.worker.index]);
-    await time.sleep(0.15);
+    await time.sleep(0.05);
   });
   db.exec("INSERT INTO t VALUES (?, 'after')", [app.worker.index]);
 });
