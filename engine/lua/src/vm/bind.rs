@@ -1,8 +1,10 @@
 //! The binder: makes Lua functions of the rows of any module.
 
-use crate::request::{object, response};
-use crate::values::layout::{SlotValue, Table};
-use crate::values::{json_write, objects, shown, value};
+mod arguments;
+
+pub(crate) use arguments::arguments;
+
+use crate::values::value;
 use crate::vm::bracket;
 use crate::vm::callback::{self, Functions};
 use crate::vm::isolate::{Wait, current};
@@ -10,8 +12,8 @@ use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::{
-    Args, Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Object, RowOwner,
-    Type, Value, Words,
+    Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, RowOwner, Type, Value,
+    Words,
 };
 use std::ffi::{CStr, c_int, c_void};
 
@@ -171,6 +173,11 @@ impl BoundRow {
         WORDS.function(self.owner, self.function)
     }
 
+    /// How many arguments stand in front of those of its parameters: what a method is called on.
+    pub(crate) fn before(&self) -> usize {
+        usize::from(self.owner.is_class)
+    }
+
     /// Whether it is a method of requests.
     fn is_of_request(&self) -> bool {
         self.class.is_none() && self.owner.is_class
@@ -209,108 +216,6 @@ pub(crate) unsafe fn row(state: State) -> BoundRow {
             }
         }
     }
-}
-
-/// The arguments of the running C function, checked.
-pub(crate) unsafe fn arguments(
-    state: State,
-    row: BoundRow,
-    functions: Functions,
-) -> Result<Args, Error> {
-    let this = match row.class {
-        // SAFETY: as for what is called.
-        Some(class) => Some(unsafe { this(state, row, class) }?),
-        None => None,
-    };
-    // SAFETY: as for what is called.
-    let read = unsafe { read_arguments(state, row) };
-    read.map(|args| args.on(this).with_functions(functions))
-        .map_err(|error| {
-            // SAFETY: looks at the stack and at a table on it, and calls nothing.
-            if !row.owner.is_class && unsafe { has_colon(state, row) } {
-                let name = row.name();
-                return Error::script(format!(
-                    "{name}: write {name}(...) with a dot, not with a colon"
-                ));
-            }
-            error
-        })
-}
-
-/// The object that a method is called on.
-unsafe fn this(state: State, row: BoundRow, class: &'static Class) -> Result<Object, Error> {
-    // SAFETY: the caller has made room.
-    match unsafe { objects::at(state, 1) } {
-        Some(object) if object.class() == class => objects::check(object),
-        _ => {
-            let name = row.name();
-            Err(Error::script(format!(
-                "{name}: write {name}(...) with a colon, on {}",
-                class.with_article()
-            )))
-        }
-    }
-}
-
-/// Whether the first argument is the module itself, as a colon passes it.
-#[cold]
-unsafe fn has_colon(state: State, row: BoundRow) -> bool {
-    // SAFETY: the table stays on the stack, and nothing of Lua runs meanwhile.
-    unsafe {
-        lua_type(state, 1) == LUA_TTABLE && Table::at(state, 1).nodes().iter().any(|node| {
-            !node.value.is_nil()
-                && matches!(node.key.see(), SlotValue::Text(name) if name == row.function.name.as_bytes())
-                && matches!(node.value.see(), SlotValue::Other("function"))
-        })
-    }
-}
-
-unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
-    let function = row.function;
-    let before = usize::from(row.owner.is_class);
-    let request = if row.is_of_request() {
-        // SAFETY: reads only.
-        Some(unsafe { object::view_at(state, 1) }?)
-    } else {
-        None
-    };
-    // SAFETY: reads the height of the stack.
-    let given = (unsafe { lua_gettop(state) } as usize).saturating_sub(before);
-    let mut values = Vec::with_capacity(function.params.len());
-    for (index, param) in function.params.iter().enumerate().take(given) {
-        let at = (index + before) as c_int + 1;
-        // SAFETY: room was made by the caller.
-        let value = unsafe {
-            match param.ty {
-                Type::Json => json_write::text(state, at),
-                Type::Shown => Ok(shown::read(state, at)),
-                Type::Function => match lua_type(state, at) {
-                    LUA_TFUNCTION => Ok(Value::Bool(true)),
-                    LUA_TNIL => Ok(Value::Null),
-                    _ => {
-                        let found = response::found(state, at);
-                        return Err(Args::wrong(&WORDS, row.owner, function, index, &found));
-                    }
-                },
-                _ => value::read(state, at),
-            }
-        };
-        values.push(value.map_err(|error| {
-            let argument = WORDS.argument(row.owner, function, index);
-            Error::new(error.kind(), format!("{argument}: {}", error.message()))
-        })?);
-    }
-    let args = Args::check_in(&WORDS, row.owner, function, values, |index| {
-        // SAFETY: looks at the stack.
-        match unsafe { lua_type(state, (index + before) as c_int + 1) } {
-            LUA_TLIGHTUSERDATA => "app.null",
-            _ => "nil",
-        }
-    })?;
-    Ok(match request {
-        Some(request) => args.of_request(request),
-        None => args,
-    })
 }
 
 /// First stage of a row that a coroutine has called: functions of the script that the body calls run on top of it.
@@ -362,7 +267,7 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
     unsafe {
         make_room(state);
         let row = row(state);
-        let references = callback::anchor(state, row.function);
+        let references = callback::anchor(state, &row);
         let result = called_by(state, || {
             let args = arguments(state, row, callback::own(references))?;
             match row.function.kind {
@@ -381,7 +286,7 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
     unsafe {
         make_room(state);
         let row = row(state);
-        let references = callback::anchor(state, row.function);
+        let references = callback::anchor(state, &row);
         let begun = called_by(state, || {
             let functions = callback::own(references);
             if let Some(why) = cannot_wait(state) {

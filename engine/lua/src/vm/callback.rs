@@ -2,12 +2,13 @@
 
 use crate::coroutines::suspend::FunctionRun;
 use crate::values::value;
+use crate::vm::bind::BoundRow;
 use crate::vm::error;
 use crate::vm::isolate::{Core, current};
 use crate::vm::state::{State, data, guard, push_ref};
 use mlua_sys::lua51::*;
 use sampan_host::callback::isolate_is_gone;
-use sampan_host::{Callback, Error, Function, LocalFuture, ScriptFunction, Type, Value};
+use sampan_host::{Callback, Error, LocalFuture, ScriptFunction, Type, Value};
 use std::ffi::c_int;
 use std::rc::{Rc, Weak};
 
@@ -21,12 +22,12 @@ pub(crate) type References = [Option<(usize, c_int)>; FUNCTIONS_MAX];
 pub(crate) type Functions = Vec<(usize, Callback)>;
 
 /// Anchors the functions among the arguments. May raise for lack of memory, with nothing to be dropped.
-pub(crate) unsafe fn anchor(state: State, function: &Function) -> References {
+pub(crate) unsafe fn anchor(state: State, row: &BoundRow) -> References {
     let mut references = [None; FUNCTIONS_MAX];
-    let wanted = function.params.iter().enumerate();
+    let wanted = row.function.params.iter().enumerate();
     let wanted = wanted.filter(|(_, param)| param.ty == Type::Function);
     for ((index, _), reference) in wanted.zip(&mut references) {
-        let at = index as c_int + 1;
+        let at = (index + row.before()) as c_int + 1;
         // SAFETY: called by a C function with its arguments on the stack and room for more.
         unsafe {
             if lua_type(state, at) == LUA_TFUNCTION {
