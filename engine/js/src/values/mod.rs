@@ -1,5 +1,6 @@
 //! Values across the border: conversion, JSON, rows of the database, and how objects lie in memory.
 
+pub(crate) mod adopted;
 pub(crate) mod inspect;
 pub(crate) mod json_read;
 pub(crate) mod json_write;

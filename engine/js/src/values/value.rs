@@ -1,5 +1,6 @@
 //! [`sampan_host::Value`]s to JavaScript and back.
 
+use crate::values::adopted;
 use crate::values::objects;
 use crate::values::rows;
 use crate::vm::error::whole_number;
@@ -24,7 +25,7 @@ pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
         Value::Int(value) => integer(cx, value),
         Value::Float(value) => Ok(cx.own(number(value))),
         Value::Text(text) => cx.string(&text),
-        Value::Bytes(bytes) => cx.bytes(&bytes),
+        Value::Bytes(bytes) => adopted::bytes(cx, bytes),
         Value::List(items) => {
             let items = items
                 .into_iter()

@@ -132,7 +132,7 @@ pub(crate) struct Core {
     stopper: Stopper,
     ctx: *mut qjs::JSContext,
     is_entered: Cell<bool>,
-    memory: Rc<Memory>,
+    pub(crate) memory: Rc<Memory>,
     // Last, in this order: the context goes before its runtime, and request objects give their boxes back to the end.
     context: rquickjs::Context,
     runtime: rquickjs::Runtime,

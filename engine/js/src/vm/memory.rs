@@ -86,6 +86,16 @@ impl Memory {
         true
     }
 
+    /// Counts a block that was made elsewhere; false if that is too much.
+    pub(crate) fn adopt(&self, bytes: usize) -> bool {
+        self.grow(0, bytes)
+    }
+
+    /// Such a block is gone, or no longer here.
+    pub(crate) fn release(&self, bytes: usize) {
+        self.grow(bytes, 0);
+    }
+
     #[cold]
     fn allows(&self, used: usize, size: usize) -> bool {
         if size > SMALL_BYTES_MAX || used > self.limit + RESERVE_BYTES {

@@ -62,4 +62,12 @@ app.post("/cancel", options, async (req) => {
   await reader.cancel("enough");
   return reader.read();
 });
+app.post("/transfer", options, async (req) => {
+  const { value } = await req.body.getReader().read();
+  const { length } = value;
+  const grown = value.buffer.transfer(length + 100000);
+  const small = grown.slice(0).transfer(10);
+  const none = grown.transfer(0);
+  return [length, value.length, new Uint8Array(small).join(), none.byteLength];
+});
 app.onError((_, err) => ({ error: err.message }));
