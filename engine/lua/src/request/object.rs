@@ -194,6 +194,9 @@ fn collect(view: &Rc<dyn RequestView>, field: usize, scratch: &mut Scratch) -> R
     Ok(())
 }
 
+/// Where the prelude leaves the metatable of `req.headers` among the fields: under a number, which no script can ask a request for.
+const HEADERS_META: i64 = 1;
+
 /// Second stage: pushes what was collected.
 unsafe fn push_field(state: State, field: usize, scratch: &Scratch) {
     // SAFETY: under protection, no destructor on the stack.
@@ -202,7 +205,7 @@ unsafe fn push_field(state: State, field: usize, scratch: &Scratch) {
             Field::Pairs(pairs) => {
                 push_pairs(state, scratch, pairs.twice());
                 if pairs == Pairs::Headers {
-                    lua_getfield(state, lua_upvalueindex(1), c"headers_meta".as_ptr());
+                    lua_rawgeti(state, lua_upvalueindex(1), HEADERS_META);
                     lua_setmetatable(state, -2);
                 }
             }

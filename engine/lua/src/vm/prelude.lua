@@ -339,7 +339,8 @@ local chain = make_chain(to_response, new_headers, Response, setmetatable, selec
 
 -- Requests and errors -------------------------------------------------------------------------------------------------------
 
-host.fields.headers_meta = { __index = function(headers, name)
+-- The metatable of `req.headers`.
+host.fields[1] = { __index = function(headers, name)
   if type(name) == "string" then return G.rawget(headers, name:lower()) end
 end }
 host.request_meta.__index = host.index
