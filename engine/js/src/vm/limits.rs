@@ -172,6 +172,7 @@ impl Drop for Stopper {
 unsafe fn find_counter(ctx: *mut qjs::JSContext) -> Option<*const AtomicI32> {
     /// More words than a context has.
     const WORDS_MAX: usize = 512;
+    // SAFETY: looks at none of its arguments.
     unsafe extern "C" fn nothing(
         _: *mut qjs::JSContext,
         _: qjs::JSValue,

@@ -149,6 +149,7 @@ unsafe impl Allocator for CountingAllocator {
             .map_or(null_mut(), |size| self.take(size, std::alloc::alloc_zeroed))
     }
 
+    // SAFETY: the caller gives a block of this allocator.
     unsafe fn dealloc(&mut self, ptr: *mut u8) {
         // SAFETY: the block came from here, so its header and its layout are known.
         unsafe {
@@ -162,6 +163,7 @@ unsafe impl Allocator for CountingAllocator {
         }
     }
 
+    // SAFETY: the caller gives a block of this allocator, or null.
     unsafe fn realloc(&mut self, ptr: *mut u8, new_size: usize) -> *mut u8 {
         if ptr.is_null() {
             return self.alloc(new_size);
@@ -193,6 +195,7 @@ unsafe impl Allocator for CountingAllocator {
         }
     }
 
+    // SAFETY: the caller gives a block of this allocator.
     unsafe fn usable_size(ptr: *mut u8) -> usize {
         // SAFETY: the block came from here.
         unsafe { ptr.sub(HEADER_BYTES).cast::<usize>().read() - HEADER_BYTES }

@@ -48,6 +48,7 @@ unsafe fn text<'a>(pointer: *const c_char) -> std::borrow::Cow<'a, str> {
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy()
 }
 
+// SAFETY: called by QuickJS alone, with a live context and terminated names.
 unsafe extern "C" fn normalize(
     ctx: *mut qjs::JSContext,
     base: *const c_char,
@@ -126,6 +127,7 @@ fn import_place(core: &Core, base: &str, name: &str) -> Option<Place> {
     })
 }
 
+// SAFETY: called by QuickJS alone, with a live context and a live value.
 unsafe extern "C" fn check_attributes(
     ctx: *mut qjs::JSContext,
     _: *mut c_void,
@@ -152,6 +154,7 @@ unsafe extern "C" fn check_attributes(
     }
 }
 
+// SAFETY: called by QuickJS alone, with a live context and a terminated name.
 unsafe extern "C" fn load(
     ctx: *mut qjs::JSContext,
     name: *const c_char,
