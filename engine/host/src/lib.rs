@@ -8,24 +8,19 @@
 //! An engine implements [`Isolate`]; `app` drives it. Neither has heard of sockets, files or databases here.
 
 pub mod answer;
-pub mod callback;
-pub mod current_run;
 pub mod engine;
 pub mod error;
 pub mod json;
-pub mod limits;
-pub mod module;
-pub mod names;
-pub mod objects;
-pub mod outbox;
-pub mod refusals;
 pub mod request;
 pub mod response;
 pub mod rows;
+mod run;
 pub mod store;
+mod tables;
 pub mod value;
-pub mod watch;
-pub mod words;
+
+pub use run::{current_run, limits, outbox, watch};
+pub use tables::{callback, module, names, objects, refusals, words};
 
 pub use callback::{Callback, ScriptFunction};
 pub use current_run::CurrentRun;

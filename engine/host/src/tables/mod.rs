@@ -1,0 +1,8 @@
+//! What scripts are offered: tables of functions and classes, and the words in which they are told.
+
+pub mod callback;
+pub mod module;
+pub mod names;
+pub mod objects;
+pub mod refusals;
+pub mod words;
