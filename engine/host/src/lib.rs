@@ -20,7 +20,7 @@ mod tables;
 pub mod value;
 
 pub use run::{current_run, limits, outbox, watch};
-pub use tables::{callback, module, names, objects, refusals, words};
+pub use tables::{callback, module, names, objects, reader, refusals, words};
 
 pub use callback::{Callback, ScriptFunction};
 pub use current_run::CurrentRun;
@@ -33,6 +33,7 @@ pub use limits::ScriptLimits;
 pub use module::{Args, Context, Function, FunctionKind, Module, Param, RowOwner, Type};
 pub use objects::{Class, Lifetime, Object, Objects, RequestObjects};
 pub use outbox::{Fate, Outbox, Verdict};
+pub use reader::{Handle, Reader};
 pub use request::{BodySource, RequestView};
 pub use response::{Chunk, ResponseSink, StreamedBody};
 pub use rows::{Cell, Rows};

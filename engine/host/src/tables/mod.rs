@@ -4,5 +4,6 @@ pub mod callback;
 pub mod module;
 pub mod names;
 pub mod objects;
+pub mod reader;
 pub mod refusals;
 pub mod words;

@@ -4,7 +4,8 @@
 //! engine has one binder that walks any table; type definitions and reference pages come from the same rows.
 
 use crate::{
-    Callback, Class, Error, LocalFuture, Object, Objects, RequestView, Store, Value, Words,
+    Callback, Class, Error, Handle, LocalFuture, Object, Objects, Reader, RequestView, Store,
+    Value, Words,
 };
 use std::fmt;
 use std::rc::Rc;
@@ -130,10 +131,14 @@ pub enum Type {
     Object(&'static Class),
     /// A function of the script, which the capability may call now or later: only as a parameter.
     Function,
+    /// Anything, read where it lies: only as a parameter of a row of kind `Reading`.
+    InPlace,
 }
 
 /// The body of a synchronous function.
 pub type SyncBody = fn(&Context, Args) -> Result<Value, Error>;
+/// The body of a function that reads values of the script where they lie.
+pub type ReadingBody = fn(&Context, Args, &dyn Reader) -> Result<Value, Error>;
 /// The body of an asynchronous function: suspends a Lua coroutine, gives JavaScript a promise.
 pub type AsyncBody = fn(&Context, Args) -> LocalFuture<Result<Value, Error>>;
 /// The end of a bracket: receives what `enter` returned and whether the function inside succeeded.
@@ -146,6 +151,8 @@ pub type AsyncLeaveBody = fn(&Context, Value, bool) -> LocalFuture<Result<(), Er
 pub enum FunctionKind {
     /// Returns at once.
     Sync(SyncBody),
+    /// The same with a reader for its parameters of [`Type::InPlace`].
+    Reading(ReadingBody),
     /// Waits without blocking the worker.
     Async(AsyncBody),
     /// Returns at once where it can. Where `body` fails with [`ErrorKind::TooLong`](crate::ErrorKind::TooLong), a script that can wait in the
@@ -327,6 +334,11 @@ impl Args {
             .unwrap_or_default()
     }
 
+    /// The `index`th argument, of [`Type::InPlace`], for the reader of the call.
+    pub fn handle(&self, index: usize) -> Handle {
+        Handle::new(index as u32)
+    }
+
     /// The `index`th argument, a function; `None` if it was left out.
     pub fn function(&self, index: usize) -> Option<Callback> {
         let mut functions = self.functions.iter();
@@ -364,7 +376,7 @@ impl Type {
             *value = Value::Int(*number as i64);
         }
         match self {
-            Self::Any | Self::Shown => true,
+            Self::Any | Self::Shown | Self::InPlace => true,
             // What the engine puts in the place of a function.
             Self::Function => matches!(value, Value::Bool(true)),
             Self::Nothing

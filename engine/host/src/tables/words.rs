@@ -59,7 +59,7 @@ impl Words {
             Type::Bytes => "a string or bytes",
             Type::List => self.list,
             Type::Map | Type::Record(_) => self.map,
-            Type::Any | Type::Json | Type::Shown => "a value",
+            Type::Any | Type::Json | Type::Shown | Type::InPlace => "a value",
             Type::Function => "a function",
             Type::Rows => "rows",
             Type::RowOrNothing => "a row or nothing",

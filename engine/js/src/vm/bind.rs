@@ -187,6 +187,10 @@ unsafe extern "C" fn call(
                 let args = checked(cx, &row, this, args)?;
                 returned(cx, &row, body(context, args)?)
             }
+            FunctionKind::Reading(_) => {
+                let text = format!("{}: not for JavaScript yet", row.name());
+                Err(Error::new(ErrorKind::Internal, text).into())
+            }
             FunctionKind::Prompt { body, awaited, .. } => {
                 let args = checked(cx, &row, this, args)?;
                 let result = body(context, args);
