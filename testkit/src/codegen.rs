@@ -241,7 +241,7 @@ fn typescript_of(out: &mut String, keyword: &str, function: &Function, modules: 
         .collect();
     let result = ts_type(function.returns);
     let (params, result) = match function.kind {
-        FunctionKind::Sync(_) | FunctionKind::Prompt { .. } => {
+        FunctionKind::Sync(_) | FunctionKind::Reading(_) | FunctionKind::Prompt { .. } => {
             (params.join(", "), result.into_owned())
         }
         FunctionKind::Tag(_) => (

@@ -5,12 +5,14 @@ mod callbacks;
 mod modules;
 mod objects;
 mod parts;
+mod reading;
 mod requests;
 
 pub use callbacks::{CALLS, Kept};
 pub use modules::{DATA, LOG, PROBE, TIME};
 pub use objects::{LiveValues, OBJECTS};
 pub use parts::{RequestStore, TestAnswer, TestRequest, added_fields, end, get, post};
+pub use reading::READING;
 pub use requests::VISITOR;
 
 use parts::Files;

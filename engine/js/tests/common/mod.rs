@@ -5,11 +5,13 @@ pub use sampan_rig::{End, TestAnswer, TestRequest, added_fields, cpu_time, end, 
 
 use sampan_host::{Error, Isolate, Module, Program, ScriptLimits};
 use sampan_js::Js;
-use sampan_rig::{CALLS, DATA, LOG, OBJECTS, PROBE, TIME, VISITOR};
+use sampan_rig::{CALLS, DATA, LOG, OBJECTS, PROBE, READING, TIME, VISITOR};
 
 pub type App = sampan_rig::App<Js>;
 
-pub static MODULES: &[&Module] = &[&TIME, &LOG, &PROBE, &DATA, &CALLS, &OBJECTS, &VISITOR];
+pub static MODULES: &[&Module] = &[
+    &TIME, &LOG, &PROBE, &DATA, &CALLS, &OBJECTS, &READING, &VISITOR,
+];
 
 /// Loads `app.js`.
 pub fn load(source: &str) -> App {

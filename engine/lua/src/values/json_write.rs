@@ -114,7 +114,7 @@ pub(crate) struct Member {
 
 impl Member {
     #[inline]
-    fn new(name: &[u8], value: StackSlot) -> Self {
+    pub(super) fn new(name: &[u8], value: StackSlot) -> Self {
         let mut start = [0; 8];
         let length = name.len().min(8);
         start[..length].copy_from_slice(&name[..length]);
@@ -124,6 +124,11 @@ impl Member {
             length: name.len(),
             value,
         }
+    }
+
+    /// What waits.
+    pub(super) fn value(self) -> StackSlot {
+        self.value
     }
 
     /// # Safety

@@ -116,6 +116,12 @@ impl StackSlot {
         (self.0 & ((1 << TAG_SHIFT) - 1)) as usize as *const T
     }
 
+    /// The slot of a number, which is not NaN.
+    #[inline]
+    pub(crate) fn number(number: f64) -> Self {
+        Self(number.to_bits())
+    }
+
     /// What the slot holds.
     ///
     /// # Safety
@@ -198,6 +204,23 @@ impl Table {
         unsafe { self.metatable.as_ref() }
     }
 
+    /// The value under a key that is a string, by its hash as LuaJIT finds it.
+    #[inline]
+    pub(crate) fn find(&self, key: StackSlot) -> StackSlot {
+        // SAFETY: a string begins with its head. The mask keeps the place among the nodes, and the chain of a node ends in null.
+        unsafe {
+            let at = (*key.address::<Text>()).id & self.node_mask;
+            let mut node = self.node.add(at as usize);
+            while let Some(entry) = node.as_ref() {
+                if entry.key == key {
+                    return entry.value;
+                }
+                node = entry.next;
+            }
+        }
+        StackSlot::NIL
+    }
+
     /// The value under a key that is a string. `hint` is where such a key was last time.
     #[inline]
     pub(crate) fn get(&self, key: StackSlot, hint: &Cell<u32>) -> StackSlot {
@@ -248,6 +271,7 @@ pub(crate) unsafe fn check(state: State) -> bool {
                 matches!(node.key.see(), SlotValue::Text(b"key"))
                     && matches!(node.value.see(), SlotValue::Text(b"some text"))
             })
+            && key.is_some_and(|node| table.find(node.key) == node.value)
             && std::ptr::eq(table.metatable, meta.cast());
         lua_settop(state, top);
         known

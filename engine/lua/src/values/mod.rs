@@ -5,6 +5,7 @@ pub(crate) mod json_write;
 mod keys;
 pub(crate) mod layout;
 pub(crate) mod objects;
+pub(crate) mod reader;
 pub(crate) mod rows;
 pub(crate) mod shown;
 pub(crate) mod value;

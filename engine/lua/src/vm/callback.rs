@@ -118,8 +118,18 @@ unsafe extern "C-unwind" fn run_nested(state: State) -> c_int {
 }
 
 impl Core {
-    /// Calls `function` with a pointer to `data` under protection, inside of the run at hand if there is one.
-    fn nested<T>(&self, function: lua_CFunction, data: &mut T) -> Result<(), Error> {
+    /// Calls `function` with a pointer to `data` under protection, inside of the run at hand if there is one. It may run script.
+    pub(crate) fn nested<T>(&self, function: lua_CFunction, data: &mut T) -> Result<(), Error> {
+        self.anchor_handles()?;
+        self.call_inside(function, data)
+    }
+
+    /// The same for a function that runs no script and collects nothing.
+    pub(crate) fn call_inside<T>(
+        &self,
+        function: lua_CFunction,
+        data: &mut T,
+    ) -> Result<(), Error> {
         let state = self.calling.get();
         if state.is_null() {
             let ran = self.protected(u32::MAX, function, data);

@@ -94,6 +94,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"rows");
         objects::push_classes(state, core);
         set(c"classes");
+        core.reader_tools.install(state);
         for (name, slot) in [
             (c"request_meta", &mut refs.request_meta),
             (c"response_meta", &mut refs.response_meta),

@@ -5,6 +5,7 @@ use crate::request::object;
 use crate::values::json_write::Member;
 use crate::values::layout::StackSlot;
 use crate::values::objects::BoundClass;
+use crate::values::reader::ReaderTools;
 use crate::values::rows::RowShapes;
 use crate::vm::bracket::OpenBracket;
 use crate::vm::error::{self, Raised, UncaughtError};
@@ -110,6 +111,8 @@ pub(crate) struct Core {
     pub(crate) tape: UnsafeCell<Tape>,
     /// Reused by the writer of JSON.
     pub(crate) members: UnsafeCell<Vec<Member>>,
+    /// What rows need that read values where they lie.
+    pub(crate) reader_tools: ReaderTools,
     /// What is known of the columns of rows.
     pub(crate) shapes: UnsafeCell<RowShapes>,
     pub(crate) worn_out: Cell<bool>,
@@ -170,6 +173,7 @@ impl Core {
             scratch: UnsafeCell::default(),
             tape: UnsafeCell::default(),
             members: UnsafeCell::default(),
+            reader_tools: ReaderTools::default(),
             shapes: UnsafeCell::default(),
             worn_out: Cell::new(false),
             nested: Cell::new(0.0),

@@ -7,7 +7,7 @@ pub(crate) use sampan_rig::{
 
 use sampan_host::{Error, Module, ScriptLimits};
 use sampan_lua::Lua;
-use sampan_rig::{CALLS, DATA, LOG, OBJECTS, PROBE, TIME, VISITOR};
+use sampan_rig::{CALLS, DATA, LOG, OBJECTS, PROBE, READING, TIME, VISITOR};
 
 pub(crate) type Rig = sampan_rig::App<Lua>;
 
@@ -18,6 +18,7 @@ static MODULES: &[&Module] = &[
     &DATA,
     &CALLS,
     &OBJECTS,
+    &READING,
     &VISITOR,
     &sampan_json::MODULE,
     &sampan_env::MODULE,

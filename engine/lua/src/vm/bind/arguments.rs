@@ -83,6 +83,7 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
             match param.ty {
                 Type::Json => json_write::text(state, at),
                 Type::Shown => Ok(shown::read(state, at)),
+                Type::InPlace => Ok(Value::Null),
                 Type::Function => match lua_type(state, at) {
                     LUA_TFUNCTION => Ok(Value::Bool(true)),
                     LUA_TNIL => Ok(Value::Null),
