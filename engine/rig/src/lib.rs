@@ -12,7 +12,7 @@ pub use callbacks::{CALLS, Kept};
 pub use modules::{DATA, LOG, PROBE, TIME};
 pub use objects::{LiveValues, OBJECTS};
 pub use parts::{RequestStore, TestAnswer, TestRequest, added_fields, end, get, post};
-pub use reading::READING;
+pub use reading::{READING, time_reading};
 pub use requests::VISITOR;
 
 use parts::Files;

@@ -12,7 +12,7 @@ use crate::vm::state::{State, data, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::reader::{Keys, Kind, Mark, Name};
 use sampan_host::{Error, Handle, Reader, Value};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_int;
 use std::ptr;
 
@@ -20,6 +20,52 @@ use std::ptr;
 const CALLS_PER_CHECK: u32 = 1024;
 /// Room for so many handles is made at once.
 const HANDLES_AT_ONCE: usize = 64;
+
+/// A list of slots. No reference into it leaves its methods, and they call nothing else.
+#[derive(Default)]
+struct SlotList(UnsafeCell<Vec<StackSlot>>);
+
+impl SlotList {
+    fn len(&self) -> usize {
+        // SAFETY: as the type promises; that is so in all of these.
+        unsafe { (*self.0.get()).len() }
+    }
+
+    /// The slot at a place; nil beyond the end.
+    #[inline]
+    fn get(&self, at: usize) -> StackSlot {
+        // SAFETY: as above.
+        let slots = unsafe { &*self.0.get() };
+        slots.get(at).copied().unwrap_or(StackSlot::NIL)
+    }
+
+    fn set(&self, at: usize, slot: StackSlot) {
+        // SAFETY: as above.
+        let slots = unsafe { &mut *self.0.get() };
+        if slots.len() <= at {
+            slots.resize(at + 1, StackSlot::NIL);
+        }
+        slots[at] = slot;
+    }
+
+    #[inline]
+    fn push(&self, slot: StackSlot) -> usize {
+        // SAFETY: as above.
+        let slots = unsafe { &mut *self.0.get() };
+        slots.push(slot);
+        slots.len() - 1
+    }
+
+    fn extend(&self, added: &[StackSlot]) {
+        // SAFETY: as above.
+        unsafe { (*self.0.get()).extend_from_slice(added) };
+    }
+
+    fn truncate(&self, count: usize) {
+        // SAFETY: as above.
+        unsafe { (*self.0.get()).truncate(count) };
+    }
+}
 
 /// What readers need in the registry, and the names that were asked for.
 #[derive(Default)]
@@ -29,7 +75,7 @@ pub(crate) struct ReaderTools {
     /// A table with room for two values, through which slots get onto the stack and off it.
     exchange: Cell<c_int>,
     /// The strings of names, which the registry's table of that number keeps alive, by their number.
-    names: RefCell<Vec<StackSlot>>,
+    names: SlotList,
     names_ref: Cell<c_int>,
     /// A table of what the readers found before script ran, those of the innermost last.
     anchors: Cell<c_int>,
@@ -58,7 +104,7 @@ pub(crate) struct LuaReader<'a> {
     /// The coroutine that has called the row. Its stack is as the row found it whenever a method of this runs.
     state: State,
     /// What the handles mean.
-    slots: RefCell<Vec<StackSlot>>,
+    slots: SlotList,
     /// How many of the first slots the arguments on the stack or the table of anchors keep alive.
     anchored: Cell<usize>,
     /// Under which key the table of anchors has the first slot, and how many it has had.
@@ -86,7 +132,7 @@ impl<'a> LuaReader<'a> {
         let reader = Self {
             core,
             state,
-            slots: RefCell::new(Vec::with_capacity(HANDLES_AT_ONCE)),
+            slots: SlotList(UnsafeCell::new(Vec::with_capacity(HANDLES_AT_ONCE))),
             anchored: Cell::new(count),
             first_anchor,
             most_anchored: Cell::new(0),
@@ -106,7 +152,7 @@ impl<'a> LuaReader<'a> {
                 }
                 reader.pop()
             };
-            reader.slots.borrow_mut().push(slot);
+            reader.slots.push(slot);
         }
         core.reader_tools
             .innermost
@@ -114,20 +160,20 @@ impl<'a> LuaReader<'a> {
         body(&reader)
     }
 
+    #[inline]
     fn slot(&self, it: Handle) -> StackSlot {
-        let slots = self.slots.borrow();
-        slots.get(it.number()).copied().unwrap_or(StackSlot::NIL)
+        self.slots.get(it.number())
     }
 
+    #[inline]
     fn see(&self, slot: StackSlot) -> SlotValue<'_> {
         // SAFETY: what a slot of the list refers to is alive: see the head of this file.
         unsafe { slot.see() }
     }
 
+    #[inline]
     fn add(&self, slot: StackSlot) -> Handle {
-        let mut slots = self.slots.borrow_mut();
-        slots.push(slot);
-        Handle::new(slots.len() as u32 - 1)
+        Handle::new(self.slots.push(slot) as u32)
     }
 
     /// To be called by whatever may be called again and again.
@@ -148,7 +194,7 @@ impl<'a> LuaReader<'a> {
         if self.core.watch.must_stop() {
             return Err(limits.stopped());
         }
-        if self.slots.borrow().len() > limits.memory_bytes_max / size_of::<StackSlot>() {
+        if self.slots.len() > limits.memory_bytes_max / size_of::<StackSlot>() {
             return Err(limits.value_too_large());
         }
         Ok(())
@@ -218,18 +264,13 @@ impl<'a> LuaReader<'a> {
     }
 
     /// The string of a name.
+    #[inline]
     fn name(&self, name: Name) -> Result<StackSlot, Error> {
-        let known = self
-            .core
-            .reader_tools
-            .names
-            .borrow()
-            .get(name.number())
-            .copied();
-        match known {
-            Some(slot) if !slot.is_nil() => Ok(slot),
-            _ => self.learn(name),
+        let known = self.core.reader_tools.names.get(name.number());
+        if known.is_nil() {
+            return self.learn(name);
         }
+        Ok(known)
     }
 
     #[cold]
@@ -240,13 +281,8 @@ impl<'a> LuaReader<'a> {
             slot: StackSlot::NIL,
         };
         self.core.nested(make_name, &mut call)?;
-        let slot = call.slot;
-        let mut names = self.core.reader_tools.names.borrow_mut();
-        if names.len() <= name.number() {
-            names.resize(name.number() + 1, StackSlot::NIL);
-        }
-        names[name.number()] = slot;
-        Ok(slot)
+        self.core.reader_tools.names.set(name.number(), call.slot);
+        Ok(call.slot)
     }
 
     /// What is under a key that is no position.
@@ -307,7 +343,7 @@ impl<'a> LuaReader<'a> {
 
     /// Sees to it that all that was found stays alive while script runs.
     fn anchor(&self) -> Result<(), Error> {
-        let count = self.slots.borrow().len();
+        let count = self.slots.len();
         if self.anchored.get() < count {
             self.core.call_inside(run_anchor, &mut { self })?;
             self.note_anchored(count);
@@ -358,13 +394,13 @@ impl Core {
 
 /// Under protection: puts what was found into the table of anchors.
 unsafe extern "C-unwind" fn run_anchor(state: State) -> c_int {
-    // SAFETY: `anchor` passed its reader; the slots stay as they are, and the borrow ends before each call that may raise.
+    // SAFETY: `anchor` passed its reader; nobody adds a slot meanwhile.
     unsafe {
         let reader: &LuaReader<'_> = data::<&LuaReader<'_>>(state);
-        let count = reader.slots.borrow().len();
+        let count = reader.slots.len();
         push_ref(state, reader.core.reader_tools.anchors.get());
         for at in reader.anchored.get()..count {
-            let slot = reader.slots.borrow()[at];
+            let slot = reader.slots.get(at);
             reader.push(slot);
             reader.set_anchor(state, -2, at);
         }
@@ -391,7 +427,7 @@ unsafe extern "C-unwind" fn run_index(state: State) -> c_int {
         lua_gettable(state, -2);
         lua_pushvalue(state, -1);
         call.found = reader.pop();
-        let at = reader.slots.borrow().len();
+        let at = reader.slots.len();
         reader.set_anchor(state, -3, at);
         0
     }
@@ -482,8 +518,14 @@ impl Reader for LuaReader<'_> {
 
     fn member(&self, map: Handle, name: Name) -> Result<Handle, Error> {
         self.check()?;
-        let key = self.name(name)?;
-        self.under(self.slot(map), key)
+        let (it, key) = (self.slot(map), self.name(name)?);
+        if let SlotValue::Table(table) = self.see(it) {
+            let found = table.find(key);
+            if !found.is_nil() {
+                return Ok(self.add(found));
+            }
+        }
+        self.under(it, key)
     }
 
     fn keys(&self, map: Handle) -> Result<Keys, Error> {
@@ -492,10 +534,8 @@ impl Reader for LuaReader<'_> {
         if let SlotValue::Table(table) = self.see(self.slot(map)) {
             self.collect(table, &mut keys);
         }
-        let mut slots = self.slots.borrow_mut();
-        let first = Handle::new(slots.len() as u32);
-        slots.extend_from_slice(&keys);
-        drop(slots);
+        let first = Handle::new(self.slots.len() as u32);
+        self.slots.extend(&keys);
         self.check_limits()?;
         Ok(Keys::new(first, keys.len() as u32))
     }
@@ -506,12 +546,12 @@ impl Reader for LuaReader<'_> {
     }
 
     fn mark(&self) -> Mark {
-        Mark::new(self.slots.borrow().len() as u32)
+        Mark::new(self.slots.len() as u32)
     }
 
     fn release(&self, mark: Mark) {
         let count = mark.count().max(self.shown.get());
-        self.slots.borrow_mut().truncate(count);
+        self.slots.truncate(count);
         self.anchored.set(self.anchored.get().min(count));
     }
 }
