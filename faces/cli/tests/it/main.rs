@@ -7,6 +7,7 @@ mod faults;
 mod given_up;
 mod logs;
 mod night;
+mod presence;
 mod requests;
 mod shutdown;
 mod storage;
