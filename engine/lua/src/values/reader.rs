@@ -4,15 +4,21 @@
 //! runs, what was found is kept alive by what it was found in, and nothing can change or be collected. Before script runs under the reader, all
 //! that was found is put into a table of the registry, so that it stays alive whatever that script does ([`LuaReader::anchor`]).
 
+mod anchors;
+mod slots;
+
+pub(crate) use slots::ReaderTools;
+
 use crate::values::json_write::Member;
 use crate::values::layout::{SlotValue, StackSlot, Table};
 use crate::values::{objects, rows, value};
 use crate::vm::isolate::Core;
-use crate::vm::state::{State, data, push_ref, push_text};
+use crate::vm::state::State;
 use mlua_sys::lua51::*;
 use sampan_host::reader::{Keys, Kind, Mark, Name};
 use sampan_host::{Error, Handle, Reader, Value};
-use std::cell::{Cell, UnsafeCell};
+use slots::SlotList;
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
 
@@ -20,83 +26,6 @@ use std::ptr;
 const CALLS_PER_CHECK: u32 = 1024;
 /// Room for so many handles is made at once.
 const HANDLES_AT_ONCE: usize = 64;
-
-/// A list of slots. No reference into it leaves its methods, and they call nothing else.
-#[derive(Default)]
-struct SlotList(UnsafeCell<Vec<StackSlot>>);
-
-impl SlotList {
-    fn len(&self) -> usize {
-        // SAFETY: as the type promises; that is so in all of these.
-        unsafe { (*self.0.get()).len() }
-    }
-
-    /// The slot at a place; nil beyond the end.
-    #[inline]
-    fn get(&self, at: usize) -> StackSlot {
-        // SAFETY: as above.
-        let slots = unsafe { &*self.0.get() };
-        slots.get(at).copied().unwrap_or(StackSlot::NIL)
-    }
-
-    fn set(&self, at: usize, slot: StackSlot) {
-        // SAFETY: as above.
-        let slots = unsafe { &mut *self.0.get() };
-        if slots.len() <= at {
-            slots.resize(at + 1, StackSlot::NIL);
-        }
-        slots[at] = slot;
-    }
-
-    #[inline]
-    fn push(&self, slot: StackSlot) -> usize {
-        // SAFETY: as above.
-        let slots = unsafe { &mut *self.0.get() };
-        slots.push(slot);
-        slots.len() - 1
-    }
-
-    fn extend(&self, added: &[StackSlot]) {
-        // SAFETY: as above.
-        unsafe { (*self.0.get()).extend_from_slice(added) };
-    }
-
-    fn truncate(&self, count: usize) {
-        // SAFETY: as above.
-        unsafe { (*self.0.get()).truncate(count) };
-    }
-}
-
-/// What readers need in the registry, and the names that were asked for.
-#[derive(Default)]
-pub(crate) struct ReaderTools {
-    /// The innermost reader; null where none is.
-    innermost: Cell<*const LuaReader<'static>>,
-    /// A table with room for two values, through which slots get onto the stack and off it.
-    exchange: Cell<c_int>,
-    /// The strings of names, which the registry's table of that number keeps alive, by their number.
-    names: SlotList,
-    names_ref: Cell<c_int>,
-    /// A table of what the readers found before script ran, those of the innermost last.
-    anchors: Cell<c_int>,
-}
-
-impl ReaderTools {
-    /// Puts the tools into the registry. Under protection, once.
-    pub(crate) unsafe fn install(&self, state: State) {
-        // SAFETY: under protection; no destructors.
-        unsafe {
-            for (reference, room) in [
-                (&self.exchange, 2),
-                (&self.names_ref, 0),
-                (&self.anchors, HANDLES_AT_ONCE),
-            ] {
-                lua_createtable(state, room as c_int, 0);
-                reference.set(luaL_ref(state, LUA_REGISTRYINDEX));
-            }
-        }
-    }
-}
 
 /// Reads values for one call of a row.
 pub(crate) struct LuaReader<'a> {
@@ -132,7 +61,7 @@ impl<'a> LuaReader<'a> {
         let reader = Self {
             core,
             state,
-            slots: SlotList(UnsafeCell::new(Vec::with_capacity(HANDLES_AT_ONCE))),
+            slots: SlotList::with_room(HANDLES_AT_ONCE),
             anchored: Cell::new(count),
             first_anchor,
             most_anchored: Cell::new(0),
@@ -200,54 +129,6 @@ impl<'a> LuaReader<'a> {
         Ok(())
     }
 
-    fn push_exchange(&self) {
-        // SAFETY: reads the registry; the caller of the row has made room.
-        unsafe { push_ref(self.state, self.core.reader_tools.exchange.get()) };
-    }
-
-    /// Pushes a slot.
-    fn push(&self, slot: StackSlot) {
-        let state = self.state;
-        self.push_exchange();
-        // SAFETY: the table of exchange has a slot under 1 in its array part. It holds the value only until that is on the stack, and the collector
-        // does not run in between, so it need not be told.
-        unsafe {
-            let place = (&raw const Table::at(state, -1).array()[1]).cast_mut();
-            place.write(slot);
-            lua_rawgeti(state, -1, 1);
-            place.write(StackSlot::NIL);
-            lua_remove(state, -2);
-        }
-    }
-
-    /// Takes the value on top off the stack. Something else must keep it alive.
-    fn pop(&self) -> StackSlot {
-        let state = self.state;
-        self.push_exchange();
-        // SAFETY: as above; setting a slot of the array part neither allocates nor raises.
-        unsafe {
-            lua_insert(state, -2);
-            lua_rawseti(state, -2, 1);
-            let slot = Table::at(state, -1).array()[1];
-            lua_pushnil(state);
-            lua_rawseti(state, -2, 1);
-            lua_pop(state, 1);
-            slot
-        }
-    }
-
-    /// Asks Lua about a value by a function that neither raises nor allocates.
-    fn ask<R>(&self, slot: StackSlot, ask: impl FnOnce(State, c_int) -> R) -> R {
-        self.push(slot);
-        // SAFETY: looks at the stack, and shrinks it to where it was.
-        unsafe {
-            let top = lua_gettop(self.state);
-            let answer = ask(self.state, top);
-            lua_settop(self.state, top - 1);
-            answer
-        }
-    }
-
     /// What lies under a position of a table, from 1, without asking its metatable.
     fn raw_item(&self, list: StackSlot, table: &Table, at: usize) -> StackSlot {
         if let Some(slot) = table.array().get(at) {
@@ -271,18 +152,6 @@ impl<'a> LuaReader<'a> {
             return self.learn(name);
         }
         Ok(known)
-    }
-
-    #[cold]
-    fn learn(&self, name: Name) -> Result<StackSlot, Error> {
-        let mut call = NameCall {
-            reader: self,
-            name,
-            slot: StackSlot::NIL,
-        };
-        self.core.nested(make_name, &mut call)?;
-        self.core.reader_tools.names.set(name.number(), call.slot);
-        Ok(call.slot)
     }
 
     /// What is under a key that is no position.
@@ -324,133 +193,6 @@ impl<'a> LuaReader<'a> {
         table.metatable().is_some_and(|meta| {
             !ptr::eq(meta, fixed.array_meta) && !rows::lists_columns(meta, fixed)
         })
-    }
-
-    /// What Lua says is under a key: `__index` may run script.
-    #[cold]
-    fn computed(&self, it: StackSlot, key: StackSlot) -> Result<Handle, Error> {
-        let mut call = IndexCall {
-            reader: self,
-            it,
-            key,
-            found: StackSlot::NIL,
-        };
-        self.core.nested(run_index, &mut call)?;
-        let handle = self.add(call.found);
-        self.note_anchored(handle.number() + 1);
-        Ok(handle)
-    }
-
-    /// Sees to it that all that was found stays alive while script runs.
-    fn anchor(&self) -> Result<(), Error> {
-        let count = self.slots.len();
-        if self.anchored.get() < count {
-            self.core.call_inside(run_anchor, &mut { self })?;
-            self.note_anchored(count);
-        }
-        Ok(())
-    }
-
-    fn note_anchored(&self, count: usize) {
-        self.anchored.set(count);
-        self.most_anchored.set(self.most_anchored.get().max(count));
-    }
-
-    /// Sets the anchor of a handle to the value on top, and takes that off the stack. `anchors` is the index of their table. Under protection.
-    unsafe fn set_anchor(&self, state: State, anchors: c_int, at: usize) {
-        // SAFETY: under protection. A raw write may make the table larger, but collects nothing.
-        unsafe { lua_rawseti(state, anchors, (self.first_anchor + at) as i64) };
-    }
-}
-
-impl Drop for LuaReader<'_> {
-    fn drop(&mut self) {
-        self.core.reader_tools.innermost.set(self.outer);
-        if self.most_anchored.get() > 0 {
-            let state = self.state;
-            // SAFETY: sets keys that are there to nil, which neither allocates nor raises.
-            unsafe {
-                push_ref(state, self.core.reader_tools.anchors.get());
-                for at in 0..self.most_anchored.get() {
-                    lua_pushnil(state);
-                    self.set_anchor(state, -2, at);
-                }
-                lua_pop(state, 1);
-            }
-        }
-    }
-}
-
-impl Core {
-    /// To be called before script runs inside of a row.
-    pub(crate) fn anchor_handles(&self) -> Result<(), Error> {
-        // SAFETY: a reader takes itself out when it goes.
-        match unsafe { self.reader_tools.innermost.get().as_ref() } {
-            Some(reader) => reader.anchor(),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Under protection: puts what was found into the table of anchors.
-unsafe extern "C-unwind" fn run_anchor(state: State) -> c_int {
-    // SAFETY: `anchor` passed its reader; nobody adds a slot meanwhile.
-    unsafe {
-        let reader: &LuaReader<'_> = data::<&LuaReader<'_>>(state);
-        let count = reader.slots.len();
-        push_ref(state, reader.core.reader_tools.anchors.get());
-        for at in reader.anchored.get()..count {
-            let slot = reader.slots.get(at);
-            reader.push(slot);
-            reader.set_anchor(state, -2, at);
-        }
-        0
-    }
-}
-
-struct IndexCall<'a> {
-    reader: &'a LuaReader<'a>,
-    it: StackSlot,
-    key: StackSlot,
-    found: StackSlot,
-}
-
-/// Under protection: indexes a value by a key as Lua does, and anchors what comes.
-unsafe extern "C-unwind" fn run_index(state: State) -> c_int {
-    // SAFETY: `computed` passed its call. All handles are anchored, so that both slots are alive.
-    unsafe {
-        let call = data::<IndexCall<'_>>(state);
-        let reader = call.reader;
-        push_ref(state, reader.core.reader_tools.anchors.get());
-        reader.push(call.it);
-        reader.push(call.key);
-        lua_gettable(state, -2);
-        lua_pushvalue(state, -1);
-        call.found = reader.pop();
-        let at = reader.slots.len();
-        reader.set_anchor(state, -3, at);
-        0
-    }
-}
-
-struct NameCall<'a> {
-    reader: &'a LuaReader<'a>,
-    name: Name,
-    slot: StackSlot,
-}
-
-/// Under protection: makes the string of a name and keeps it.
-unsafe extern "C-unwind" fn make_name(state: State) -> c_int {
-    // SAFETY: `learn` passed its call.
-    unsafe {
-        let call = data::<NameCall<'_>>(state);
-        let tools = &call.reader.core.reader_tools;
-        push_ref(state, tools.names_ref.get());
-        push_text(state, call.name.text().as_bytes());
-        lua_pushvalue(state, -1);
-        call.slot = call.reader.pop();
-        lua_rawseti(state, -2, call.name.number() as i64 + 1);
-        0
     }
 }
 

@@ -1,0 +1,139 @@
+//! How slots get onto Lua's stack and off it, and where readers find their tools.
+
+use super::{HANDLES_AT_ONCE, LuaReader};
+use crate::values::layout::{StackSlot, Table};
+use crate::vm::state::{State, push_ref};
+use mlua_sys::lua51::*;
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::c_int;
+
+/// A list of slots. No reference into it leaves its methods, and they call nothing else.
+#[derive(Default)]
+pub(super) struct SlotList(UnsafeCell<Vec<StackSlot>>);
+
+impl SlotList {
+    pub(super) fn with_room(count: usize) -> Self {
+        Self(UnsafeCell::new(Vec::with_capacity(count)))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        // SAFETY: as the type promises; that is so in all of these.
+        unsafe { (*self.0.get()).len() }
+    }
+
+    /// The slot at a place; nil beyond the end.
+    #[inline]
+    pub(super) fn get(&self, at: usize) -> StackSlot {
+        // SAFETY: as above.
+        let slots = unsafe { &*self.0.get() };
+        slots.get(at).copied().unwrap_or(StackSlot::NIL)
+    }
+
+    pub(super) fn set(&self, at: usize, slot: StackSlot) {
+        // SAFETY: as above.
+        let slots = unsafe { &mut *self.0.get() };
+        if slots.len() <= at {
+            slots.resize(at + 1, StackSlot::NIL);
+        }
+        slots[at] = slot;
+    }
+
+    #[inline]
+    pub(super) fn push(&self, slot: StackSlot) -> usize {
+        // SAFETY: as above.
+        let slots = unsafe { &mut *self.0.get() };
+        slots.push(slot);
+        slots.len() - 1
+    }
+
+    pub(super) fn extend(&self, added: &[StackSlot]) {
+        // SAFETY: as above.
+        unsafe { (*self.0.get()).extend_from_slice(added) };
+    }
+
+    pub(super) fn truncate(&self, count: usize) {
+        // SAFETY: as above.
+        unsafe { (*self.0.get()).truncate(count) };
+    }
+}
+
+/// What readers need in the registry, and the names that were asked for.
+#[derive(Default)]
+pub(crate) struct ReaderTools {
+    /// The innermost reader; null where none is.
+    pub(super) innermost: Cell<*const LuaReader<'static>>,
+    /// A table with room for two values, through which slots get onto the stack and off it.
+    pub(super) exchange: Cell<c_int>,
+    /// The strings of names, which the registry's table of that number keeps alive, by their number.
+    pub(super) names: SlotList,
+    pub(super) names_ref: Cell<c_int>,
+    /// A table of what the readers found before script ran, those of the innermost last.
+    pub(super) anchors: Cell<c_int>,
+}
+
+impl ReaderTools {
+    /// Puts the tools into the registry. Under protection, once.
+    pub(crate) unsafe fn install(&self, state: State) {
+        // SAFETY: under protection; no destructors.
+        unsafe {
+            for (reference, room) in [
+                (&self.exchange, 2),
+                (&self.names_ref, 0),
+                (&self.anchors, HANDLES_AT_ONCE),
+            ] {
+                lua_createtable(state, room as c_int, 0);
+                reference.set(luaL_ref(state, LUA_REGISTRYINDEX));
+            }
+        }
+    }
+}
+
+impl LuaReader<'_> {
+    fn push_exchange(&self) {
+        // SAFETY: reads the registry; the caller of the row has made room.
+        unsafe { push_ref(self.state, self.core.reader_tools.exchange.get()) };
+    }
+
+    /// Pushes a slot.
+    pub(super) fn push(&self, slot: StackSlot) {
+        let state = self.state;
+        self.push_exchange();
+        // SAFETY: the table of exchange has a slot under 1 in its array part. It holds the value only until that is on the stack, and the collector
+        // does not run in between, so it need not be told.
+        unsafe {
+            let place = (&raw const Table::at(state, -1).array()[1]).cast_mut();
+            place.write(slot);
+            lua_rawgeti(state, -1, 1);
+            place.write(StackSlot::NIL);
+            lua_remove(state, -2);
+        }
+    }
+
+    /// Takes the value on top off the stack. Something else must keep it alive.
+    pub(super) fn pop(&self) -> StackSlot {
+        let state = self.state;
+        self.push_exchange();
+        // SAFETY: as above; setting a slot of the array part neither allocates nor raises.
+        unsafe {
+            lua_insert(state, -2);
+            lua_rawseti(state, -2, 1);
+            let slot = Table::at(state, -1).array()[1];
+            lua_pushnil(state);
+            lua_rawseti(state, -2, 1);
+            lua_pop(state, 1);
+            slot
+        }
+    }
+
+    /// Asks Lua about a value by a function that neither raises nor allocates.
+    pub(super) fn ask<R>(&self, slot: StackSlot, ask: impl FnOnce(State, c_int) -> R) -> R {
+        self.push(slot);
+        // SAFETY: looks at the stack, and shrinks it to where it was.
+        unsafe {
+            let top = lua_gettop(self.state);
+            let answer = ask(self.state, top);
+            lua_settop(self.state, top - 1);
+            answer
+        }
+    }
+}
