@@ -360,7 +360,7 @@ fn the_module_has_what_it_should() {
     assert_eq!(
         app.text(get("/")),
         format!(
-            r#"[["app","calls","data","default","first","html","json","log","objects","probe","redirect","stream","text","time"],"js","{}","function",true]"#,
+            r#"[["app","calls","data","default","first","html","json","log","objects","probe","reading","redirect","stream","text","time"],"js","{}","function",true]"#,
             env!("CARGO_PKG_VERSION")
         )
     );

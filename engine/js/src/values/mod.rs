@@ -6,6 +6,7 @@ pub(crate) mod json_read;
 pub(crate) mod json_write;
 pub(crate) mod layout;
 pub(crate) mod objects;
+pub(crate) mod reader;
 pub(crate) mod rows;
 pub(crate) mod shapes;
 pub(crate) mod shown;

@@ -238,7 +238,7 @@ impl<'a> ValueReader<'a> {
 }
 
 /// Whether a number is positive or a zero without sign.
-fn float_is_positive(value: RawValue) -> bool {
+pub(crate) fn float_is_positive(value: RawValue) -> bool {
     tag(value) == qjs::JS_TAG_INT || float_of(value).is_sign_positive()
 }
 
@@ -255,22 +255,13 @@ fn bytes_of_view(cx: Cx<'_>, value: RawValue) -> Option<Vec<u8>> {
     if !is_view {
         return None;
     }
-    let number = |name| {
-        let number = cx.get(value, name).ok()?;
-        usize::try_from(whole_number(number.raw())?).ok()
-    };
-    // These are accessors that a script may have replaced: they are checked against what is there.
-    let (start, length) = (number(c"byteOffset"), number(c"byteLength"));
-    let buffer = cx.get(value, c"buffer");
-    let shown = start
-        .zip(length)
-        .zip(buffer.ok())
-        .and_then(|((start, length), buffer)| {
-            let end = start.checked_add(length)?;
-            with_bytes_of(cx, buffer.raw(), |all| {
-                all.get(start..end).map(<[u8]>::to_vec)
-            })?
-        });
+    let view = cx.core().tables().ok()?.intrinsics.view(cx, value);
+    let shown = view.ok().and_then(|view| {
+        let end = view.start.checked_add(view.length)?;
+        with_bytes_of(cx, view.buffer.raw(), |all| {
+            all.get(view.start..end).map(<[u8]>::to_vec)
+        })?
+    });
     if shown.is_none() {
         drop(cx.exception());
     }
@@ -352,7 +343,7 @@ impl<'a> PropertyNames<'a> {
 
     /// The names.
     #[inline]
-    pub(crate) fn iter(&self) -> impl Iterator<Item = qjs::JSAtom> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = qjs::JSAtom> {
         // SAFETY: the table has `length` entries as long as `self` lives.
         (0..self.length as usize).map(|index| unsafe { (*self.table.add(index)).atom })
     }

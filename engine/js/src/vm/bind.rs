@@ -4,6 +4,7 @@
 //! `bracket`), tags are template tags.
 
 use crate::request::added;
+use crate::values::reader::JsReader;
 use crate::values::{json_write, objects, shown, value};
 use crate::vm::bracket::{self, bracket};
 use crate::vm::callback;
@@ -187,9 +188,10 @@ unsafe extern "C" fn call(
                 let args = checked(cx, &row, this, args)?;
                 returned(cx, &row, body(context, args)?)
             }
-            FunctionKind::Reading(_) => {
-                let text = format!("{}: not for JavaScript yet", row.name());
-                Err(Error::new(ErrorKind::Internal, text).into())
+            FunctionKind::Reading(body) => {
+                let reader = JsReader::new(cx, args, row.function.params.len());
+                let args = checked(cx, &row, this, args)?;
+                returned(cx, &row, body(context, args, &reader)?)
             }
             FunctionKind::Prompt { body, awaited, .. } => {
                 let args = checked(cx, &row, this, args)?;
@@ -294,6 +296,7 @@ pub(crate) fn checked(
         let value = match param.ty {
             Type::Json => json_write::text(cx, *raw).map(Value::Text),
             Type::Shown => shown::read(cx, *raw),
+            Type::InPlace => Ok(Value::Null),
             Type::Function if cx.is_function(*raw) => {
                 functions.push((index, callback::keep(cx, *raw)));
                 Ok(Value::Bool(true))

@@ -68,7 +68,8 @@ impl JsFunction {
     }
 }
 
-fn described(cx: Cx<'_>, failure: Failure) -> Error {
+/// A failure as an error.
+pub(crate) fn described(cx: Cx<'_>, failure: Failure) -> Error {
     match failure {
         Failure::Thrown => error::take(cx),
         Failure::Error(error) => error,

@@ -12,6 +12,7 @@ use crate::request::fields::ParameterNames;
 use crate::request::object::RequestPool;
 use crate::values::json_write::MemberNames;
 use crate::values::layout::{Layout, TextLayout};
+use crate::values::reader::{Intrinsics, ReaderNames, SpareValues};
 use crate::values::rows::Columns;
 use crate::values::shapes::Shapes;
 use crate::vm::bind::Spellings;
@@ -59,6 +60,8 @@ pub(crate) struct Tables {
     pub(crate) form: Val,
     /// Makes a handler of a default export that has `fetch`.
     pub(crate) serve: Val,
+    /// What reads a `Map`.
+    pub(crate) intrinsics: Intrinsics,
     /// What `import ... from "sampan"` gives.
     pub(crate) exports: Val,
 }
@@ -78,6 +81,10 @@ pub(crate) struct Core {
     pub(crate) text_layout: Cell<Option<TextLayout>>,
     /// The bytes of strings that are being sent from where they are.
     pub(crate) lent_bytes: Cell<usize>,
+    /// Names that readers ask for.
+    pub(crate) reader_names: ReaderNames,
+    /// Reused from one reader to the next.
+    pub(crate) spare_values: SpareValues,
     /// Names of route parameters.
     pub(crate) parameter_names: ParameterNames,
     /// The keys under which the Web surface keeps what scripts must not see.
@@ -169,6 +176,8 @@ impl Core {
             layout: Cell::new(None),
             text_layout: Cell::new(None),
             lent_bytes: Cell::new(0),
+            reader_names: ReaderNames::default(),
+            spare_values: SpareValues::default(),
             parameter_names: ParameterNames::default(),
             tape: RefCell::default(),
             object_prototype,
@@ -316,6 +325,7 @@ impl Drop for Core {
         self.member_names.clear(cx);
         self.shapes.clear();
         self.columns.clear();
+        self.reader_names.clear(cx);
         self.parameter_names.clear(cx);
         self.hidden.clear(cx);
         self.atoms.release(cx);

@@ -5,6 +5,7 @@ use crate::request::added;
 use crate::request::call;
 use crate::request::object;
 use crate::values::layout::{Layout, TextLayout};
+use crate::values::reader::Intrinsics;
 use crate::vm::bind;
 use crate::vm::declare;
 use crate::vm::error;
@@ -124,6 +125,7 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
         form: cx.get(prelude.raw(), c"form")?,
         after: cx.get(prelude.raw(), c"after")?,
         serve: cx.get(prelude.raw(), c"serve")?,
+        intrinsics: Intrinsics::find(cx)?,
         exports: cx.get(prelude.raw(), c"exports")?,
         headers_prototype: cx.get(web.raw(), c"headersPrototype")?,
         request_prototype: cx.get(web.raw(), c"requestPrototype")?,
