@@ -3,15 +3,14 @@
 //! Each measurement has a server and a database of its own: nobody's reads suffer from what others wrote before, and a
 //! server that writes more does not pay for it in later runs. After it the rows are counted.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 
 use super::before;
+use super::setup::SuiteOptions;
 use crate::Error;
 use crate::load::Load;
-use crate::peers::install::Installer;
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
 use crate::peers::storage::{BenchStorage, Durability};
@@ -52,15 +51,8 @@ pub(crate) struct DbOptions {
     /// How long each measurement takes
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
-    /// Use what is installed, install nothing
-    #[arg(long)]
-    no_install: bool,
-    /// Measure only ours, each in turn with this older executable of Sampan, and print what changed
-    #[arg(long, value_name = "EXECUTABLE")]
-    before: Option<PathBuf>,
-    /// Where the results are written
-    #[arg(long, value_name = "DIR", default_value = "bench/results")]
-    out: PathBuf,
+    #[command(flatten)]
+    suite: SuiteOptions,
 }
 
 /// Runs the benchmark and writes `db.json`, `db.md` and `db.svg`. `false` if nothing could be measured.
@@ -69,44 +61,28 @@ pub(crate) struct DbOptions {
 ///
 /// When wrk or taskset is missing, or the results cannot be written.
 pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
-    super::require_tools()?;
-    let busy = super::warn_if_busy();
-    let root = crate::root();
-    let installer = Installer::new(&root, !options.no_install);
-    let (folder, logs) = (installer.folder(), installer.folder().join("logs"));
-    fs::create_dir_all(&logs)?;
-
-    let before = options.before.as_deref();
-    let mut skipped = Vec::new();
-    let installed = super::install_all(
-        &root,
-        &installer,
-        DB_PEERS,
-        &options.only,
-        before,
-        &mut skipped,
-    );
+    let mut setup = options.suite.prepare(DB_PEERS, &options.only)?;
     let bench = Bench {
-        root: &root,
-        folder: &folder,
-        logs: &logs,
-        installed: &installed,
+        root: &setup.root,
+        folder: &setup.folder,
+        logs: &setup.logs,
+        installed: &setup.installed,
         seconds: options.seconds,
     };
-    let series = bench.run(&cases(options), options.rounds, &mut skipped);
-    if before.is_some() {
+    let series = bench.run(&cases(options), options.rounds, &mut setup.skipped);
+    if options.suite.before.is_some() {
         return Ok(before::print(&series));
     }
     let report = BenchReport {
         suite: &report::DB,
-        conditions: conditions(options, busy),
-        versions: super::versions(&installed),
+        conditions: conditions(options, setup.busy),
+        versions: super::versions(&setup.installed),
         ratios: targets::judge(targets::DB, &series, 1),
         series,
         figures: Vec::new(),
-        skipped,
+        skipped: setup.skipped,
     };
-    super::write(&report, &root.join(&options.out))?;
+    super::write(&report, &setup.out)?;
     Ok(!report.series.is_empty())
 }
 

@@ -9,19 +9,18 @@ mod hello;
 pub(crate) mod measure;
 pub(crate) mod routes;
 pub(crate) mod rows;
+mod setup;
 mod stream;
 
 use std::fs;
 use std::path::Path;
 
 use crate::Error;
-use crate::peers::install::{self, Installer};
 use crate::peers::{Installed, Peer};
 use crate::report::{BenchReport, chart};
 
 pub(crate) use db::{DbOptions, db};
 pub(crate) use hello::{HelloOptions, hello};
-use measure::Skipped;
 pub(crate) use stream::{StreamOptions, stream};
 
 /// A machine with a higher load average has other work, which bends every figure.
@@ -34,56 +33,6 @@ fn peer_names(peers: &[Peer]) -> clap::builder::PossibleValuesParser {
 /// Those that were named, or all.
 fn chosen<T: Copy>(named: &[T], all: &[T]) -> Vec<T> {
     if named.is_empty() { all } else { named }.to_vec()
-}
-
-/// The programs that every benchmark needs.
-fn require_tools() -> Result<(), Error> {
-    for (program, package) in [("wrk", "wrk"), ("taskset", "util-linux")] {
-        if install::find(program).is_none() {
-            return Err(format!(
-                "{program} is missing: install it, on Debian with `apt-get install {package}`"
-            )
-            .into());
-        }
-    }
-    Ok(())
-}
-
-/// Installs the peers that were asked for, all by default. Beside an older Sampan only ours are measured, each with its
-/// older twin after it.
-fn install_all(
-    root: &Path,
-    installer: &Installer,
-    peers: &'static [Peer],
-    only: &[String],
-    before: Option<&Path>,
-    skipped: &mut Vec<Skipped>,
-) -> Vec<(&'static Peer, Installed)> {
-    let wanted = |peer: &&Peer| only.is_empty() || only.iter().any(|id| id == peer.id);
-    let ours = |peer: &&Peer| before.is_none() || peer.is_ours();
-    let wanted: Vec<&'static Peer> = peers.iter().filter(wanted).filter(ours).collect();
-    let built = if wanted.iter().any(|peer| peer.is_ours()) {
-        install::build_sampan(root)
-    } else {
-        Ok(())
-    };
-    let mut installed = Vec::new();
-    for peer in wanted {
-        let build = if peer.is_ours() {
-            built.clone()
-        } else {
-            Ok(())
-        };
-        match build.and_then(|()| installer.install(peer)) {
-            Ok(ready) => {
-                let twin = before.map(|program| before::twin(peer, &ready, program));
-                installed.push((peer, ready));
-                installed.extend(twin);
-            }
-            Err(why) => Skipped::note(skipped, peer.title.to_owned(), why),
-        }
-    }
-    installed
 }
 
 /// The title and version of each, those with the same title once.

@@ -1,22 +1,19 @@
 //! `cargo xtask bench stream`: large bodies, both ways, with the routes of examples/bench_stream.
 
-use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
 use super::before;
+use super::setup::SuiteOptions;
 use crate::Error;
 use crate::load::transfers::transfers;
 use crate::peers::STREAM_PEERS;
-use crate::peers::install::Installer;
 use crate::peers::placement::Placement;
-use crate::peers::server::PeerServer;
 use crate::report::targets;
 use crate::report::{self, BenchReport};
 use crate::suites::case::LoadCase;
-use crate::suites::measure::{Runner, Series, Skipped, rounds, sample};
+use crate::suites::measure::{Series, Skipped, rounds, sample};
 use crate::suites::routes::{self, Headers, Route};
 
 /// What `cargo xtask bench stream` takes.
@@ -34,15 +31,8 @@ pub(crate) struct StreamOptions {
     /// How long each measurement takes
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
-    /// Use what is installed, install nothing
-    #[arg(long)]
-    no_install: bool,
-    /// Measure only ours, each in turn with this older executable of Sampan, and print what changed
-    #[arg(long, value_name = "EXECUTABLE")]
-    before: Option<PathBuf>,
-    /// Where the results are written
-    #[arg(long, value_name = "DIR", default_value = "bench/results")]
-    out: PathBuf,
+    #[command(flatten)]
+    suite: SuiteOptions,
 }
 
 /// Runs the benchmark and writes `stream.json`, `stream.md` and `stream.svg`. `false` if nothing could be measured.
@@ -51,35 +41,9 @@ pub(crate) struct StreamOptions {
 ///
 /// When taskset is missing, or the results cannot be written.
 pub(crate) fn stream(options: &StreamOptions) -> Result<bool, Error> {
-    super::require_tools()?;
-    let busy = super::warn_if_busy();
-    let root = crate::root();
-    let installer = Installer::new(&root, !options.no_install);
-    let logs = installer.folder().join("logs");
-    fs::create_dir_all(&logs)?;
-
+    let mut setup = options.suite.prepare(STREAM_PEERS, &options.only)?;
     let placement = Placement::here(1);
-    let before = options.before.as_deref();
-    let mut skipped = Vec::new();
-    let installed = super::install_all(
-        &root,
-        &installer,
-        STREAM_PEERS,
-        &options.only,
-        before,
-        &mut skipped,
-    );
-    let mut runners = Vec::new();
-    for (peer, installed) in &installed {
-        match PeerServer::start(peer, installed, &placement, 1, None, &logs) {
-            Ok(server) => runners.push(Runner { peer, server }),
-            Err(fault) => Skipped::note(
-                &mut skipped,
-                peer.title.to_owned(),
-                format!("does not start: {fault}"),
-            ),
-        }
-    }
+    let runners = setup.start(&placement, 1);
     placement.move_here()?;
     let mut series = Vec::new();
     for route in super::chosen(&options.routes, routes::STREAM) {
@@ -89,13 +53,13 @@ pub(crate) fn stream(options: &StreamOptions) -> Result<bool, Error> {
                 Ok(_) => series.push(Series::new(runner.peer, case(route))),
                 Err(fault) => {
                     let what = format!("{} {}", runner.peer.title, route.title());
-                    Skipped::note(&mut skipped, what, fault);
+                    Skipped::note(&mut setup.skipped, what, fault);
                 }
             }
         }
     }
     let time = Duration::from_secs(u64::from(options.seconds));
-    let series = rounds(series, options.rounds, &mut skipped, |one, round| {
+    let series = rounds(series, options.rounds, &mut setup.skipped, |one, round| {
         let runner = runners.iter().find(|runner| runner.peer.id == one.peer.id);
         let server = &runner.ok_or("its server is gone")?.server;
         sample(server, round, || {
@@ -103,10 +67,10 @@ pub(crate) fn stream(options: &StreamOptions) -> Result<bool, Error> {
         })
     });
     drop(runners);
-    if before.is_some() {
+    if options.suite.before.is_some() {
         return Ok(before::print(&series));
     }
-    let mut conditions = super::conditions(busy);
+    let mut conditions = super::conditions(setup.busy);
     let (seconds, count) = (options.seconds, options.rounds);
     conditions.push(("threads", format!("1; {}", placement.describe())));
     let load = format!("one connection, {seconds} s × {count} rounds");
@@ -114,13 +78,13 @@ pub(crate) fn stream(options: &StreamOptions) -> Result<bool, Error> {
     let report = BenchReport {
         suite: &report::STREAM,
         conditions,
-        versions: super::versions(&installed),
+        versions: super::versions(&setup.installed),
         ratios: targets::judge(targets::STREAM, &series, 1),
         series,
         figures: Vec::new(),
-        skipped,
+        skipped: setup.skipped,
     };
-    super::write(&report, &root.join(&options.out))?;
+    super::write(&report, &setup.out)?;
     Ok(!report.series.is_empty())
 }
 

@@ -1,0 +1,138 @@
+//! What every benchmark begins with: its servers installed, and those started that are measured side by side.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::before;
+use super::measure::{Runner, Skipped};
+use crate::Error;
+use crate::peers::install::{self, Installer};
+use crate::peers::placement::Placement;
+use crate::peers::server::PeerServer;
+use crate::peers::{Installed, Peer};
+
+/// What every benchmark takes.
+#[derive(Args)]
+pub(crate) struct SuiteOptions {
+    /// Use what is installed, install nothing
+    #[arg(long)]
+    no_install: bool,
+    /// Measure only ours, each in turn with this older executable of Sampan, and print what changed
+    #[arg(long, value_name = "EXECUTABLE")]
+    pub(crate) before: Option<PathBuf>,
+    /// Where the results are written
+    #[arg(long, value_name = "DIR", default_value = "bench/results")]
+    out: PathBuf,
+}
+
+/// The servers of a benchmark, and where everything is.
+pub(crate) struct Setup {
+    pub(crate) root: PathBuf,
+    /// Where the peers are installed and databases are made.
+    pub(crate) folder: PathBuf,
+    pub(crate) logs: PathBuf,
+    /// Where the results are written.
+    pub(crate) out: PathBuf,
+    /// The machine's load average at the beginning.
+    pub(crate) busy: f64,
+    pub(crate) installed: Vec<(&'static Peer, Installed)>,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+impl SuiteOptions {
+    /// Installs those of `peers` that are named, or all.
+    ///
+    /// # Errors
+    ///
+    /// When wrk or taskset is missing, or a folder cannot be made.
+    pub(crate) fn prepare(&self, peers: &'static [Peer], only: &[String]) -> Result<Setup, Error> {
+        require_tools()?;
+        let busy = super::warn_if_busy();
+        let root = crate::root();
+        let installer = Installer::new(&root, !self.no_install);
+        let (folder, logs) = (installer.folder(), installer.folder().join("logs"));
+        fs::create_dir_all(&logs)?;
+        let mut skipped = Vec::new();
+        let before = self.before.as_deref();
+        let installed = install_all(&root, &installer, peers, only, before, &mut skipped);
+        Ok(Setup {
+            out: root.join(&self.out),
+            root,
+            folder,
+            logs,
+            busy,
+            installed,
+            skipped,
+        })
+    }
+}
+
+impl Setup {
+    /// Starts all that are installed, with so many threads each.
+    pub(crate) fn start(&mut self, placement: &Placement, threads: usize) -> Vec<Runner> {
+        let mut runners = Vec::new();
+        for (peer, installed) in &self.installed {
+            match PeerServer::start(peer, installed, placement, threads, None, &self.logs) {
+                Ok(server) => runners.push(Runner { peer, server }),
+                Err(fault) => Skipped::note(
+                    &mut self.skipped,
+                    peer.title.to_owned(),
+                    format!("does not start: {fault}"),
+                ),
+            }
+        }
+        runners
+    }
+}
+
+/// The programs that every benchmark needs.
+fn require_tools() -> Result<(), Error> {
+    for (program, package) in [("wrk", "wrk"), ("taskset", "util-linux")] {
+        if install::find(program).is_none() {
+            return Err(format!(
+                "{program} is missing: install it, on Debian with `apt-get install {package}`"
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// Installs the peers that were asked for, all by default. Beside an older Sampan only ours are measured, each with its
+/// older twin after it.
+fn install_all(
+    root: &Path,
+    installer: &Installer,
+    peers: &'static [Peer],
+    only: &[String],
+    before: Option<&Path>,
+    skipped: &mut Vec<Skipped>,
+) -> Vec<(&'static Peer, Installed)> {
+    let wanted = |peer: &&Peer| only.is_empty() || only.iter().any(|id| id == peer.id);
+    let ours = |peer: &&Peer| before.is_none() || peer.is_ours();
+    let wanted: Vec<&'static Peer> = peers.iter().filter(wanted).filter(ours).collect();
+    let built = if wanted.iter().any(|peer| peer.is_ours()) {
+        install::build_sampan(root)
+    } else {
+        Ok(())
+    };
+    let mut installed = Vec::new();
+    for peer in wanted {
+        let build = if peer.is_ours() {
+            built.clone()
+        } else {
+            Ok(())
+        };
+        match build.and_then(|()| installer.install(peer)) {
+            Ok(ready) => {
+                let twin = before.map(|program| before::twin(peer, &ready, program));
+                installed.push((peer, ready));
+                installed.extend(twin);
+            }
+            Err(why) => Skipped::note(skipped, peer.title.to_owned(), why),
+        }
+    }
+    installed
+}
