@@ -7,13 +7,15 @@ mod objects;
 mod parts;
 mod reading;
 mod requests;
+mod timing;
 
 pub use callbacks::{CALLS, Kept};
 pub use modules::{DATA, LOG, PROBE, TIME};
 pub use objects::{LiveValues, OBJECTS};
 pub use parts::{RequestStore, TestAnswer, TestRequest, added_fields, end, get, post};
-pub use reading::{READING, time_reading};
+pub use reading::READING;
 pub use requests::VISITOR;
+pub use timing::{BENCH, time_reading, time_routes};
 
 use parts::Files;
 use sampan_host::{

@@ -1,11 +1,9 @@
 //! A table whose rows read values of the script where they lie.
 
 use crate::modules::row;
-use crate::{App, cpu_time, get};
 use sampan_host::reader::{Kind, Name};
 use sampan_host::{
-    Args, Callback, Context, Error, FunctionKind, Handle, Isolate, Module, Param, Reader, Type,
-    Value,
+    Args, Callback, Context, Error, FunctionKind, Handle, Module, Param, Reader, Type, Value,
 };
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -225,22 +223,3 @@ pub static READING: Module = Module {
     ],
     ..Module::EMPTY
 };
-
-/// Prints what one call of `reading.lengths` costs in the project's route, which makes as many as its query's `times` says.
-///
-/// # Panics
-/// The route fails.
-pub fn time_reading<I: Isolate>(app: &App<I>) {
-    const TIMES: u32 = 20_000;
-    let run = || {
-        let begin = cpu_time();
-        let mut request = get("/");
-        request.query = Some(format!("times={TIMES}"));
-        app.wrapped(request).expect("an answer");
-        (cpu_time() - begin).as_secs_f64() * 1e6 / f64::from(TIMES)
-    };
-    run();
-    let mut rounds: Vec<f64> = (0..9).map(|_| run()).collect();
-    rounds.sort_by(f64::total_cmp);
-    println!("{:.2} µs for each call", rounds[rounds.len() / 2]);
-}

@@ -105,8 +105,9 @@ pub(crate) unsafe fn push_rows(
     unsafe {
         for (at, function) in functions.iter().enumerate() {
             let (kind, call, leave): (&[u8], lua_CFunction, lua_CFunction) = match function.kind {
-                FunctionKind::Sync(_) => (b"sync", call_sync, bracket::call_leave),
-                FunctionKind::Reading(_) => (b"sync", call_reading, bracket::call_leave),
+                FunctionKind::Sync(_) | FunctionKind::Reading(_) => {
+                    (b"sync", call_sync, bracket::call_leave)
+                }
                 FunctionKind::Prompt { .. } => (b"prompt", call_prompt, bracket::call_leave),
                 FunctionKind::Async(_) => (b"async", call_async, bracket::call_leave),
                 FunctionKind::Bracket { .. } => {
@@ -274,29 +275,14 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
             let args = arguments(state, row, callback::own(references))?;
             match row.function.kind {
                 FunctionKind::Sync(body) => body(&current().context, args),
+                FunctionKind::Reading(body) => {
+                    let (core, first) = (current(), row.before() as c_int + 1);
+                    LuaReader::with(core, state, first, row.function.params.len(), |reader| {
+                        body(&core.context, args, reader)
+                    })
+                }
                 _ => Ok(Value::Null),
             }
-        });
-        give_result(state, result)
-    }
-}
-
-/// A synchronous row that reads values where they lie.
-unsafe extern "C-unwind" fn call_reading(state: State) -> c_int {
-    // SAFETY: two stages.
-    unsafe {
-        make_room(state);
-        let row = row(state);
-        let references = callback::anchor(state, &row);
-        let result = called_by(state, || {
-            let args = arguments(state, row, callback::own(references))?;
-            let FunctionKind::Reading(body) = row.function.kind else {
-                return Ok(Value::Null);
-            };
-            let (core, first) = (current(), row.before() as c_int + 1);
-            LuaReader::with(core, state, first, row.function.params.len(), |reader| {
-                body(&core.context, args, reader)
-            })
         });
         give_result(state, result)
     }
