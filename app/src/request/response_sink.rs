@@ -137,7 +137,7 @@ impl ScriptStream {
                     )));
                 }
                 match (made, self.visit.depends_on()) {
-                    (Some(chunk), Some(fate)) => (chunk, fate),
+                    (Some(chunk), Some(fate)) => (chunk.keep(), fate),
                     (made, _) => return Poll::Ready(Ok(made)),
                 }
             }
@@ -180,6 +180,7 @@ impl sampan_http::BodyStream for ScriptStream {
                 chunk.map(|chunk| match chunk {
                     Chunk::Bytes(bytes) => sampan_http::Chunk::Bytes(bytes),
                     Chunk::Lent(lender) => sampan_http::Chunk::Lent(lender),
+                    Chunk::LentBriefly(lender) => sampan_http::Chunk::LentBriefly(lender),
                 })
             });
             made.map_err(|error| {

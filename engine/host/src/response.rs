@@ -50,6 +50,8 @@ pub enum Chunk {
     Bytes(Vec<u8>),
     /// These bytes, which stay where they are until this is dropped. They are the same whenever they are asked for.
     Lent(Box<dyn AsRef<[u8]>>),
+    /// These bytes, which are the script's again as soon as anything of it runs. What has not been sent by then must have been copied.
+    LentBriefly(Box<dyn AsRef<[u8]>>),
 }
 
 impl Chunk {
@@ -57,7 +59,16 @@ impl Chunk {
     pub fn into_bytes(self) -> Vec<u8> {
         match self {
             Self::Bytes(bytes) => bytes,
-            Self::Lent(lender) => (*lender).as_ref().to_vec(),
+            Self::Lent(lender) | Self::LentBriefly(lender) => (*lender).as_ref().to_vec(),
+        }
+    }
+
+    /// The same for as long as it takes: copied where it was lent briefly.
+    #[must_use]
+    pub fn keep(self) -> Self {
+        match self {
+            Self::LentBriefly(_) => Self::Bytes(self.into_bytes()),
+            kept => kept,
         }
     }
 }

@@ -42,6 +42,9 @@ pub enum Chunk {
     Bytes(Vec<u8>),
     /// These bytes, which somebody else keeps and gives again, the same each time; never copied when they are many.
     Lent(Box<dyn AsRef<[u8]>>),
+    /// These bytes, which somebody else keeps, but may change as soon as its code runs again. What the client does not take at once
+    /// is copied.
+    LentBriefly(Box<dyn AsRef<[u8]>>),
 }
 
 impl From<Vec<u8>> for Chunk {
@@ -54,7 +57,7 @@ impl AsRef<[u8]> for Chunk {
     fn as_ref(&self) -> &[u8] {
         match self {
             Chunk::Bytes(bytes) => bytes,
-            Chunk::Lent(lender) => (**lender).as_ref(),
+            Chunk::Lent(lender) | Chunk::LentBriefly(lender) => (**lender).as_ref(),
         }
     }
 }

@@ -250,6 +250,7 @@ impl Connection {
     fn flush(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         while !self.output.is_empty() {
             let Poll::Ready(written) = write_once(&self.socket, cx, &self.output) else {
+                self.output.keep_tail();
                 if self.write_by == NEVER {
                     self.write_by =
                         self.local.now_millis() + self.local.limits.write_idle_millis_max;

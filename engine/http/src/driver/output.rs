@@ -24,6 +24,8 @@ pub(super) enum Tail {
     Bytes(Vec<u8>),
     Shared(Arc<[u8]>),
     Lent(Box<dyn AsRef<[u8]>>),
+    /// Lent until anything of a handler runs; see [`Output::keep_tail`].
+    LentBriefly(Box<dyn AsRef<[u8]>>),
 }
 
 impl Tail {
@@ -31,7 +33,7 @@ impl Tail {
         match self {
             Tail::Bytes(bytes) => bytes,
             Tail::Shared(bytes) => bytes,
-            Tail::Lent(lender) => (**lender).as_ref(),
+            Tail::Lent(lender) | Tail::LentBriefly(lender) => (**lender).as_ref(),
         }
     }
 }
@@ -68,6 +70,17 @@ impl Output {
         self.tail = Some(tail);
         self.tail_end = end;
         self.tail_sent = 0;
+    }
+
+    /// Copies what is left of a body that was lent briefly.
+    pub(super) fn keep_tail(&mut self) {
+        if let Some(Tail::LentBriefly(lender)) = &self.tail {
+            let bytes = (**lender).as_ref();
+            let sent = self.tail_sent.min(bytes.len());
+            let rest = bytes[sent..].to_vec();
+            self.tail_sent -= sent;
+            self.tail = Some(Tail::Bytes(rest));
+        }
     }
 
     /// Bytes of the large body that wait, with its end.

@@ -107,8 +107,13 @@ impl Connection {
                     let tail = match chunk {
                         Chunk::Bytes(bytes) => Tail::Bytes(bytes),
                         Chunk::Lent(lender) => Tail::Lent(lender),
+                        Chunk::LentBriefly(lender) => Tail::LentBriefly(lender),
                     };
                     self.output.set_tail(tail, end);
+                    if self.running.is_some() {
+                        // It is polled before this is sent.
+                        self.output.keep_tail();
+                    }
                 } else if chunked {
                     encode_chunk(out, bytes);
                 } else {

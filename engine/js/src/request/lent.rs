@@ -1,11 +1,14 @@
-//! A string that is the body of an answer and is sent from where it lies.
+//! Strings and bytes that are sent from where they lie.
 //!
-//! A client that reads slowly keeps it alive meanwhile, in the memory of the isolate. So only a part of that memory may be lent;
-//! beyond that strings are copied.
+//! A string never changes. A client that reads slowly keeps it alive meanwhile, in the memory of the isolate. So only a part of that
+//! memory may be lent; beyond that strings are copied.
+//!
+//! Bytes are the script's, which may change or detach them whenever it runs. So they are lent until then, and looked up each time.
 
 use crate::values::layout::TextLayout;
 use crate::vm::isolate::Core;
 use crate::vm::sys::{Cx, RawValue, Val};
+use rquickjs::qjs;
 use std::rc::Rc;
 
 /// Shorter strings are copied: that is quicker than to keep track of them.
@@ -55,5 +58,43 @@ impl Drop for LentText {
     fn drop(&mut self) {
         let lent = self.core.lent_bytes.get() - self.as_ref().len();
         self.core.lent_bytes.set(lent);
+    }
+}
+
+/// A `Uint8Array` that is sent before anything of the script runs.
+pub(crate) struct LentBytes {
+    bytes: Val,
+    // Last: it keeps the context of the bytes.
+    core: Rc<Core>,
+}
+
+impl LentBytes {
+    /// Fewer bytes are copied: the HTTP engine does it anyway.
+    const BYTES_MIN: usize = 16 * 1024;
+
+    /// Lends a `Uint8Array` if it is long.
+    pub(crate) fn of(core: &Rc<Core>, bytes: &Val) -> Option<Self> {
+        let lent = Self {
+            bytes: bytes.clone(),
+            core: core.clone(),
+        };
+        (lent.as_ref().len() > Self::BYTES_MIN).then_some(lent)
+    }
+}
+
+impl AsRef<[u8]> for LentBytes {
+    fn as_ref(&self) -> &[u8] {
+        let cx = self.core.cx();
+        let mut length = 0;
+        // SAFETY: the value is alive; for anything but a `Uint8Array` that has its memory the function throws. That memory stays until
+        // a script runs, and nobody keeps the slice until then (`Chunk::LentBriefly`).
+        unsafe {
+            let start = qjs::JS_GetUint8Array(cx.raw(), &raw mut length, self.bytes.raw());
+            if start.is_null() {
+                drop(cx.exception());
+                return &[];
+            }
+            std::slice::from_raw_parts(start, length as usize)
+        }
     }
 }

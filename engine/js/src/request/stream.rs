@@ -5,7 +5,8 @@
 use crate::promises::suspend::{WatchedPromise, ended};
 use crate::promises::tasks::Tasks;
 use crate::request::call::promise_result;
-use crate::values::value::bytes_of;
+use crate::request::lent::LentBytes;
+use crate::values::value::{is_uint8_array, with_bytes_of};
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::ROUNDS_MAX;
@@ -19,6 +20,8 @@ pub(crate) struct JsStream {
     /// The chunk that has been asked for.
     asked: Option<WatchedPromise>,
     body: Val,
+    /// What its chunks are asked of, once they are.
+    opened: Option<Val>,
     /// The request's, if the script has asked for it.
     signal: Option<Val>,
     tasks: Rc<Tasks>,
@@ -32,7 +35,7 @@ pub(crate) struct JsStream {
 /// What came of asking for a chunk.
 enum NextChunk {
     /// It, or nothing at the end.
-    Here(Option<Vec<u8>>),
+    Here(Option<Chunk>),
     /// A promise of it.
     Asked(WatchedPromise),
 }
@@ -49,6 +52,7 @@ impl JsStream {
         Self {
             asked: None,
             body,
+            opened: None,
             signal,
             tasks,
             handler,
@@ -67,24 +71,32 @@ impl JsStream {
 
     /// Asks for the next chunk.
     fn ask(&mut self) -> Result<NextChunk, Error> {
+        let mut opened = self.opened.take();
         let next = self.enter(|cx| {
-            let next = cx.core().tables()?.next_chunk.raw();
-            let given = cx
-                .call(next, UNDEFINED, &[self.body.raw()])
-                .map_err(|Thrown| error::take(cx))?;
+            let tables = cx.core().tables()?;
+            let call = |function: &Val, subject: &Val| {
+                cx.call(function.raw(), UNDEFINED, &[subject.raw()])
+                    .map_err(|Thrown| error::take(cx))
+            };
+            let opened = match &opened {
+                Some(opened) => opened,
+                None => opened.insert(call(&tables.open_stream, &self.body)?),
+            };
+            let given = call(&tables.next_chunk, opened)?;
             if !is_promise(given.raw()) {
-                return chunk(cx, given.raw()).map(Ok);
+                return chunk(cx, &self.core, &given).map(Ok);
             }
             cx.core().handled(cx, given.raw());
             Ok(Err(given))
         })?;
+        self.opened = opened;
         Ok(match next {
             Ok(chunk) => NextChunk::Here(chunk),
             Err(promise) => NextChunk::Asked(WatchedPromise::new(self.core.clone(), promise)),
         })
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Chunk>, Error>> {
         let (tasks, core) = (self.tasks.clone(), self.core.clone());
         // A stream that is always ready does not keep the rest of its request from going on. Not after a chunk is here: the script might
         // open a transaction, which that must not be held by.
@@ -96,7 +108,7 @@ impl JsStream {
                 Some(asked) => asked,
                 None => match self.ask()? {
                     NextChunk::Asked(asked) => asked,
-                    NextChunk::Here(Some(chunk)) if chunk.is_empty() => continue,
+                    NextChunk::Here(Some(chunk)) if is_empty(&chunk) => continue,
                     NextChunk::Here(chunk) => return Poll::Ready(Ok(chunk)),
                 },
             };
@@ -106,9 +118,9 @@ impl JsStream {
                 self.asked = Some(asked);
                 return Poll::Pending;
             }
-            match self.enter(|cx| chunk_of(cx, asked.promise()))? {
+            match self.enter(|cx| chunk_of(cx, &self.core, asked.promise()))? {
                 // An empty chunk would end a chunked body.
-                Some(chunk) if chunk.is_empty() => {}
+                Some(chunk) if is_empty(&chunk) => {}
                 chunk => return Poll::Ready(Ok(chunk)),
             }
         }
@@ -123,7 +135,7 @@ impl JsStream {
     }
 
     /// What the producer left goes on until nothing is left of it.
-    fn poll_rest(&self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, Error>> {
+    fn poll_rest(&self, cx: &mut Context<'_>) -> Poll<Result<Option<Chunk>, Error>> {
         self.tasks.wake_on_change(cx);
         let (tasks, core) = (self.tasks.clone(), self.core.clone());
         tasks.advance_all(&core, self.handler, cx, || false)?;
@@ -151,22 +163,34 @@ impl JsStream {
 }
 
 /// What was given as the next chunk; nothing at the end.
-fn chunk(cx: Cx<'_>, value: RawValue) -> Result<Option<Vec<u8>>, Error> {
-    if is_nothing(value) {
+fn chunk(cx: Cx<'_>, core: &Rc<Core>, value: &Val) -> Result<Option<Chunk>, Error> {
+    if is_nothing(value.raw()) {
         return Ok(None);
     }
-    let bytes = bytes_of(cx, value);
-    let bytes =
-        bytes.ok_or_else(|| Error::script("a body stream gave something that is no Uint8Array"))?;
-    Ok(Some(bytes))
+    if !is_uint8_array(value.raw()) {
+        return Err(Error::script("a body stream must give Uint8Array chunks"));
+    }
+    // A job that runs before this is sent might change the bytes.
+    if !cx.has_jobs()
+        && let Some(lent) = LentBytes::of(core, value)
+    {
+        return Ok(Some(Chunk::LentBriefly(Box::new(lent))));
+    }
+    Ok(with_bytes_of(cx, value.raw(), |bytes| {
+        bytes.to_vec().into()
+    }))
 }
 
-fn chunk_of(cx: Cx<'_>, promise: RawValue) -> Result<Option<Vec<u8>>, Error> {
+fn chunk_of(cx: Cx<'_>, core: &Rc<Core>, promise: RawValue) -> Result<Option<Chunk>, Error> {
     match promise_result(cx, promise) {
-        Some(Ok(value)) => chunk(cx, value.raw()),
+        Some(Ok(value)) => chunk(cx, core, &value),
         Some(Err(reason)) => Err(error::describe(cx, reason.raw())),
-        None => Ok(Some(Vec::new())),
+        None => Ok(Some(Vec::new().into())),
     }
+}
+
+fn is_empty(chunk: &Chunk) -> bool {
+    matches!(chunk, Chunk::Bytes(bytes) if bytes.is_empty())
 }
 
 impl StreamedBody for JsStream {
@@ -194,7 +218,7 @@ impl StreamedBody for JsStream {
             Poll::Ready(Err(error)) => self.end(Some(error)),
             _ => {}
         }
-        polled.map(|polled| polled.map(|chunk| chunk.map(Chunk::Bytes)).transpose())
+        polled.map(Result::transpose)
     }
 }
 

@@ -269,6 +269,13 @@ fn bytes_of_view(cx: Cx<'_>, value: RawValue) -> Option<Vec<u8>> {
     Some(shown.unwrap_or_default())
 }
 
+/// Whether a value is a `Uint8Array`.
+pub(crate) fn is_uint8_array(value: RawValue) -> bool {
+    // SAFETY: looks at a live value.
+    let kind = unsafe { qjs::JS_GetTypedArrayType(value) };
+    kind == qjs::JSTypedArrayEnum_JS_TYPED_ARRAY_UINT8 as c_int
+}
+
 /// Shows the bytes of a `Uint8Array` or an `ArrayBuffer`, which nothing may change meanwhile.
 pub(crate) fn with_bytes_of<R>(
     cx: Cx<'_>,
@@ -279,9 +286,7 @@ pub(crate) fn with_bytes_of<R>(
     // SAFETY: the value is alive; the class says which function fits, so neither throws for a wrong type. No script runs while
     // the bytes are looked at.
     unsafe {
-        let bytes = if qjs::JS_GetTypedArrayType(value)
-            == qjs::JSTypedArrayEnum_JS_TYPED_ARRAY_UINT8 as c_int
-        {
+        let bytes = if is_uint8_array(value) {
             qjs::JS_GetUint8Array(cx.raw(), &raw mut length, value)
         } else if qjs::JS_IsArrayBuffer(value) {
             qjs::JS_GetArrayBuffer(cx.raw(), &raw mut length, value)

@@ -48,7 +48,9 @@ pub(crate) struct Tables {
     pub(crate) after: Val,
     /// A stream of a request's body that is read as it comes.
     pub(crate) body_stream: Val,
-    /// The next chunk of a body stream, as a promise.
+    /// Locks a body stream, and gives what its chunks are asked of.
+    pub(crate) open_stream: Val,
+    /// The next chunk of such a stream, or a promise of it.
     pub(crate) next_chunk: Val,
     /// Tells a body stream that nobody reads it.
     pub(crate) cancel_stream: Val,

@@ -131,6 +131,7 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
         request_prototype: cx.get(web.raw(), c"requestPrototype")?,
         fetch_prototype: cx.undefined(),
         body_stream: cx.get(web.raw(), c"bodyStream")?,
+        open_stream: cx.get(web.raw(), c"open")?,
         next_chunk: cx.get(web.raw(), c"next")?,
         cancel_stream: cx.get(web.raw(), c"cancel")?,
         as_body: cx.get(web.raw(), c"asBody")?,

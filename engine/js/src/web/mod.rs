@@ -15,6 +15,7 @@
 //!   this isolate has while it runs, except that an interval sleeps again under its own.
 //! - `__host_cancel(id)`: that sleep is of no use any more and may be dropped; its promise need never settle. Sleeps that the
 //!   engine gives up by itself (its request has ended) need no word: their timers go with their promises.
+//! - `__host_idle()`: whether no job waits to be run.
 //! - `__host_hidden(name)`: the hidden key of that name, the same each time: a symbol under which a property is kept that
 //!   `Reflect.ownKeys` and the like do not list.
 //!
@@ -22,8 +23,10 @@
 //!
 //! - `requestPrototype`, `responsePrototype`, `headersPrototype`: `Request.prototype` and so on. They exist before
 //!   their files are loaded (their members are lazy), so a native class can inherit from them at no cost.
-//! - `next(stream)`: the next chunk of a body stream, a `Uint8Array`, or `null` at its end, or a promise of that. It throws or rejects
-//!   where the stream fails, is locked or partly read by the script, or gives something that is not a `Uint8Array`.
+//! - `open(stream)`: locks a body stream for the engine's writer, and gives what `next` is called with. It throws where the stream is
+//!   locked or partly read by the script.
+//! - `next(opened)`: the next chunk, a `Uint8Array`, or `null` at the end, or a promise of that. It throws or rejects where the stream
+//!   fails or gives something that is not bytes. Of a chunk the engine checks whether it is a `Uint8Array`.
 //! - `bodyStream(request)`: a stream of what a native request's `read` gives.
 //! - `asBody(value)`: `[content, type]` of a `Blob` or `ReadableStream`, as a `Response` would keep them (`type` may be `null`);
 //!   `undefined` for any other value.

@@ -11,37 +11,43 @@ test("the object is frozen and has the prototypes", () => {
   ok(web.requestPrototype === Request.prototype && web.responsePrototype === Response.prototype);
   ok(web.headersPrototype === Headers.prototype);
 });
+// One chunk after another, as the engine asks for them.
+const reading = (stream) => {
+  const opened = web.open(stream);
+  return async () => web.next(opened);
+};
 test("next gives chunk after chunk, then null", async () => {
-  const stream = chunks(bytes(1, 2), bytes(3));
-  equal([...(await web.next(stream))], [1, 2]);
-  equal([...(await web.next(stream))], [3]);
-  equal(await web.next(stream), null);
-  equal(await web.next(new Response("").body), null);
+  const next = reading(chunks(bytes(1, 2), bytes(3)));
+  equal([...(await next())], [1, 2]);
+  equal([...(await next())], [3]);
+  equal(await next(), null);
+  equal(await reading(new Response("").body)(), null);
 });
-test("next refuses what cannot be sent", async () => {
-  await rejects(TypeError, (async () => web.next({}))());
-  await rejects(TypeError, (async () => web.next(chunks("text")))());
+test("what cannot be sent is refused", async () => {
+  throws(TypeError, () => web.open({}));
+  for (const value of ["text", undefined, null, Promise.resolve(bytes(1)), {}]) await rejects(TypeError, reading(chunks(value))());
   const locked = chunks(bytes(1));
   locked.getReader();
-  await rejects(TypeError, (async () => web.next(locked))());
+  throws(TypeError, () => web.open(locked));
   const begun = chunks(bytes(1), bytes(2));
   const reader = begun.getReader();
   await reader.read();
   reader.releaseLock();
-  await rejects(TypeError, (async () => web.next(begun))(), "the rest of a stream");
-  await rejects(RangeError, (async () => web.next(new ReadableStream({ pull: () => Promise.reject(new RangeError("source")) })))());
+  throws(TypeError, () => web.open(begun), "the rest of a stream");
+  await rejects(RangeError, reading(new ReadableStream({ pull: () => Promise.reject(new RangeError("source")) }))());
 });
 test("cancel tells the source, while it is read and before", async () => {
   const reasons = [];
   const endless = () => new ReadableStream({ pull: (c) => c.enqueue(bytes(1)), cancel: (reason) => void reasons.push(reason) });
-  const reading = endless();
-  await web.next(reading);
-  web.cancel(reading, "gone");
+  const stream = endless();
+  const next = reading(stream);
+  await next();
+  web.cancel(stream, "gone");
   web.cancel(endless(), "never read");
   web.cancel({}, "no stream");
   await ticks();
   equal(reasons, ["gone", "never read"]);
-  equal(await web.next(reading), null);
+  equal(await next(), null);
 });
 test("abort reaches the listeners of a request's signal", () => {
   const request = new Request("http://h/");

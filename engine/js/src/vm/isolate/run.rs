@@ -117,8 +117,7 @@ impl Core {
     /// Runs jobs until there are none, or drops them if the run must stop.
     #[inline]
     pub(crate) fn drain(&self, cx: Cx<'_>) {
-        // SAFETY: the runtime is alive.
-        while unsafe { qjs::JS_IsJobPending(cx.runtime()) } {
+        while cx.has_jobs() {
             if self.must_stop() {
                 return self.drop_jobs(cx);
             }
@@ -149,8 +148,7 @@ impl Core {
         const JOBS_MAX: usize = 10_000_000;
         self.dropping_jobs.set(true);
         for _ in 0..JOBS_MAX {
-            // SAFETY: the runtime is alive.
-            if !unsafe { qjs::JS_IsJobPending(cx.runtime()) } {
+            if !cx.has_jobs() {
                 break;
             }
             self.stopper.expire_here();

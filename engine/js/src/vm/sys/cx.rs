@@ -46,6 +46,13 @@ impl<'a> Cx<'a> {
         unsafe { qjs::JS_GetRuntime(self.raw) }
     }
 
+    /// Whether a job waits to be run.
+    #[inline]
+    pub(crate) fn has_jobs(self) -> bool {
+        // SAFETY: the runtime is alive.
+        unsafe { qjs::JS_IsJobPending(self.runtime()) }
+    }
+
     /// Takes over a reference that QuickJS returned.
     #[inline]
     pub(crate) fn own(self, raw: RawValue) -> Val {

@@ -36,65 +36,100 @@
     return c.stream.status === "closed" ? 0 : c.highWaterMark - c.total;
   }
   const canEnqueue = (c) => !c.closeRequested && c.stream.status === "readable";
+  const hasRequests = (s) => s.reader !== undefined && s.reader.requests.length > 0;
 
-  function pullIfNeeded(c) {
-    if (!canEnqueue(c) || !c.started) return;
-    const wanted = (c.stream.reader?.requests.length ?? 0) > 0 || desiredSize(c) > 0;
-    if (!wanted) return;
+  // Whether the source is to be asked now. A source that is being asked is asked again afterwards.
+  function wantsPull(c) {
+    const s = c.stream;
+    if (c.closeRequested || !c.started || s.status !== "readable") return false;
+    if (c.total >= c.highWaterMark && !hasRequests(s)) return false;
     if (c.pulling) {
       c.pullAgain = true;
-      return;
+      return false;
     }
     c.pulling = true;
-    p.then(invoke(c.pull), () => {
-      c.pulling = false;
-      if (c.pullAgain) {
-        c.pullAgain = false;
-        pullIfNeeded(c);
-      }
-    }, (error) => errorController(c, error));
+    return true;
+  }
+  // Asks the source. True if there is nothing to wait for: then `c.pulled` must be the next job, which needs no promise.
+  function startPull(c) {
+    let asked;
+    try {
+      const given = c.pull();
+      if (given === undefined) return true;
+      asked = p.resolved(given);
+    } catch (error) {
+      asked = p.rejected(error);
+    }
+    p.then(asked, c.pulled, c.failed);
+    return false;
+  }
+  function pullIfNeeded(c) {
+    if (wantsPull(c) && startPull(c)) p.queueMicrotask(c.pulled);
   }
 
+  function sizeOf(c, chunk) {
+    try {
+      const size = p.Number(c.size(chunk));
+      if (size >= 0 && size < Infinity) return size;
+      throw new RangeError("the size of a chunk must be finite and not negative");
+    } catch (error) {
+      errorController(c, error);
+      throw error;
+    }
+  }
+  // The first chunk of the queue is `c.first`, the others are in `c.rest`: a stream that is read as fast as it is fed has only the first.
   function enqueue(c, chunk) {
+    const s = c.stream;
     if (!canEnqueue(c)) throw new TypeError("the stream is closed or errored: nothing can be enqueued");
-    const reader = c.stream.reader;
-    if (reader !== undefined && reader.requests.length > 0) {
-      p.shift(reader.requests).chunk(chunk);
+    if (hasRequests(s)) {
+      p.shift(s.reader.requests).chunk(chunk);
     } else {
-      let size;
-      try {
-        size = p.Number(c.size(chunk));
-        if (!(size >= 0 && size < Infinity)) throw new RangeError("the size of a chunk must be finite and not negative");
-      } catch (error) {
-        errorController(c, error);
-        throw error;
+      const size = c.size === undefined ? 1 : sizeOf(c, chunk);
+      if (c.length === 0) {
+        c.first = chunk;
+        c.firstSize = size;
+      } else {
+        p.push(c.rest, { chunk, size });
       }
-      p.push(c.queue, { chunk, size });
+      c.length += 1;
       c.total += size;
     }
     pullIfNeeded(c);
   }
 
   function dequeue(c) {
-    const { chunk, size } = p.shift(c.queue);
-    c.total = c.queue.length === 0 ? 0 : c.total - size;
+    const chunk = c.first;
+    c.length -= 1;
+    if (c.length === 0) {
+      c.first = undefined;
+      c.total = 0;
+    } else {
+      c.total -= c.firstSize;
+      const next = p.shift(c.rest);
+      c.first = next.chunk;
+      c.firstSize = next.size;
+    }
     return chunk;
   }
 
   function clearController(c) {
-    c.queue = [];
+    c.first = undefined;
+    c.rest = [];
+    c.length = 0;
     c.total = 0;
     c.pull = c.cancel = nothing;
     c.read = undefined;
-    c.size = () => 1;
+    c.size = undefined;
   }
   function closeController(c) {
     if (!canEnqueue(c)) throw new TypeError("the stream is already closed or errored");
     c.closeRequested = true;
-    if (c.queue.length === 0) {
-      clearController(c);
-      closeStream(c.stream);
-    }
+    if (c.length === 0) endController(c);
+  }
+  // The last chunk has been read.
+  function endController(c) {
+    clearController(c);
+    closeStream(c.stream);
   }
   function errorController(c, error) {
     if (c.stream.status !== "readable") return;
@@ -173,17 +208,13 @@
     if (s.status === "closed") return request.close();
     if (s.status === "errored") return request.error(s.error);
     const c = s.controller;
-    if (c.queue.length === 0) {
+    if (c.length === 0) {
       p.push(reader.requests, request);
       return pullIfNeeded(c);
     }
     const chunk = dequeue(c);
-    if (c.closeRequested && c.queue.length === 0) {
-      clearController(c);
-      closeStream(s);
-    } else {
-      pullIfNeeded(c);
-    }
+    if (c.closeRequested && c.length === 0) endController(c);
+    else pullIfNeeded(c);
     request.chunk(chunk);
   }
   // Whether a read can be handed to the source itself: one of the engine's, with nobody before in the line.
@@ -191,7 +222,7 @@
     const s = reader.stream;
     const c = s.controller;
     return c.read !== undefined && s.status === "readable" && c.started && !c.pulling
-      && c.queue.length === 0 && reader.requests.length === 0;
+      && c.length === 0 && reader.requests.length === 0;
   }
   // Such a read needs no request, no pull and no place in the queue, which is most of what a chunk costs. What comes of it is handled by
   // functions that are made once for each reader.
@@ -295,18 +326,30 @@
   tag(ReadableStreamDefaultController, "ReadableStreamDefaultController");
 
   // Fills in the state of a new stream. `start` runs at once and may throw.
-  function setUp(s, { start = nothing, pull = nothing, cancel = nothing, highWaterMark = 1, size, bytes = false, read }) {
+  function setUp(s, {
+    source, start = nothing, pull = nothing, cancel = nothing, highWaterMark = 1, size, bytes = false, read,
+  }) {
     const c = {
-      stream: s, queue: [], total: 0, highWaterMark, size: size ?? (() => 1), bytes, pull, cancel, read,
-      started: false, pulling: false, pullAgain: false, closeRequested: false,
+      stream: s, first: undefined, firstSize: 0, rest: [], length: 0, total: 0, highWaterMark, size, bytes,
+      pull: undefined, cancel, read, started: false, pulling: false, pullAgain: false, closeRequested: false,
+      pulled: undefined, failed: undefined,
     };
     s.controller = c;
     const controller = makeController(c);
-    c.pull = () => pull(controller);
+    // A bound function is called without an array of arguments.
+    c.pull = p.bind(pull, source, controller);
+    c.pulled = () => {
+      c.pulling = false;
+      if (c.pullAgain) {
+        c.pullAgain = false;
+        pullIfNeeded(c);
+      }
+    };
+    c.failed = (error) => errorController(c, error);
     p.then(p.resolved(start(controller)), () => {
       c.started = true;
       pullIfNeeded(c);
-    }, (error) => errorController(c, error));
+    }, c.failed);
     return c;
   }
 
@@ -318,11 +361,14 @@
     if (size !== undefined && typeof size !== "function") throw new TypeError("the size of a strategy must be a function");
     return { highWaterMark, size: size === undefined ? undefined : (chunk) => size(chunk) };
   }
-  function method(object, name) {
+  function plainMethod(object, name) {
     const value = object[name];
-    if (value === undefined) return undefined;
-    if (typeof value !== "function") throw new TypeError(`${name} must be a function`);
-    return (...args) => p.apply(value, object, args);
+    if (value !== undefined && typeof value !== "function") throw new TypeError(`${name} must be a function`);
+    return value;
+  }
+  function method(object, name) {
+    const value = plainMethod(object, name);
+    return value === undefined ? undefined : (...args) => p.apply(value, object, args);
   }
 
   class ReadableStream {
@@ -344,7 +390,7 @@
       if (type !== undefined && `${type}` !== "bytes") throw new TypeError(`ReadableStream: unknown type ${type}`);
       const bytes = type !== undefined;
       setUp(this.#state, {
-        start: method(source, "start"), pull: method(source, "pull"), cancel: method(source, "cancel"), bytes,
+        source, start: method(source, "start"), pull: plainMethod(source, "pull"), cancel: method(source, "cancel"), bytes,
         ...strategyOf(strategy, bytes ? 0 : 1),
       });
     }
@@ -411,7 +457,7 @@
     ReadableStream, ReadableStreamDefaultReader, ReadableStreamDefaultController,
     CountQueuingStrategy, ByteLengthQueuingStrategy,
     stateOf, create, acquire, release, readRequest, readPromise, canReadDirectly, readDirectly,
-    cancelStream, enqueue, closeController, errorController, desiredSize, canEnqueue, deferred, handled, invoke,
+    wantsPull, startPull, dequeue, endController, cancelStream, enqueue, closeController, errorController, desiredSize, canEnqueue, deferred, handled, invoke,
     strategyOf, method, nothing,
   };
 })

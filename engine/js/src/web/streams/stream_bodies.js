@@ -1,6 +1,9 @@
 // Streams as bodies: over content that is at hand, read whole, or chunk by chunk for the engine.
-(function streamBodies({ p, symbols, load, copy }) {
-  const { stateOf, create, acquire, readRequest, readPromise, cancelStream, handled } = load("readable");
+(function streamBodies({ p, symbols, load, copy, host }) {
+  const {
+    stateOf, create, acquire, readRequest, readPromise, canReadDirectly, readDirectly, wantsPull, startPull, dequeue, endController,
+    cancelStream, handled, nothing,
+  } = load("readable");
   const { TypeError } = p;
   const SOURCE = symbols.source;
   const noArguments = p.freeze([]);
@@ -61,20 +64,47 @@
     }
   }
 
-  // One chunk for the engine's response writer: bytes, or null at the end; a promise of that where it is not there yet.
-  function nextChunk(stream) {
+  // Locks a stream for the engine's response writer, and gives what that asks for chunks.
+  function openForHost(stream) {
     const s = stateOf(stream);
     if (s === undefined) throw new TypeError("the body is not a ReadableStream");
-    if (s.hostReader === undefined) {
-      if (s.disturbed) throw new TypeError("a part of the body stream has been read already");
-      s.hostReader = acquire(s);
+    if (s.disturbed) throw new TypeError("a part of the body stream has been read already");
+    const reader = acquire(s);
+    s.disturbed = true;
+    return { __proto__: null, reader, controller: s.controller };
+  }
+
+  // One chunk: bytes, or null at the end; a promise of that where it is not there yet. Does what a read does, without its promise.
+  function nextChunk(opened) {
+    const c = opened.controller;
+    if (c.length === 0) return chunkOnDemand(opened.reader);
+    const chunk = dequeue(c);
+    if (c.closeRequested) {
+      if (c.length === 0) endController(c);
+    } else if (wantsPull(c) && startPull(c)) {
+      // Jobs run when this returns. If there is no other, this one may run now.
+      if (host.idle()) c.pulled();
+      else p.queueMicrotask(c.pulled);
     }
-    if (s.status === "readable" && s.controller.queue.length > 0) {
-      let chunk;
-      readRequest(s.hostReader, { chunk: (value) => { chunk = value; } });
-      return bytesOrThrow(chunk);
-    }
-    return p.then(readPromise(s.hostReader), ({ value, done }) => (done ? null : bytesOrThrow(value)));
+    // The engine looks closer.
+    return p.isView(chunk) ? chunk : bytesOrThrow(chunk);
+  }
+  // The same where nothing is in the queue. The source may still give a chunk while it is asked.
+  function chunkOnDemand(reader) {
+    if (canReadDirectly(reader)) return p.then(readDirectly(reader), ({ value, done }) => (done ? null : bytesOrThrow(value)));
+    let given;
+    let wake = nothing;
+    const give = (outcome) => {
+      given = outcome;
+      wake();
+    };
+    readRequest(reader, {
+      chunk: (value) => give(() => bytesOrThrow(value)),
+      close: () => give(() => null),
+      error: (error) => give(() => { throw error; }),
+    });
+    if (given !== undefined) return given();
+    return p.then(new p.Promise((resolve) => { wake = resolve; }), () => given());
   }
   // The client has gone: whoever feeds the stream is told, and what it then throws is nobody's concern.
   function cancelForHost(stream, reason) {
@@ -82,5 +112,5 @@
     if (s !== undefined) handled(cancelStream(s, reason));
   }
 
-  return { fromSource, fromRequest, readAll, nextChunk, cancelForHost };
+  return { fromSource, fromRequest, readAll, openForHost, nextChunk, cancelForHost };
 })
