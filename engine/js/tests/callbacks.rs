@@ -8,7 +8,7 @@ use sampan_rig::block_on;
 
 fn app(handler: &str) -> App {
     load(&format!(
-        "import {{ app, calls, time }} from 'sampan';\napp.get('/', {handler});"
+        "import {{ app, calls, objects, time }} from 'sampan';\napp.get('/', {handler});"
     ))
 }
 
@@ -30,6 +30,7 @@ fn a_function_is_called_with_values_and_gives_one() {
     check("() => calls.now((v) => `${v}!`, 'hi')", "hi!");
     check("() => calls.now((v) => [v.a, 2], { a: 1 })", "[1,2]");
     check("() => String(calls.now(() => {}))", "null");
+    check("() => calls.later((v) => `${v}!`, 'hi')", "hi!");
     check(
         "() => calls.now((a) => calls.now((b) => b * 2, a + 1), 20)",
         "42",
@@ -145,4 +146,16 @@ fn functions_that_nobody_keeps_leave_nothing_behind() {
     app.isolate.collect_garbage();
     let after = app.isolate.memory_bytes();
     assert!(after < before + 20_000, "{before} to {after} bytes");
+}
+
+#[test]
+fn a_function_that_is_called_while_its_request_waits_has_the_objects_of_that() {
+    check(
+        "async () => { const mine = objects.ticket(); let made; mine.add(1); \
+         await calls.later(() => { mine.add(2); made = objects.ticket(); }); return [mine.add(0), made.add(5)]; }",
+        "[3,5]",
+    );
+    let app = app("async () => { await calls.later(() => { objects.ticket(); }); return 'kept'; }");
+    app.only(get("/")).expect("answers");
+    assert_eq!(app.live.0.get(), 0);
 }

@@ -7,7 +7,7 @@ use support::{Rig, block_on, get, load, load_files};
 
 fn rig(body: &str) -> Rig {
     load(&format!(
-        "local app = require 'sampan'\nlocal calls, time = app.calls, app.time\napp.get('/', function(req) {body} end)"
+        "local app = require 'sampan'\nlocal calls, objects, time = app.calls, app.objects, app.time\napp.get('/', function(req) {body} end)"
     ))
 }
 
@@ -35,6 +35,10 @@ fn a_function_is_called_with_values_and_gives_one() {
         "[1,2]",
     );
     check("return tostring(calls.now(function() end))", "nil");
+    check(
+        "return calls.later(function(v) return v .. '!' end, 'hi')",
+        "hi!",
+    );
     let nested = "return calls.now(function(a) return calls.now(function(b) return b * 2 end, a + 1) end, 20)";
     check(nested, "42");
     // In a coroutine of the script, the function runs on top of that.
@@ -164,4 +168,23 @@ fn functions_that_nobody_keeps_leave_nothing_behind() {
     rig.isolate.collect_garbage();
     let after = rig.isolate.memory_bytes();
     assert!(after < before + 20_000, "{before} to {after} bytes");
+}
+
+#[test]
+fn a_function_that_is_called_while_its_request_waits_has_the_objects_of_that() {
+    // Those that it uses, and those that it makes.
+    check(
+        "local mine, made = objects.ticket() mine:add(1) calls.later(function() mine:add(2) made = objects.ticket() end) \
+         return { mine:add(0), made:add(5) }",
+        "[3,5]",
+    );
+    let streams = rig(
+        "return app.stream(function(write) local mine = objects.ticket() \
+         calls.later(function() mine:add(2) end) write(tostring(mine:add(0))) end)",
+    );
+    let mut answer = streams.wrapped(get("/")).expect("answers");
+    assert_eq!(streams.read(&mut answer).expect("a stream"), b"2");
+    let rig = rig("calls.later(function() kept = objects.ticket() end) return 'kept'");
+    rig.wrapped(get("/")).expect("answers");
+    assert_eq!(rig.live.0.get(), 0);
 }

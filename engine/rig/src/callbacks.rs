@@ -48,6 +48,16 @@ fn run(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     Box::pin(async move { function?.start(vec![value]).await.map(|()| Value::Null) })
 }
 
+/// Calls it while no script runs, in the name of the request that waits for this.
+fn later(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+    let (function, value) = (given(&args), args.take(1));
+    let asleep = crate::modules::short_sleep(context);
+    Box::pin(async move {
+        asleep.await;
+        function?.call(&[value])
+    })
+}
+
 /// Calls functions: at once, later in the same or in another request, and in runs of their own.
 pub static CALLS: Module = Module {
     name: "calls",
@@ -61,6 +71,12 @@ pub static CALLS: Module = Module {
             &[FUNCTION, ANY],
             Type::Nothing,
             FunctionKind::Async(run),
+        ),
+        row(
+            "later",
+            &[FUNCTION, ANY],
+            Type::Any,
+            FunctionKind::Async(later),
         ),
     ],
     ..Module::EMPTY

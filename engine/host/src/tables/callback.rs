@@ -8,7 +8,8 @@ pub type Callback = Rc<dyn ScriptFunction>;
 
 /// What can be done with a function of the script.
 pub trait ScriptFunction {
-    /// Calls it as a part of the run at hand, under that run's limits; as a run of its own where none is. It cannot wait.
+    /// Calls it as a part of the run at hand, under that run's limits; as a run of its own where none is. Called by the future of an
+    /// asynchronous row, that is a run of the row's request. It cannot wait.
     ///
     /// # Errors
     /// What it raised, or that it would have to wait.

@@ -118,7 +118,10 @@ impl Tasks {
             else {
                 continue;
             };
-            match future.as_mut().poll(cx) {
+            let outer = core.polled.replace(Some(self.clone()));
+            let polled = future.as_mut().poll(cx);
+            drop(core.polled.replace(outer));
+            match polled {
                 Poll::Pending => {
                     if let Some(task) = self.pending.borrow_mut().get_mut(key) {
                         task.future = Some(future);

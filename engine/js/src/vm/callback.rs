@@ -82,8 +82,10 @@ impl ScriptFunction for JsFunction {
         if core.is_entered() {
             return self.call_at_once(core.cx(), args);
         }
-        let ran = core.enter(HandlerId::MAX, None, |cx| self.call_at_once(cx, args));
-        if let Some(tasks) = ran.tasks {
+        let polled = core.polled.borrow().clone();
+        let is_own = polled.is_none();
+        let ran = core.enter(HandlerId::MAX, polled, |cx| self.call_at_once(cx, args));
+        if let Some(tasks) = ran.tasks.filter(|_| is_own) {
             ended(&core, tasks, HandlerId::MAX, ran.value.as_ref().err());
         }
         ran.value?

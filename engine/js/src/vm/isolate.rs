@@ -131,6 +131,8 @@ pub(crate) struct Core {
     pub(crate) failure: RefCell<Option<(Val, Error)>>,
     /// The tasks of the request whose script runs, once it has any.
     current: RefCell<Option<Rc<Tasks>>>,
+    /// The tasks of the request whose futures are polled: functions of the script that those call run for it.
+    pub(crate) polled: RefCell<Option<Rc<Tasks>>>,
     /// Rejected promises that nobody handles so far.
     rejections: RefCell<Vec<(Val, Val)>>,
     /// Where the run that is being stopped was.
@@ -206,6 +208,7 @@ impl Core {
             waiters: RefCell::default(),
             failure: RefCell::default(),
             current: RefCell::default(),
+            polled: RefCell::default(),
             rejections: RefCell::default(),
             stopped_at: RefCell::default(),
             dropping_jobs: Cell::new(false),
@@ -323,6 +326,7 @@ impl Drop for Core {
         drop(self.rejections.take());
         drop(self.failure.take());
         drop(self.current.take());
+        drop(self.polled.take());
         self.waiters.take();
         self.member_names.clear(cx);
         self.shapes.clear();

@@ -67,13 +67,13 @@ impl SuspendedHandler {
             let Some(waiting) = &mut self.waiting else {
                 return Poll::Pending;
             };
-            let Poll::Ready(result) = waiting.operation.as_mut().poll(cx) else {
+            let polled = waiting.slot.poll(&self.core, &mut waiting.operation, cx);
+            let Poll::Ready(result) = polled else {
                 return Poll::Pending;
             };
             let Some(Waiting { slot, thread, .. }) = self.waiting.take() else {
                 return Poll::Pending;
             };
-            slot.goes_on_with(&self.core, &result);
             // SAFETY: nothing of Lua runs now, so nobody else uses the cell.
             unsafe { *self.core.result.get() = Some(result) };
             let mut entry = HandlerEntry {

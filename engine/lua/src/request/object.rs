@@ -8,10 +8,11 @@ use crate::vm::raise::raise_result;
 use crate::vm::state::{Scratch, State, guard, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::request::{self, FIELDS, Field, FormKind, Pairs, Twice};
-use sampan_host::{Error, Module, RequestObjects, RequestView, Value};
+use sampan_host::{Error, LocalFuture, Module, RequestObjects, RequestView, Value};
 use slab::Slab;
 use std::ffi::c_int;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 /// The methods, in the order in which [`push_methods`] pushes them.
 pub(crate) const METHODS: [&str; 4] = ["json", "text", "form", "bytes"];
@@ -56,12 +57,23 @@ impl RequestSlot {
         drop(objects);
     }
 
-    /// Whatever ran since: this is the request that goes on, and that owns the native object that it has waited for.
-    pub(crate) fn goes_on_with(&self, core: &Core, result: &Result<Value, Error>) {
+    /// Polls what the request waits for. Functions of the script that it calls run for this request, which goes on with the result and owns
+    /// it, if that is a native object.
+    pub(crate) fn poll(
+        &self,
+        core: &Core,
+        operation: &mut LocalFuture<Result<Value, Error>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Value, Error>> {
         core.request.set(self.number);
-        if let Ok(Value::Object(object)) = result {
-            core.own(*object);
+        let polled = operation.as_mut().poll(cx);
+        // Whatever ran meanwhile.
+        core.request
+            .set(if polled.is_ready() { self.number } else { 0 });
+        if let Poll::Ready(Ok(Value::Object(object))) = polled {
+            core.own(object);
         }
+        polled
     }
 }
 

@@ -96,14 +96,15 @@ impl StreamedBody for LuaStream {
         loop {
             let mut has_result = false;
             if let Some(operation) = &mut self.operation {
-                let Poll::Ready(result) = operation.as_mut().poll(cx) else {
+                let polled = match &self.slot {
+                    Some(slot) => slot.poll(&self.core, operation, cx),
+                    None => operation.as_mut().poll(cx),
+                };
+                let Poll::Ready(result) = polled else {
                     return Poll::Pending;
                 };
                 self.operation = None;
                 has_result = true;
-                if let Some(slot) = &self.slot {
-                    slot.goes_on_with(&self.core, &result);
-                }
                 // SAFETY: nothing of Lua runs now, so nobody else uses the cell.
                 unsafe { *self.core.result.get() = Some(result) };
             }
