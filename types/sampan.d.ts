@@ -40,6 +40,10 @@ declare module "sampan" {
     readonly ip: string;
     /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
+    /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
+    csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
+    /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
+    csvDownload(name: string): void;
     /** An object of this request's own. */
     readonly state: Record<string, any>;
     /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is a `File`: name the type then. */
@@ -61,6 +65,10 @@ declare module "sampan" {
     readonly ip: string;
     /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
+    /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
+    csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
+    /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
+    csvDownload(name: string): void;
     /** `req.state` of the middleware around `fetch`. */
     readonly state: Record<string, any>;
   }
@@ -128,6 +136,7 @@ declare module "sampan" {
     time: typeof time;
     log: typeof log;
     env: typeof env;
+    csv: typeof csv;
     db: typeof db;
     /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait and write. If it fails, the server does not start. Only while the project loads. */
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
@@ -186,6 +195,24 @@ declare module "sampan" {
     function encode(value: any): string;
     /** The value of a JSON text. Text that is not JSON is an error that names the line and column. */
     function decode(text: string | Uint8Array | ArrayBuffer): any;
+  }
+
+  /** Comma-separated values, as spreadsheets and databases exchange them. */
+  export namespace csv {
+    /** The CSV text of rows. The first row names the columns of the header; lists have none. */
+    function encode(rows: any, options?: Record<string, any>): string;
+    /** A writer for rows that come one after the other. */
+    function writer(options?: Record<string, any>): CsvWriter;
+    /** Calls the function with each record of a text. Returns how many there were. Text that is no CSV is an error that names the line. */
+    function each(text: string | Uint8Array | ArrayBuffer, fn: (...args: any[]) => any, options?: Record<string, any>): number;
+  }
+
+  /** Writes CSV piece by piece, for answers that are streamed. It goes with its request. */
+  export interface CsvWriter {
+    /** Writes a row, and the header before the first one. At most 16 MiB are kept until they are taken. */
+    add(row: any): void;
+    /** The text that was written since the last time. */
+    take(): string;
   }
 
   /** SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit. */

@@ -31,6 +31,16 @@ function request:bytes() end
 ---@return fun(): string?
 function request:chunks() end
 
+--- Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415.
+---@param fn function Gets a record, its fields by the names in the header. It cannot wait. If it returns `false`, no more are read.
+---@param options? table `header = false`: the first record is one like the others, and records are lists. `separator`: what stands between fields, `,` unless given.
+---@return integer
+function request:csv_records(fn, options) end
+
+--- The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one.
+---@param name string The name of the file: `visits.csv`.
+function request:csv_download(name) end
+
 ---@class sampan.Response
 ---@field status integer
 ---@field headers table<string, string|number|string[]>
@@ -225,6 +235,40 @@ function app.json.encode(value) end
 ---@param text string The JSON text.
 ---@return any
 function app.json.decode(text) end
+
+--- Comma-separated values, as spreadsheets and databases exchange them.
+---@class sampan.modules.csv
+app.csv = {}
+
+--- The CSV text of rows. The first row names the columns of the header; lists have none.
+---@param rows any A list of rows: each a list, or a table or object whose keys are the columns.
+---@param options? table `columns`: the names of those to write, in order. `separator`: what stands between fields, `,` unless given. `spreadsheet = true`: a spreadsheet opens it, so a text that begins like a formula gets a `'` in front.
+---@return string
+function app.csv.encode(rows, options) end
+
+--- A writer for rows that come one after the other.
+---@param options? table `columns`: the names of those to write, in order. `separator`: what stands between fields, `,` unless given. `spreadsheet = true`: a spreadsheet opens it, so a text that begins like a formula gets a `'` in front.
+---@return sampan.CsvWriter
+function app.csv.writer(options) end
+
+--- Calls the function with each record of a text. Returns how many there were. Text that is no CSV is an error that names the line.
+---@param text string The CSV text.
+---@param fn function Gets a record, its fields by the names in the header. It cannot wait. If it returns `false`, no more are read.
+---@param options? table `header = false`: the first record is one like the others, and records are lists. `separator`: what stands between fields, `,` unless given.
+---@return integer
+function app.csv.each(text, fn, options) end
+
+--- Writes CSV piece by piece, for answers that are streamed. It goes with its request.
+---@class sampan.CsvWriter
+local CsvWriter = {}
+
+--- Writes a row, and the header before the first one. At most 16 MiB are kept until they are taken.
+---@param row any A row as in `csv.encode`.
+function CsvWriter:add(row) end
+
+--- The text that was written since the last time.
+---@return string
+function CsvWriter:take() end
 
 --- SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit.
 ---@class sampan.modules.db

@@ -37,5 +37,6 @@ pub static MODULES: &[&Module] = &[
     &sampan_log::MODULE,
     &sampan_env::MODULE,
     &sampan_json::MODULE,
+    &sampan_csv::MODULE,
     &sampan_db::MODULE,
 ];

@@ -1,9 +1,10 @@
 //! What capabilities add to a request: a store of its own, and header fields of its answer. They may for as long as it lasts.
 
 use crate::request::response_sink::refused;
+use sampan_host::answer::{BYTES, TEXT};
 use sampan_host::request::is_answered;
 use sampan_host::{Error, Store};
-use sampan_http::Response;
+use sampan_http::{Body, Response};
 use std::cell::{Cell, RefCell};
 
 /// The additions to one request.
@@ -22,6 +23,16 @@ struct Progress {
     is_handled: bool,
     /// How many parts of it go on beside or after its handler: a stream that sends the answer, the cleanup of what was given up.
     parts: u8,
+}
+
+/// Whether a content type that a capability added is meant for this answer: it takes the place of the one that text, bytes and streams have
+/// unless somebody says more. JSON stays JSON, errors with it.
+fn takes_type(response: &Response) -> bool {
+    let default = response.default_content_type().map(str::as_bytes);
+    match response.get_header("content-type").or(default) {
+        Some(given) => [TEXT, BYTES].iter().any(|plain| plain.as_bytes() == given),
+        None => !matches!(response.body(), Body::Empty),
+    }
 }
 
 /// The field lines to come, as those of a response that is never sent.
@@ -68,7 +79,13 @@ impl Additions {
         let fields = pending.0.borrow();
         let mut lines = fields.headers();
         lines.try_for_each(|(name, value)| {
-            let added = response.header(name, value);
+            let added = if !name.eq_ignore_ascii_case(b"content-type") {
+                response.header(name, value)
+            } else if takes_type(response) {
+                response.set_header(name, value)
+            } else {
+                Ok(())
+            };
             added.map_err(|fault| refused(fault, name))
         })
     }

@@ -52,7 +52,8 @@ pub trait RequestView {
     fn store(&self) -> &Store;
 
     /// Adds a field line to the answer, whatever the handler returns: errors and streams are answers too. Only an answer that stands
-    /// for a lost commit, or for a handler that took too long, goes without.
+    /// for a lost commit, or for a handler that took too long, goes without. A `Content-Type` takes the place of the one that text, bytes and
+    /// streams have unless somebody says more; an answer with any other keeps it.
     ///
     /// # Errors
     /// A name that is no token, a value with control bytes, more than an answer has room for, or an answer that has been

@@ -1,0 +1,12 @@
+//! What one table of values may take.
+
+use std::time::Duration;
+
+/// The largest record that is read, in bytes without its quotes.
+pub(crate) const RECORD_BYTES_MAX: usize = 1024 * 1024;
+/// How many fields a record may have that is read: as many as a spreadsheet has columns.
+pub(crate) const FIELDS_MAX: usize = 16_384;
+/// What a writer keeps until somebody takes it, in bytes.
+pub(crate) const UNTAKEN_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// How long the records of a body keep their worker at a time.
+pub(crate) const TURN_MAX: Duration = Duration::from_millis(1);

@@ -1,0 +1,92 @@
+//! `csv.encode`, and the objects of `csv.writer`.
+
+use crate::limits::UNTAKEN_BYTES_MAX;
+use crate::options::{Options, WRITING};
+use crate::write::Encoder;
+use sampan_host::reader::Kind;
+use sampan_host::{
+    Args, Class, Context, Error, Function, FunctionKind, Lifetime, Param, Reader, ScriptLimits,
+    Type, Value,
+};
+use std::cell::RefCell;
+
+/// Writes rows as they come.
+pub(crate) static WRITER: Class = Class {
+    name: "CsvWriter",
+    variable: "writer",
+    doc: "Writes CSV piece by piece, for answers that are streamed. It goes with its request.",
+    methods: &[
+        Function {
+            name: "add",
+            params: &[Param {
+                name: "row",
+                ty: Type::InPlace,
+                optional: false,
+                doc: "A row as in `csv.encode`.",
+            }],
+            returns: Type::Nothing,
+            doc: "Writes a row, and the header before the first one. At most 16 MiB are kept until they are taken.",
+            kind: FunctionKind::Reading(add),
+        },
+        Function {
+            name: "take",
+            params: &[],
+            returns: Type::Text,
+            doc: "The text that was written since the last time.",
+            kind: FunctionKind::Sync(take),
+        },
+    ],
+    lifetime: Lifetime::Request,
+};
+
+pub(crate) fn encode(
+    context: &Context,
+    mut args: Args,
+    reader: &dyn Reader,
+) -> Result<Value, Error> {
+    let rows = args.handle(0);
+    let mut encoder = Encoder::new(&Options::read(args.take(1), WRITING)?);
+    let limits = context.get::<ScriptLimits>().unwrap_or_default();
+    let count = match reader.kind(rows) {
+        Kind::List => reader.len(rows)?,
+        // An empty table of Lua is both.
+        Kind::Map if reader.len(rows)? == 0 => 0,
+        _ => return Err(Error::script("csv.encode: the rows must be a list")),
+    };
+    for at in 0..count {
+        reader.round(|| encoder.add(reader, reader.item(rows, at)?))?;
+        if encoder.len() > limits.memory_bytes_max {
+            return Err(limits.value_too_large());
+        }
+    }
+    encoder.take().map(Value::Text)
+}
+
+pub(crate) fn writer(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let encoder = Encoder::new(&Options::read(args.take(0), WRITING)?);
+    let writer = context.objects().add(&WRITER, RefCell::new(encoder));
+    Ok(Value::Object(writer))
+}
+
+fn add(context: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error> {
+    let (_, writer) = args.object::<RefCell<Encoder>>(context)?;
+    // A getter of the row may call the writer again.
+    let mut encoder = writer.try_borrow_mut().map_err(|_| is_busy())?;
+    if encoder.len() > UNTAKEN_BYTES_MAX {
+        let text = format!("{UNTAKEN_BYTES_MAX} bytes have been written: take() them first");
+        return Err(Error::script(text));
+    }
+    encoder.add(reader, args.handle(0))?;
+    Ok(Value::Null)
+}
+
+fn take(context: &Context, args: Args) -> Result<Value, Error> {
+    let (_, writer) = args.object::<RefCell<Encoder>>(context)?;
+    let mut encoder = writer.try_borrow_mut().map_err(|_| is_busy())?;
+    encoder.take().map(Value::Text)
+}
+
+#[cold]
+fn is_busy() -> Error {
+    Error::script("this CsvWriter writes a row at the moment")
+}

@@ -1,0 +1,232 @@
+//! Text of rows, which are read where they lie in the script.
+
+use crate::options::Options;
+use sampan_host::json::{write_f64, write_i64};
+use sampan_host::reader::{Keys, Kind};
+use sampan_host::{Error, Handle, Reader};
+use std::rc::Rc;
+
+/// What begins a formula in a spreadsheet.
+const FORMULA: &[u8] = b"=+-@\t\r\n";
+
+/// Writes rows, RFC 4180: lines end with CR LF, and fields are quoted where they must be.
+pub(crate) struct Encoder {
+    separator: u8,
+    is_spreadsheet: bool,
+    /// Whether rows may have more than the columns.
+    has_choice: bool,
+    /// The names in the header, once it is written.
+    columns: Option<Rc<[Vec<u8>]>>,
+    out: Vec<u8>,
+    /// How many fields the line at hand has.
+    fields: usize,
+    rows: u64,
+    /// The text of the field at hand.
+    field: Vec<u8>,
+}
+
+impl Encoder {
+    pub(crate) fn new(options: &Options) -> Self {
+        let mut encoder = Self {
+            separator: options.separator,
+            is_spreadsheet: options.is_spreadsheet,
+            has_choice: options.columns.is_some(),
+            columns: None,
+            out: Vec::new(),
+            fields: 0,
+            rows: 0,
+            field: Vec::new(),
+        };
+        // Without a byte order mark Excel takes text for text of an old code page.
+        if options.is_spreadsheet {
+            encoder.out.extend_from_slice("\u{feff}".as_bytes());
+        }
+        if let Some(columns) = &options.columns {
+            let columns = columns.iter().map(|name| name.clone().into_bytes());
+            encoder.write_header(columns.collect());
+        }
+        encoder
+    }
+
+    /// How many bytes have been written and not taken.
+    pub(crate) fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Takes what has been written.
+    pub(crate) fn take(&mut self) -> Result<String, Error> {
+        // All that is written is text.
+        String::from_utf8(std::mem::take(&mut self.out)).map_err(|_| self.fault("not UTF-8"))
+    }
+
+    /// Writes a row. After an error nothing of it is there.
+    pub(crate) fn add(&mut self, reader: &dyn Reader, row: Handle) -> Result<(), Error> {
+        let (bytes, columns) = (self.out.len(), self.columns.clone());
+        self.rows += 1;
+        let added = match reader.kind(row) {
+            Kind::List => self.add_list(reader, row),
+            Kind::Map => self.add_map(reader, row),
+            _ => Err(self.fault("it is neither a list nor has it columns")),
+        };
+        if added.is_err() {
+            self.rows -= 1;
+            self.out.truncate(bytes);
+            self.columns = columns;
+        }
+        added
+    }
+
+    fn add_list(&mut self, reader: &dyn Reader, row: Handle) -> Result<(), Error> {
+        self.fields = 0;
+        for at in 0..reader.len(row)? {
+            let cell = reader.item(row, at)?;
+            let is_text = self.read(reader, cell)?;
+            self.put(is_text);
+        }
+        self.end_line();
+        Ok(())
+    }
+
+    fn add_map(&mut self, reader: &dyn Reader, row: Handle) -> Result<(), Error> {
+        let keys = reader.keys(row)?;
+        let columns = match &self.columns {
+            Some(columns) => Rc::clone(columns),
+            None => self.begin(reader, keys)?,
+        };
+        let keys = self.by_column(reader, &columns, keys)?;
+        self.fields = 0;
+        for key in keys {
+            self.field.clear();
+            let is_text = match key {
+                Some(key) => self.read(reader, reader.value(row, key)?)?,
+                None => false,
+            };
+            self.put(is_text);
+        }
+        self.end_line();
+        Ok(())
+    }
+
+    /// The first row names the columns.
+    fn begin(&mut self, reader: &dyn Reader, keys: Keys) -> Result<Rc<[Vec<u8>]>, Error> {
+        let mut columns = Vec::with_capacity(keys.len());
+        for key in keys.iter() {
+            self.read(reader, key)?;
+            columns.push(self.field.clone());
+        }
+        if columns.is_empty() {
+            return Err(self.fault("it has no columns"));
+        }
+        Ok(self.write_header(columns))
+    }
+
+    fn write_header(&mut self, columns: Vec<Vec<u8>>) -> Rc<[Vec<u8>]> {
+        self.fields = 0;
+        for column in &columns {
+            self.field.clone_from(column);
+            self.put(true);
+        }
+        self.end_line();
+        let columns: Rc<[Vec<u8>]> = columns.into();
+        self.columns = Some(Rc::clone(&columns));
+        columns
+    }
+
+    /// The key of each column. As a rule they are all there, in the same order.
+    fn by_column(
+        &mut self,
+        reader: &dyn Reader,
+        columns: &[Vec<u8>],
+        keys: Keys,
+    ) -> Result<Vec<Option<Handle>>, Error> {
+        let mut found = vec![None; columns.len()];
+        for (at, key) in keys.iter().enumerate() {
+            self.read(reader, key)?;
+            let is_it = |column: &Vec<u8>| *column == self.field;
+            let column = match columns.get(at) {
+                Some(column) if is_it(column) => Some(at),
+                _ => columns.iter().position(is_it),
+            };
+            match column {
+                Some(column) => found[column] = Some(key),
+                None if self.has_choice => {}
+                None => {
+                    let name = String::from_utf8_lossy(&self.field);
+                    let text = format!("the first row has no {name:?}; give the columns");
+                    return Err(self.fault(&text));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Leaves the text of a value in `field`, and tells whether it was text before.
+    fn read(&mut self, reader: &dyn Reader, it: Handle) -> Result<bool, Error> {
+        self.field.clear();
+        let kind = reader.kind(it);
+        match kind {
+            Kind::Nothing => {}
+            Kind::Bool(true) => self.field.extend_from_slice(b"true"),
+            Kind::Bool(false) => self.field.extend_from_slice(b"false"),
+            Kind::Int(value) => write_i64(&mut self.field, value),
+            Kind::Float(value) if write_f64(&mut self.field, value) => {}
+            Kind::Float(_) => return Err(self.fault("NaN and infinity cannot be written")),
+            Kind::Text => {
+                let field = &mut self.field;
+                reader.bytes(it, &mut |bytes| field.extend_from_slice(bytes));
+                if std::str::from_utf8(&self.field).is_err() {
+                    return Err(self.fault("a text is not UTF-8"));
+                }
+            }
+            _ => {
+                let text = "a field must be text, a number, a boolean or nothing";
+                return Err(self.fault(text));
+            }
+        }
+        Ok(kind == Kind::Text)
+    }
+
+    /// Writes `field` as the next field of the line.
+    fn put(&mut self, is_text: bool) {
+        if self.fields > 0 {
+            self.out.push(self.separator);
+        }
+        self.fields += 1;
+        let (field, separator) = (&self.field, self.separator);
+        let is_formula = field.first().is_some_and(|first| FORMULA.contains(first));
+        let guard = self.is_spreadsheet && is_text && is_formula;
+        let must_quote = |byte: &u8| *byte == separator || b"\"\r\n".contains(byte);
+        // Spaces at either end are part of a field, but not all readers know that.
+        let is_edge = |byte: Option<&u8>| byte == Some(&b' ');
+        let is_quoted =
+            field.iter().any(must_quote) || is_edge(field.first()) || is_edge(field.last());
+        if is_quoted {
+            self.out.push(b'"');
+        }
+        if guard {
+            self.out.push(b'\'');
+        }
+        for part in field.split_inclusive(|byte| *byte == b'"') {
+            self.out.extend_from_slice(part);
+            if part.ends_with(b"\"") {
+                self.out.push(b'"');
+            }
+        }
+        if is_quoted {
+            self.out.push(b'"');
+        }
+    }
+
+    fn end_line(&mut self) {
+        // An empty line is no record.
+        if self.fields == 1 && self.field.is_empty() {
+            self.out.extend_from_slice(b"\"\"");
+        }
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    #[cold]
+    fn fault(&self, what: &str) -> Error {
+        Error::script(format!("row {}: {what}", self.rows))
+    }
+}

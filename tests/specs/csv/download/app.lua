@@ -1,0 +1,25 @@
+local app = require "sampan"
+local csv, db = app.csv, app.db
+
+app.get("/visits.csv", function(req)
+  req:csv_download("visits.csv")
+  return csv.encode(db.query("SELECT 1 AS id, '/' AS path"))
+end)
+app.get("/streamed", function(req)
+  req:csv_download("Größe.csv")
+  return app.stream(function(write) write(csv.encode { { "a" } }) end)
+end)
+app.get("/typed", function(req)
+  req:csv_download("a.tsv")
+  return app.text("a\tb\n", { headers = { ["content-type"] = "text/tab-separated-values" } })
+end)
+app.get("/fails", function(req)
+  req:csv_download("a.csv")
+  error { status = 404, message = "no visits" }
+end)
+app.get("/twice", function(req)
+  req:csv_download("a.csv")
+  req:csv_download("b.csv")
+end)
+app.get("/split", function(req) req:csv_download("a\r\nSet-Cookie: b=c") end)
+app.get("/empty", function(req) req:csv_download("") end)
