@@ -3,36 +3,36 @@ import { app, csv, stream, time } from "sampan";
 let kept;
 
 app.get("/stream", () => {
-  const out = csv.writer();
+  const writer = csv.writer();
   return stream(async (write) => {
     for (let i = 1; i <= 3; i++) {
-      out.add({ id: i, name: `n${i}` });
-      if (i > 1) await write(out.take());
+      writer.add({ id: i, name: `n${i}` });
+      if (i > 1) await write(writer.take());
       await time.sleep(0.001);
     }
-    await write(`${out.take()}end`);
+    await write(`${writer.take()}end`);
   });
 });
 const works = (fn) => { try { fn(); return true; } catch { return false; } };
 app.get("/fault", () => {
-  const out = csv.writer();
-  const first = works(() => out.add({ a: {} }));
-  out.add({ b: 1 });
-  const second = works(() => out.add({ b: {} }));
-  out.add({ b: 2 });
-  return { first, second, text: out.take(), again: out.take() };
+  const writer = csv.writer();
+  const first = works(() => writer.add({ a: {} }));
+  writer.add({ b: 1 });
+  const second = works(() => writer.add({ b: {} }));
+  writer.add({ b: 2 });
+  return { first, second, text: writer.take(), again: writer.take() };
 });
 app.get("/inside", () => {
-  const out = csv.writer({ columns: ["a"] });
+  const writer = csv.writer({ columns: ["a"] });
   let said;
   try {
-    out.add({ get a() { out.take(); return 1; } });
+    writer.add({ get a() { writer.take(); return 1; } });
   } catch (error) {
     said = error.message;
   }
   if (said !== "this CsvWriter writes a row at the moment") throw new Error(said);
-  out.add({ a: 1 });
-  return out.take();
+  writer.add({ a: 1 });
+  return writer.take();
 });
 app.get("/keep", () => {
   kept = csv.writer();
@@ -48,10 +48,10 @@ app.get("/after", () => {
   }
 });
 app.get("/full", () => {
-  const out = csv.writer(), line = ["x".repeat(1000000)];
+  const writer = csv.writer(), line = ["x".repeat(1000000)];
   for (let rows = 1; ; rows++) {
     try {
-      out.add(line);
+      writer.add(line);
     } catch (error) {
       return `${rows} ${error.message}`;
     }
@@ -63,12 +63,12 @@ app.get("/many", () => {
 });
 app.get("/wrong", () => csv.writer().add());
 app.get("/leaves", () => {
-  const out = csv.writer();
+  const writer = csv.writer();
   return stream(async (write) => {
-    kept = out;
+    kept = writer;
     for (;;) {
-      out.add([1]);
-      await write(out.take());
+      writer.add([1]);
+      await write(writer.take());
       await time.sleep(0.005);
     }
   });

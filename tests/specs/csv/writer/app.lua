@@ -3,31 +3,31 @@ local csv = app.csv
 local kept
 
 app.get("/stream", function()
-  local out = csv.writer()
+  local writer = csv.writer()
   return app.stream(function(write)
     for i = 1, 3 do
-      out:add { id = i, name = "n" .. i }
-      if i > 1 then write(out:take()) end
+      writer:add { id = i, name = "n" .. i }
+      if i > 1 then write(writer:take()) end
       app.time.sleep(0.001)
     end
-    write(out:take() .. "end")
+    write(writer:take() .. "end")
   end)
 end)
 app.get("/fault", function()
-  local out = csv.writer()
-  local first = pcall(out.add, out, { a = {} })
-  out:add { b = 1 }
-  local second = pcall(out.add, out, { b = {} })
-  out:add { b = 2 }
-  return { first = first, second = second, text = out:take(), again = out:take() }
+  local writer = csv.writer()
+  local first = pcall(writer.add, writer, { a = {} })
+  writer:add { b = 1 }
+  local second = pcall(writer.add, writer, { b = {} })
+  writer:add { b = 2 }
+  return { first = first, second = second, text = writer:take(), again = writer:take() }
 end)
 -- No metamethod is called: nothing takes the header.
 app.get("/inside", function()
-  local out = csv.writer { columns = { "a" } }
-  local function take() return out:take() end
-  out:add(setmetatable({}, { __index = take, __pairs = take, __len = take }))
-  out:add { a = 1 }
-  return out:take()
+  local writer = csv.writer { columns = { "a" } }
+  local function take() return writer:take() end
+  writer:add(setmetatable({}, { __index = take, __pairs = take, __len = take }))
+  writer:add { a = 1 }
+  return writer:take()
 end)
 app.get("/keep", function()
   kept = csv.writer()
@@ -39,10 +39,10 @@ app.get("/after", function()
   return tostring(ok) .. " " .. tostring(err)
 end)
 app.get("/full", function()
-  local out, line = csv.writer(), { ("x"):rep(1000000) }
+  local writer, line = csv.writer(), { ("x"):rep(1000000) }
   local ok, err, rows = true, nil, 0
   while ok do
-    ok, err = pcall(out.add, out, line)
+    ok, err = pcall(writer.add, writer, line)
     rows = rows + 1
   end
   return rows .. " " .. tostring(err)
@@ -53,12 +53,12 @@ app.get("/many", function()
 end)
 app.get("/wrong", function() return csv.writer():add() end)
 app.get("/leaves", function()
-  local out = csv.writer()
+  local writer = csv.writer()
   return app.stream(function(write)
-    kept = out
+    kept = writer
     while true do
-      out:add { 1 }
-      write(out:take())
+      writer:add { 1 }
+      write(writer:take())
       app.time.sleep(0.005)
     end
   end)
