@@ -49,6 +49,8 @@ pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
     let mut setup = options.suite.prepare(PEERS, &options.only)?;
     let placement = Placement::here(options.threads as usize);
     let mut runners = setup.start(&placement, options.threads as usize);
+    let renew = |peer| setup.start_one(peer, &placement, options.threads as usize);
+    let mut skipped = Vec::new();
     let plan = MeasurementPlan {
         root: &setup.root,
         placement: &placement,
@@ -56,9 +58,11 @@ pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
         threads: options.threads,
         rounds: options.rounds,
         seconds: options.seconds,
+        renew: options.suite.before.is_some().then_some(&renew),
     };
-    let series = plan.run(&mut runners, &mut setup.skipped);
+    let series = plan.run(&mut runners, &mut skipped);
     drop(runners);
+    setup.skipped.append(&mut skipped);
     if options.suite.before.is_some() {
         return Ok(before::print(&series));
     }

@@ -103,6 +103,8 @@ pub(crate) struct MeasurementPlan<'a> {
     pub(crate) threads: u32,
     pub(crate) rounds: u32,
     pub(crate) seconds: u32,
+    /// How a server is started anew for each round, if it is to be: where a process happens to lie in memory moves a route by up to a tenth.
+    pub(crate) renew: Option<&'a dyn Fn(&'static Peer) -> Result<PeerServer, String>>,
 }
 
 /// Something that could not be measured, and why.
@@ -133,7 +135,21 @@ impl MeasurementPlan<'_> {
                 Skipped::note(skipped, format!("warming up {}", one.peer.title), fault);
             }
         }
+        let mut renewed_in = 1;
         rounds(series, self.rounds, skipped, |one, round| {
+            if let Some(renew) = self.renew
+                && renewed_in != round
+            {
+                renewed_in = round;
+                for runner in runners.iter_mut() {
+                    runner.server = renew(runner.peer)?;
+                    let mut routes = self.routes.iter();
+                    if let Some(route) = routes.find(|route| runner.peer.routes.contains(route)) {
+                        let case = LoadCase::plain(*route, Headers::Plain, self.threads);
+                        self.load(&runner.server, case, 1)?;
+                    }
+                }
+            }
             let runner = runners
                 .iter_mut()
                 .find(|runner| runner.peer.id == one.peer.id);

@@ -73,17 +73,26 @@ impl Setup {
     /// Starts all that are installed, with so many threads each.
     pub(crate) fn start(&mut self, placement: &Placement, threads: usize) -> Vec<Runner> {
         let mut runners = Vec::new();
-        for (peer, installed) in &self.installed {
-            match PeerServer::start(peer, installed, placement, threads, None, &self.logs) {
+        for (peer, _) in &self.installed {
+            match self.start_one(peer, placement, threads) {
                 Ok(server) => runners.push(Runner { peer, server }),
-                Err(fault) => Skipped::note(
-                    &mut self.skipped,
-                    peer.title.to_owned(),
-                    format!("does not start: {fault}"),
-                ),
+                Err(fault) => Skipped::note(&mut self.skipped, peer.title.to_owned(), fault),
             }
         }
         runners
+    }
+
+    /// Starts one of them.
+    pub(crate) fn start_one(
+        &self,
+        peer: &'static Peer,
+        placement: &Placement,
+        threads: usize,
+    ) -> Result<PeerServer, String> {
+        let installed = self.installed.iter().find(|(one, _)| one.id == peer.id);
+        let (_, installed) = installed.ok_or("it is not installed")?;
+        PeerServer::start(peer, installed, placement, threads, None, &self.logs)
+            .map_err(|fault| format!("does not start: {fault}"))
     }
 }
 
