@@ -1,6 +1,8 @@
 //! What modules add to requests, for the reference page and the declarations.
 
-use super::{lua_of, lua_type, reference_of, respelled, ts_type, type_word, typescript_of};
+use super::lua::{lua_of, lua_type};
+use super::reference::{reference_of, type_word};
+use super::typescript::{respelled, ts_type, typescript_of};
 use sampan_app::host::{Function, Module, RowOwner, names::camel_case};
 use std::fmt::Write;
 
@@ -94,7 +96,7 @@ mod tests {
             )],
             ..Module::EMPTY
         };
-        let typed = typescript(&[&MODULE]);
+        let typed = typescript::declarations(&[&MODULE]);
         assert_eq!(
             typed.matches("readonly ownField: string;").count(),
             2,
@@ -105,7 +107,7 @@ mod tests {
             2,
             "{typed}"
         );
-        let annotated = lua(&[&MODULE]);
+        let annotated = lua::declarations(&[&MODULE]);
         assert!(
             annotated.contains("---@field own_field string A text.\n"),
             "{annotated}"
@@ -114,7 +116,7 @@ mod tests {
             annotated.contains("function request:own_method() end\n"),
             "{annotated}"
         );
-        let page = reference(&[&MODULE]);
+        let page = reference::page(&[&MODULE]);
         assert!(
             page.contains("#### req.own_field\n") && page.contains("req:own_method()"),
             "{page}"

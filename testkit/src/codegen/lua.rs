@@ -1,0 +1,91 @@
+//! The annotations of Lua.
+
+use super::{all_names, has_table, in_lua, is_tag, passed, requests};
+use sampan_app::host::{Function, FunctionKind, Module, Type};
+use std::borrow::Cow;
+use std::fmt::Write;
+
+const HEAD: &str = include_str!("../declarations/head.lua");
+
+/// The text of the file.
+pub(super) fn declarations(modules: &[&Module]) -> String {
+    let mut out = HEAD
+        .replace("@REQUEST_FIELDS@", &requests::lua_fields(modules))
+        .replace("@REQUEST_METHODS@\n", &requests::lua_methods(modules));
+    for module in modules.iter().filter(|module| has_table(module)) {
+        let is_own = module.name == "app";
+        if !is_own {
+            let _ = writeln!(out, "--- {}", module.doc);
+        }
+        if module.name == "json" {
+            out.push_str("--- Called, it makes a JSON answer.\n");
+            out.push_str("---@class sampan.Json\n---@overload fun(body: any, options?: sampan.Options): sampan.Response\n");
+            out.push_str("---@field array fun(list?: table): table marks a table as a list, so that it is `[]` if it is empty\n");
+            out.push_str("---@field object fun(map?: table): table marks a table as an object\n");
+        } else if !is_own {
+            // Without a class of its own, an editor takes any field of the table as there.
+            let _ = writeln!(out, "---@class sampan.modules.{}", module.name);
+        }
+        let prefix = in_lua(module.name);
+        if !is_own {
+            let _ = writeln!(out, "app.{} = {{}}\n", module.name);
+        }
+        for function in module.functions.iter().filter(|row| !is_tag(row)) {
+            lua_of(&mut out, &prefix, function);
+        }
+        for class in module.classes {
+            let name = class.name;
+            let _ = writeln!(out, "--- {}\n---@class sampan.{name}", class.doc);
+            let _ = writeln!(out, "local {name} = {{}}\n");
+            for method in class.methods {
+                lua_of(&mut out, &format!("{name}:"), method);
+            }
+        }
+    }
+    out.push_str("return app\n");
+    out
+}
+
+/// The annotated declaration of a function or a method.
+pub(super) fn lua_of(out: &mut String, prefix: &str, function: &Function) {
+    let _ = writeln!(out, "--- {}", function.doc);
+    for param in function.params {
+        let mark = if param.optional { "?" } else { "" };
+        let (name, ty) = (param.name, lua_type(param.ty));
+        let _ = writeln!(out, "---@param {name}{mark} {ty} {}", param.doc);
+    }
+    if let FunctionKind::AsyncBracket { gives, .. } = function.kind {
+        let (name, given) = passed(gives);
+        let _ = writeln!(out, "---@param fn fun({name}: {}): any", lua_type(given));
+    }
+    if function.returns != Type::Nothing {
+        let _ = writeln!(out, "---@return {}", lua_type(function.returns));
+    }
+    let params = all_names(function, str::to_owned);
+    let _ = writeln!(out, "function {prefix}{}({params}) end\n", function.name);
+}
+
+pub(super) fn lua_type(ty: Type) -> Cow<'static, str> {
+    let name = match ty {
+        Type::Nothing => "nil",
+        Type::Bool => "boolean",
+        Type::Int => "integer",
+        Type::Number => "number",
+        Type::Text | Type::Bytes => "string",
+        Type::List | Type::Map => "table",
+        Type::Any | Type::Json | Type::Shown | Type::InPlace => "any",
+        Type::Function => "function",
+        Type::Rows => "sampan.Row[]",
+        Type::RowOrNothing => "sampan.Row?",
+        Type::TextOrNothing => "string?",
+        Type::Record(members) => {
+            let members: Vec<String> = members
+                .iter()
+                .map(|(name, ty)| format!("{name}: {}", lua_type(*ty)))
+                .collect();
+            return format!("{{ {} }}", members.join(", ")).into();
+        }
+        Type::Object(class) => return format!("sampan.{}", class.name).into(),
+    };
+    name.into()
+}

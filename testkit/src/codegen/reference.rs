@@ -1,0 +1,101 @@
+//! The reference page.
+
+use super::{all_names, has_table, in_lua, is_tag, requests};
+use sampan_app::host::{Function, FunctionKind, Module, Param, RowOwner, Type, names::camel_case};
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// The text of the page.
+pub(super) fn page(modules: &[&Module]) -> String {
+    let mut out = "# Reference\n\nThe functions that scripts can call. Made by `cargo xtask codegen` from the tables in `capabilities/`; do not \
+                   edit.\nThe [guide](guide.md) explains routes, requests and answers.\n"
+        .to_owned();
+    requests::reference(&mut out, modules);
+    for module in modules.iter().filter(|module| has_table(module)) {
+        let _ = write!(out, "\n## {}\n\n{}\n", module.name, module.doc);
+        for function in module.functions {
+            reference_of(&mut out, module.owner(), function);
+        }
+        for class in module.classes {
+            let _ = write!(out, "\n### {}\n\n{}\n", class.name, class.doc);
+            for method in class.methods {
+                reference_of(&mut out, class.owner(), method);
+            }
+        }
+    }
+    out
+}
+
+/// The reference of a function or, one heading below, of a method.
+pub(super) fn reference_of(out: &mut String, owner: RowOwner<'_>, function: &Function) {
+    let params = all_names(function, |name| format!("[{name}]"));
+    let is_awaited = matches!(
+        function.kind,
+        FunctionKind::Async(_) | FunctionKind::AsyncBracket { .. }
+    );
+    let awaited = if is_awaited { "await " } else { "" };
+    let (heading, lua_owner) = if owner.is_class {
+        ("####", format!("{}:", owner.name))
+    } else {
+        ("###", in_lua(owner.name))
+    };
+    let (owner, name) = (owner.name, function.name);
+    let _ = write!(out, "\n{heading} {owner}.{name}\n\n");
+    let js_name = camel_case(name);
+    if is_tag(function) {
+        let _ = write!(out, "```js\n{owner}.{js_name}`... ${{value}} ...`\n```\n\n");
+        let _ = writeln!(out, "{} Lua has no such thing.", function.doc);
+    } else {
+        let _ = write!(out, "```lua\n{lua_owner}{name}({params})\n```\n");
+        let _ = write!(out, "```js\n{awaited}{owner}.{js_name}({params})\n```\n\n");
+        let _ = writeln!(out, "{}", function.doc);
+    }
+    if !listed_params(function).is_empty() {
+        out.push('\n');
+    }
+    for param in listed_params(function) {
+        let optional = if param.optional { ", optional" } else { "" };
+        let word = type_word(param.ty);
+        let _ = writeln!(out, "- `{}` ({word}{optional}): {}", param.name, param.doc);
+    }
+    if let Type::Record(members) = function.returns {
+        let names: Vec<String> = members
+            .iter()
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        let word = type_word(function.returns);
+        let _ = write!(out, "\nReturns {word} with {}.\n", names.join(" and "));
+    } else if function.returns != Type::Nothing {
+        let _ = write!(out, "\nReturns {}.\n", type_word(function.returns));
+    }
+}
+
+/// The parameters that a caller writes; a tag's are the template itself.
+fn listed_params(function: &Function) -> &[Param] {
+    if is_tag(function) {
+        &[]
+    } else {
+        function.params
+    }
+}
+
+pub(super) fn type_word(ty: Type) -> Cow<'static, str> {
+    let word = match ty {
+        Type::Object(class) => return class.with_article().into(),
+        Type::Nothing => "nothing",
+        Type::Bool => "a boolean",
+        Type::Int => "an integer",
+        Type::Number => "a number",
+        Type::Text => "a string",
+        Type::Bytes => "a string or bytes",
+        Type::List => "a list",
+        Type::Map => "a table or object",
+        Type::Any | Type::Json | Type::Shown | Type::InPlace => "any value",
+        Type::Function => "a function",
+        Type::Rows => "a list of rows",
+        Type::RowOrNothing => "a row, or nothing",
+        Type::TextOrNothing => "a string, or nothing",
+        Type::Record(_) => "a table or object",
+    };
+    word.into()
+}

@@ -1,0 +1,140 @@
+//! The declarations of TypeScript.
+
+use super::{has_table, is_bracket, passed, requests};
+use sampan_app::host::{Function, FunctionKind, Module, Type, names::camel_case};
+use std::borrow::Cow;
+use std::fmt::Write;
+
+const HEAD: &str = include_str!("../declarations/head.d.ts");
+
+/// The text of the file.
+pub(super) fn declarations(modules: &[&Module]) -> String {
+    let (own, others): (Vec<&Module>, Vec<&Module>) =
+        modules.iter().partition(|module| module.name == "app");
+    let mut properties: String = others
+        .iter()
+        .filter(|module| module.name != "json" && has_table(module))
+        .map(|module| format!("    {0}: typeof {0};\n", module.name))
+        .collect();
+    for function in own.iter().flat_map(|module| module.functions) {
+        typescript_of(&mut properties, "    ", function, modules);
+    }
+    let mut out = HEAD
+        .replace("@PROPERTIES@", &properties)
+        .replace("@REQUEST@", &requests::typescript(modules));
+    for module in others.into_iter().filter(|module| has_table(module)) {
+        let _ = writeln!(
+            out,
+            "  /** {} */\n  export namespace {} {{",
+            respelled(module.doc, modules),
+            module.name
+        );
+        for function in module.functions {
+            typescript_of(&mut out, "    function ", function, modules);
+        }
+        out.push_str("  }\n\n");
+        for class in module.classes {
+            let doc = respelled(class.doc, modules);
+            let _ = writeln!(out, "  /** {doc} */\n  export interface {} {{", class.name);
+            for method in class.methods {
+                typescript_of(&mut out, "    ", method, modules);
+            }
+            out.push_str("  }\n\n");
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out.push_str("\n}\n");
+    out
+}
+
+/// The declaration of a function or a method.
+pub(super) fn typescript_of(
+    out: &mut String,
+    keyword: &str,
+    function: &Function,
+    modules: &[&Module],
+) {
+    let mut params: Vec<String> = function
+        .params
+        .iter()
+        .map(|p| {
+            format!(
+                "{}{}: {}",
+                camel_case(p.name),
+                if p.optional { "?" } else { "" },
+                ts_type(p.ty)
+            )
+        })
+        .collect();
+    let result = ts_type(function.returns);
+    let (params, result) = match function.kind {
+        FunctionKind::Sync(_) | FunctionKind::Reading(_) | FunctionKind::Prompt { .. } => {
+            (params.join(", "), result.into_owned())
+        }
+        FunctionKind::Tag(_) => (
+            "strings: TemplateStringsArray, ...values: unknown[]".to_owned(),
+            result.into_owned(),
+        ),
+        FunctionKind::Async(_) => (params.join(", "), format!("Promise<{result}>")),
+        FunctionKind::Bracket { .. } => {
+            params.push("fn: (value: any) => AtOnce<T>".to_owned());
+            (params.join(", "), "T".to_owned())
+        }
+        FunctionKind::AsyncBracket { gives, .. } => {
+            let (name, given) = passed(gives);
+            params.push(format!(
+                "fn: ({name}: {}) => T | PromiseLike<T>",
+                ts_type(given)
+            ));
+            (params.join(", "), "Promise<T>".to_owned())
+        }
+    };
+    let generic = match function.returns {
+        _ if is_bracket(function) => "<T>",
+        Type::Rows | Type::RowOrNothing => "<T = Row>",
+        _ => "",
+    };
+    let doc = respelled(function.doc, modules);
+    let name = camel_case(function.name);
+    let _ = writeln!(out, "    /** {doc} */");
+    let _ = writeln!(out, "{keyword}{name}{generic}({params}): {result};");
+}
+
+pub(super) fn ts_type(ty: Type) -> Cow<'static, str> {
+    let name = match ty {
+        Type::Nothing => "void",
+        Type::Bool => "boolean",
+        Type::Int | Type::Number => "number",
+        Type::Text => "string",
+        Type::Bytes => "string | Uint8Array | ArrayBuffer",
+        Type::List => "any[]",
+        Type::Map => "Record<string, any>",
+        Type::Any | Type::Json | Type::Shown | Type::InPlace => "any",
+        Type::Function => "(...args: any[]) => any",
+        Type::Rows => "T[]",
+        Type::RowOrNothing => "T | null",
+        Type::TextOrNothing => "string | null",
+        Type::Record(members) => {
+            let members: Vec<String> = members
+                .iter()
+                .map(|(name, ty)| format!("{}: {}", camel_case(name), ts_type(*ty)))
+                .collect();
+            return format!("{{ {} }}", members.join("; ")).into();
+        }
+        Type::Object(class) => class.name,
+    };
+    name.into()
+}
+
+/// A text with the names of functions as JavaScript spells them.
+pub(super) fn respelled(doc: &str, modules: &[&Module]) -> String {
+    let functions = modules.iter().flat_map(|module| module.functions);
+    let names: Vec<&str> = functions.map(|function| function.name).collect();
+    let is_name = |one: char| one.is_alphanumeric() || one == '_';
+    let words = doc.split_inclusive(|one| !is_name(one));
+    let respell = |word: &str| match word.trim_end_matches(|one| !is_name(one)) {
+        name if names.contains(&name) => word.replace(name, &camel_case(name)),
+        _ => word.to_owned(),
+    };
+    words.map(respell).collect()
+}
