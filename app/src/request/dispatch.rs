@@ -2,6 +2,7 @@
 
 use crate::request::commit_gate::{RouteUses, Visit};
 use crate::request::errors;
+use crate::request::fallback::Fallback;
 use crate::request::given_up::{WaitingHandler, WaitingRequest};
 use crate::request::record::Record;
 use crate::request::request_view::{RouteInfo, View};
@@ -11,7 +12,7 @@ use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, RouteMatch, Spans};
 use sampan_host::{Call, Error, ErrorKind, HandlerId, Isolate, RequestView, Step, Suspended};
 use sampan_http::codec::Exceeded;
-use sampan_http::{Answer, Body, BodyRule, Handler, Method, Observer, Request, Response};
+use sampan_http::{Answer, BodyRule, Handler, Method, Observer, Request, Response};
 use sampan_log::{Cause, Entry, Level};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -57,45 +58,6 @@ impl Dispatch {
         let old = self.current.replace(loaded);
         drop(old);
     }
-}
-
-/// What holds unless the script says otherwise.
-#[derive(Clone, Copy)]
-struct Fallback {
-    status: u16,
-    /// The methods that the path has, where the method was the wrong one or OPTIONS.
-    allow: Allow,
-}
-
-impl Fallback {
-    const NONE: Self = Self {
-        status: 200,
-        allow: Allow::NONE,
-    };
-
-    /// Completes an answer that the script left as it was.
-    fn complete(self, response: &mut Response) {
-        if self.status == 200 || response.status() != self.status {
-            return;
-        }
-        if !self.allow.is_empty() && !response.has_header("allow") {
-            // Method names joined by commas are always a valid value.
-            let _ = response.header(b"Allow", self.allow.field_value().as_bytes());
-        }
-        if self.status >= 400 && is_blank(response) {
-            errors::fill(response);
-        }
-    }
-}
-
-/// Whether nobody wrote a body or said what it would be.
-fn is_blank(response: &Response) -> bool {
-    let is_empty = match response.body() {
-        Body::Empty => true,
-        Body::Bytes(bytes) => bytes.is_empty(),
-        _ => false,
-    };
-    is_empty && response.default_content_type().is_none() && !response.has_header("content-type")
 }
 
 /// One request on its way through a project.

@@ -4,6 +4,7 @@ pub(crate) mod additions;
 pub(crate) mod commit_gate;
 pub(crate) mod dispatch;
 pub(crate) mod errors;
+mod fallback;
 pub(crate) mod given_up;
 pub(crate) mod id;
 pub(crate) mod proxies;

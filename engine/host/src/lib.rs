@@ -20,7 +20,7 @@ mod tables;
 pub mod value;
 
 pub use run::{current_run, limits, outbox, watch};
-pub use tables::{callback, module, names, objects, reader, refusals, words};
+pub use tables::{Args, callback, module, names, objects, reader, refusals, words};
 
 pub use callback::{Callback, ScriptFunction};
 pub use current_run::CurrentRun;
@@ -30,7 +30,7 @@ pub use engine::{
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use limits::ScriptLimits;
-pub use module::{Args, Context, Function, FunctionKind, Module, Param, RowOwner, Type};
+pub use module::{Context, Function, FunctionKind, Module, Param, RowOwner, Type};
 pub use objects::{Class, Lifetime, Object, Objects, RequestObjects};
 pub use outbox::{Fate, Outbox, Verdict};
 pub use reader::{Handle, Reader};

@@ -30,7 +30,7 @@ const EXCUSES: &[Excuse] = &[
     ("engine/js/src/vm/load.rs", "json", "the kind of an answer"),
     ("engine/js/src/vm/modules.rs", "json", "the extension of a file that scripts import"),
     ("engine/lua/src/request/object.rs", "json", "a method of requests"),
-    ("engine/js/src/request/object.rs", "json", "a method of the Web's Request"),
+    ("engine/js/src/request/prototypes.rs", "json", "a method of the Web's Request"),
     ("engine/js/src/request/body.rs", "json", "a method of the Web's Request"),
     ("engine/js/src/web/boot.js", "json", "a method of the Web's Request and Response"),
     ("engine/js/src/web/fetch/response.js", "json", "a static method of the Web's Response"),

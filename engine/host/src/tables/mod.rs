@@ -1,5 +1,6 @@
 //! What scripts are offered: tables of functions and classes, and the words in which they are told.
 
+mod args;
 pub mod callback;
 pub mod module;
 pub mod names;
@@ -7,3 +8,5 @@ pub mod objects;
 pub mod reader;
 pub mod refusals;
 pub mod words;
+
+pub use args::Args;

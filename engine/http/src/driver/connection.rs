@@ -18,14 +18,14 @@ use std::task::{Context, Poll};
 
 use tokio::net::TcpStream;
 
-use super::deadlines::NEVER;
+use super::deadlines::{Expired, NEVER};
 use super::exchange::{Queued, RunningHandler};
 use super::local::Local;
 use super::observed::Answers;
 use super::output::Output;
 use super::readiness::{read_once, write_once};
 use super::streaming::{Receiving, Streaming};
-use crate::codec::{Exceeded, Exchange, Fault};
+use crate::codec::{Exceeded, Exchange};
 use crate::request::Request;
 
 /// Requests answered in one poll; then other connections get their turn.
@@ -95,7 +95,7 @@ pub(super) struct Connection {
     pub(super) output: Output,
     /// The answers in the output that somebody observes.
     pub(super) observed: Answers,
-    write_by: u64,
+    pub(super) write_by: u64,
     /// Bytes written since `write_by` was set.
     written_bytes: usize,
 
@@ -316,67 +316,6 @@ impl Connection {
             Poll::Ready(Err(_)) => Received::Gone,
         }
     }
-
-    /// Puts the earliest deadline of this connection where the sweep looks.
-    fn arm(&mut self, cx: &Context<'_>) {
-        let mut deadline = self.write_by.min(self.work_by());
-        if self.reads_on_time() {
-            deadline = deadline.min(self.read_by);
-        }
-        if deadline != self.armed {
-            self.armed = deadline;
-            self.local
-                .deadlines
-                .set(self.deadline_key, deadline, cx.waker());
-        }
-    }
-
-    /// Whether the client is the one to act, so that `read_by` counts: not while answers are being made, and
-    /// not while it still reads them, because nothing is read from it then.
-    fn reads_on_time(&self) -> bool {
-        let answering =
-            self.running.is_some() || self.streaming.is_some() || !self.queue.is_empty();
-        (!answering || self.awaits_body()) && self.output.is_empty()
-    }
-
-    /// Acts on a deadline that has passed without the event that would have moved it.
-    fn expire(&mut self) -> Expired {
-        let now = self.local.now_millis();
-        // The slot is rewritten at the next arming: the sweep clears the deadlines that it has reported.
-        if self.armed <= now {
-            self.armed = NEVER;
-        }
-        if self.write_by <= now {
-            return Expired::Gone;
-        }
-        if self.work_by() <= now {
-            self.end_work(now);
-            return Expired::Answered;
-        }
-        if self.read_by > now || !self.reads_on_time() {
-            return Expired::Nothing;
-        }
-        match self.phase {
-            Phase::Head | Phase::Body => {
-                let limits = &self.local.limits;
-                let (name, max) = if self.phase == Phase::Head {
-                    ("head_millis_max", limits.head_millis_max)
-                } else {
-                    ("body_idle_millis_max", limits.body_idle_millis_max)
-                };
-                let limit = Exceeded { name, max };
-                if self.awaits_body() {
-                    let fault = Fault::above(408, "the body did not come in time", name, max);
-                    self.fail_body(fault);
-                } else {
-                    self.fail(408, Some(limit));
-                }
-                Expired::Answered
-            }
-            Phase::Fresh | Phase::Idle => Expired::Gone,
-            Phase::Busy => Expired::Nothing,
-        }
-    }
 }
 
 /// The result of reading once.
@@ -385,14 +324,6 @@ enum Received {
     Nothing,
     /// The client has closed its sending direction.
     End,
-    Gone,
-}
-
-/// What a deadline did.
-enum Expired {
-    Nothing,
-    /// There is something to send now.
-    Answered,
     Gone,
 }
 

@@ -8,5 +8,6 @@ pub(crate) mod fields;
 pub(crate) mod header_list;
 pub(crate) mod lent;
 pub(crate) mod object;
+pub(crate) mod prototypes;
 pub(crate) mod response;
 pub(crate) mod stream;

@@ -3,7 +3,7 @@
 //! These are the native functions that `prelude.js` is written around.
 
 use crate::request::header_list::header_list;
-use crate::request::{object, response};
+use crate::request::{prototypes, response};
 use crate::values::json_write;
 use crate::vm::bind::WORDS;
 use crate::vm::error::place_of;
@@ -34,8 +34,8 @@ pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"location", entry(location)),
     (c"headerList", entry(header_list)),
     (c"report", entry(hooks::report)),
-    (c"showToFetch", entry(object::show_to_fetch)),
-    (c"requestField", entry(object::request_field)),
+    (c"showToFetch", entry(prototypes::show_to_fetch)),
+    (c"requestField", entry(prototypes::request_field)),
 ];
 
 fn argument(args: &[RawValue], index: usize) -> RawValue {

@@ -3,7 +3,7 @@
 use crate::builtin_limits::guard;
 use crate::request::added;
 use crate::request::call;
-use crate::request::object;
+use crate::request::prototypes;
 use crate::values::layout::{Layout, TextLayout};
 use crate::values::reader::Intrinsics;
 use crate::vm::bind;
@@ -79,8 +79,8 @@ fn set_up(core: &Rc<Core>) -> Result<(), Error> {
     core.with_context(web::install)
         .map_err(|_| modules::load_error(cx))?;
     let mut tables = tables(cx).map_err(|failure| described(cx, failure))?;
-    tables.fetch_prototype =
-        object::install(cx, &tables.request_prototype).map_err(|Thrown| modules::load_error(cx))?;
+    tables.fetch_prototype = prototypes::install(cx, &tables.request_prototype)
+        .map_err(|Thrown| modules::load_error(cx))?;
     keep_shapes(cx).map_err(|Thrown| modules::load_error(cx))?;
     core.tables
         .set(tables)
