@@ -9,6 +9,7 @@
 mod builtin_limits;
 mod promises;
 mod request;
+mod streams;
 mod values;
 mod vm;
 mod web;

@@ -20,7 +20,7 @@ pub(crate) struct JsStream {
     /// The chunk that has been asked for.
     asked: Option<WatchedPromise>,
     body: Val,
-    /// What its chunks are asked of, once they are.
+    /// The function that gives its chunks, once one has been asked for.
     opened: Option<Val>,
     /// The request's, if the script has asked for it.
     signal: Option<Val>,
@@ -73,16 +73,18 @@ impl JsStream {
     fn ask(&mut self) -> Result<NextChunk, Error> {
         let mut opened = self.opened.take();
         let next = self.enter(|cx| {
-            let tables = cx.core().tables()?;
-            let call = |function: &Val, subject: &Val| {
-                cx.call(function.raw(), UNDEFINED, &[subject.raw()])
+            let call = |function: &Val, args: &[RawValue]| {
+                cx.call(function.raw(), UNDEFINED, args)
                     .map_err(|Thrown| error::take(cx))
             };
-            let opened = match &opened {
-                Some(opened) => opened,
-                None => opened.insert(call(&tables.open_stream, &self.body)?),
+            let next = match &opened {
+                Some(next) => next,
+                None => {
+                    let open = &cx.core().tables()?.open_stream;
+                    opened.insert(call(open, &[self.body.raw()])?)
+                }
             };
-            let given = call(&tables.next_chunk, opened)?;
+            let given = call(next, &[])?;
             if !is_promise(given.raw()) {
                 return chunk(cx, &self.core, &given).map(Ok);
             }

@@ -189,10 +189,9 @@ unsafe extern "C" fn call(
                 returned(cx, &row, body(context, args)?)
             }
             FunctionKind::Reading(body) => {
-                let (raw, count) = (args, row.function.params.len());
+                let reader = JsReader::new(cx, args, row.function.params.len());
                 let args = checked(cx, &row, this, args)?;
-                let result = JsReader::with(cx, raw, count, |reader| body(context, args, reader));
-                returned(cx, &row, result?)
+                returned(cx, &row, body(context, args, &reader)?)
             }
             FunctionKind::Prompt { body, awaited, .. } => {
                 let args = checked(cx, &row, this, args)?;

@@ -5,7 +5,7 @@
 use crate::promises::suspend;
 use crate::promises::tasks::Tasks;
 use crate::vm::error::{self, whole_number};
-use crate::vm::sys::{Cx, Failure, Native, RawValue, Thrown, UNDEFINED, Val, boolean, entry};
+use crate::vm::sys::{Cx, Failure, Native, RawValue, Thrown, UNDEFINED, Val, entry};
 use rquickjs::qjs;
 use sampan_host::{Error, Value};
 use std::ffi::CStr;
@@ -17,7 +17,6 @@ const HOOKS: &[(&CStr, Native)] = &[
     (c"__host_report", entry(report)),
     (c"__host_sleep", entry(sleep)),
     (c"__host_cancel", entry(cancel)),
-    (c"__host_idle", entry(idle)),
     (c"__host_hidden", entry(hidden)),
 ];
 
@@ -76,11 +75,6 @@ fn cancel(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
         Tasks::cancel(&tasks, id);
     }
     Ok(cx.undefined())
-}
-
-/// `__host_idle()`
-fn idle(cx: Cx<'_>, _: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
-    Ok(cx.own(boolean(!cx.has_jobs())))
 }
 
 /// `__host_hidden(name)`

@@ -132,7 +132,6 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
         fetch_prototype: cx.undefined(),
         body_stream: cx.get(web.raw(), c"bodyStream")?,
         open_stream: cx.get(web.raw(), c"open")?,
-        next_chunk: cx.get(web.raw(), c"next")?,
         cancel_stream: cx.get(web.raw(), c"cancel")?,
         as_body: cx.get(web.raw(), c"asBody")?,
         abort_signal: cx.get(web.raw(), c"abort")?,

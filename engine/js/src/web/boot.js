@@ -35,7 +35,6 @@
     stringIndexOf: uncurry(String.prototype.indexOf),
     replaceAll: uncurry(String.prototype.replaceAll),
     then: uncurry(Promise.prototype.then),
-    bind: uncurry(Function.prototype.bind),
     queueMicrotask,
     resolved: Promise.resolve.bind(Promise),
     rejected: Promise.reject.bind(Promise),
@@ -77,7 +76,7 @@
 
   // The engine's hooks leave the global object with the start.
   const host = { __proto__: null };
-  for (const name of ["log", "report", "sleep", "cancel", "idle", "hidden"]) {
+  for (const name of ["log", "report", "sleep", "cancel", "hidden"]) {
     const key = "__host_" + name;
     if (typeof globalThis[key] !== "function") {
       throw new TypeError(`${key} must be a function before the Web surface is installed`);
@@ -269,7 +268,6 @@
       headersPrototype: protos.headers,
       bodyStream: (request) => load("stream_bodies").fromRequest(request),
       open: (stream) => load("stream_bodies").openForHost(stream),
-      next: (opened) => load("stream_bodies").nextChunk(opened),
       asBody: (value) => load("body").asBody(value),
       cancel: (stream, reason) => load("stream_bodies").cancelForHost(stream, reason),
       abort: (signal, reason) => load("abort").abortSignal(signal, reason),

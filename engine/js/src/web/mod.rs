@@ -15,7 +15,6 @@
 //!   this isolate has while it runs, except that an interval sleeps again under its own.
 //! - `__host_cancel(id)`: that sleep is of no use any more and may be dropped; its promise need never settle. Sleeps that the
 //!   engine gives up by itself (its request has ended) need no word: their timers go with their promises.
-//! - `__host_idle()`: whether no job waits to be run.
 //! - `__host_hidden(name)`: the hidden key of that name, the same each time: a symbol under which a property is kept that
 //!   `Reflect.ownKeys` and the like do not list.
 //!
@@ -23,10 +22,9 @@
 //!
 //! - `requestPrototype`, `responsePrototype`, `headersPrototype`: `Request.prototype` and so on. They exist before
 //!   their files are loaded (their members are lazy), so a native class can inherit from them at no cost.
-//! - `open(stream)`: locks a body stream for the engine's writer, and gives what `next` is called with. It throws where the stream is
-//!   locked or partly read by the script.
-//! - `next(opened)`: the next chunk, a `Uint8Array`, or `null` at the end, or a promise of that. It throws or rejects where the stream
-//!   fails or gives something that is not bytes. Of a chunk the engine checks whether it is a `Uint8Array`.
+//! - `open(stream)`: locks a body stream for the engine's writer. It throws where the script has locked or partly read it. It gives a
+//!   function, which gives the next chunk each time: a `Uint8Array`, or `null` at the end, or a promise of that. That throws or rejects
+//!   where the stream fails or gives something that is not a `Uint8Array`.
 //! - `bodyStream(request)`: a stream of what a native request's `read` gives.
 //! - `asBody(value)`: `[content, type]` of a `Blob` or `ReadableStream`, as a `Response` would keep them (`type` may be `null`);
 //!   `undefined` for any other value.
@@ -139,6 +137,7 @@ fn natives<'js>(ctx: Ctx<'js>, subject: String) -> Result<Object<'js>> {
         "encoding" => encoding::register(&table)?,
         "form" => form::register(&table)?,
         "headers" => headers::register(&table)?,
+        "streams" => crate::streams::register(&ctx, &table)?,
         "url" => url::register(&table)?,
         _ => {
             return Err(Exception::throw_internal(

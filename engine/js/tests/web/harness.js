@@ -14,7 +14,6 @@
     const at = sleepers.findIndex((sleeper) => sleeper.id === id);
     if (at !== -1) sleepers.splice(at, 1);
   };
-  globalThis.__host_idle = () => false;
   // Registered, so that the tests can look at what is kept; the engine gives keys that scripts do not see.
   globalThis.__host_hidden = (name) => Symbol.for(`sampan.${name}`);
   globalThis.__wake = () => {

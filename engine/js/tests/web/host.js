@@ -13,8 +13,8 @@ test("the object is frozen and has the prototypes", () => {
 });
 // One chunk after another, as the engine asks for them.
 const reading = (stream) => {
-  const opened = web.open(stream);
-  return async () => web.next(opened);
+  const next = web.open(stream);
+  return async () => next();
 };
 test("next gives chunk after chunk, then null", async () => {
   const next = reading(chunks(bytes(1, 2), bytes(3)));

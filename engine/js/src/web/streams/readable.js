@@ -1,12 +1,15 @@
 // ReadableStream (WHATWG Streams, section 4) with its default controller and reader. A stream of type
 // "bytes" is accepted and checked, but read through the default reader only (no BYOB).
-(function readable({ p, symbols, load, tag }) {
+//
+// What every chunk passes through, the controller with its queue, is native (streams/controller.rs): `c.native`, the object that scripts
+// see. `c` is what is beside it.
+(function readable({ p, symbols, load, native, tag }) {
+  const n = native("streams");
   const { TypeError, RangeError } = p;
   const SOURCE = symbols.source;
   const INTERNAL = Symbol("internal");
   const nothing = () => {};
   let stateOf;
-  let makeController;
 
   function deferred() {
     const d = { __proto__: null };
@@ -33,98 +36,20 @@
 
   function desiredSize(c) {
     if (c.stream.status === "errored") return null;
-    return c.stream.status === "closed" ? 0 : c.highWaterMark - c.total;
+    return c.stream.status === "closed" ? 0 : n.room(c.native);
   }
-  const canEnqueue = (c) => !c.closeRequested && c.stream.status === "readable";
-  const hasRequests = (s) => s.reader !== undefined && s.reader.requests.length > 0;
-
-  // Whether the source is to be asked now. A source that is being asked is asked again afterwards.
-  function wantsPull(c) {
-    const s = c.stream;
-    if (c.closeRequested || !c.started || s.status !== "readable") return false;
-    if (c.total >= c.highWaterMark && !hasRequests(s)) return false;
-    if (c.pulling) {
-      c.pullAgain = true;
-      return false;
-    }
-    c.pulling = true;
-    return true;
-  }
-  // Asks the source. True if there is nothing to wait for: then `c.pulled` must be the next job, which needs no promise.
-  function startPull(c) {
-    let asked;
-    try {
-      const given = c.pull();
-      if (given === undefined) return true;
-      asked = p.resolved(given);
-    } catch (error) {
-      asked = p.rejected(error);
-    }
-    p.then(asked, c.pulled, c.failed);
-    return false;
-  }
-  function pullIfNeeded(c) {
-    if (wantsPull(c) && startPull(c)) p.queueMicrotask(c.pulled);
-  }
-
-  function sizeOf(c, chunk) {
-    try {
-      const size = p.Number(c.size(chunk));
-      if (size >= 0 && size < Infinity) return size;
-      throw new RangeError("the size of a chunk must be finite and not negative");
-    } catch (error) {
-      errorController(c, error);
-      throw error;
-    }
-  }
-  // The first chunk of the queue is `c.first`, the others are in `c.rest`: a stream that is read as fast as it is fed has only the first.
-  function enqueue(c, chunk) {
-    const s = c.stream;
-    if (!canEnqueue(c)) throw new TypeError("the stream is closed or errored: nothing can be enqueued");
-    if (hasRequests(s)) {
-      p.shift(s.reader.requests).chunk(chunk);
-    } else {
-      const size = c.size === undefined ? 1 : sizeOf(c, chunk);
-      if (c.length === 0) {
-        c.first = chunk;
-        c.firstSize = size;
-      } else {
-        p.push(c.rest, { chunk, size });
-      }
-      c.length += 1;
-      c.total += size;
-    }
-    pullIfNeeded(c);
-  }
-
-  function dequeue(c) {
-    const chunk = c.first;
-    c.length -= 1;
-    if (c.length === 0) {
-      c.first = undefined;
-      c.total = 0;
-    } else {
-      c.total -= c.firstSize;
-      const next = p.shift(c.rest);
-      c.first = next.chunk;
-      c.firstSize = next.size;
-    }
-    return chunk;
-  }
+  const canEnqueue = (c) => n.isOpen(c.native);
+  const enqueue = (c, chunk) => n.put(c.native, chunk);
 
   function clearController(c) {
-    c.first = undefined;
+    n.clear(c.native);
     c.rest = [];
-    c.length = 0;
-    c.total = 0;
-    c.pull = c.cancel = nothing;
-    c.read = undefined;
-    c.size = undefined;
+    c.cancel = nothing;
+    c.read = c.size = undefined;
   }
   function closeController(c) {
     if (!canEnqueue(c)) throw new TypeError("the stream is already closed or errored");
-    c.closeRequested = true;
-    if (c.length === 0) endController(c);
+    if (n.close(c.native)) endController(c);
   }
   // The last chunk has been read.
   function endController(c) {
@@ -136,6 +61,68 @@
     clearController(c);
     errorStream(c.stream, error);
   }
+
+  // What the native controller leaves to its state `c`, as methods of that.
+  const steps = {
+    __proto__: null,
+    refuse() {
+      throw new TypeError("the stream is closed or errored: nothing can be enqueued");
+    },
+    check(chunk) {
+      if (load("body").nonEmptyView(chunk) === undefined) throw new TypeError("a stream of type bytes takes non-empty views only");
+    },
+    notBytes() {
+      throw new TypeError("a body stream must give Uint8Array chunks");
+    },
+    // A reader waits for the chunk.
+    give(chunk) {
+      const { requests } = this.stream.reader;
+      const request = p.shift(requests);
+      n.setAwaited(this.native, requests.length > 0);
+      request.chunk(chunk);
+    },
+    sizeOf(chunk) {
+      try {
+        const { size: sizeOf } = this;
+        const size = p.Number(sizeOf(chunk));
+        if (size >= 0 && size < Infinity) return size;
+        throw new RangeError("the size of a chunk must be finite and not negative");
+      } catch (error) {
+        errorController(this, error);
+        throw error;
+      }
+    },
+    // The queue behind its first chunk.
+    push(chunk, size) {
+      p.push(this.rest, { chunk, size });
+    },
+    refill() {
+      const { chunk, size } = p.shift(this.rest);
+      n.setFirst(this.native, chunk, size);
+    },
+    // What the source gave is waited for.
+    watch(given) {
+      let asked;
+      try {
+        asked = p.resolved(given);
+      } catch (error) {
+        asked = p.rejected(error);
+      }
+      p.then(asked, this.pulled, this.failed);
+    },
+    failing(error) {
+      p.then(p.rejected(error), this.pulled, this.failed);
+    },
+    pulledSoon() {
+      p.queueMicrotask(this.pulled);
+    },
+    end() {
+      endController(this);
+    },
+    onDemand() {
+      return load("stream_bodies").chunkOnDemand(this.stream.reader);
+    },
+  };
 
   // --- the stream ---
 
@@ -167,9 +154,9 @@
     disturb(s);
     if (s.status === "closed") return p.resolved(undefined);
     if (s.status === "errored") return p.rejected(s.error);
-    closeStream(s);
-    const cancel = s.controller.cancel;
+    const { cancel } = s.controller;
     clearController(s.controller);
+    closeStream(s);
     return p.then(invoke(cancel, reason), nothing);
   }
 
@@ -199,6 +186,7 @@
     reader.stream = undefined;
     const requests = reader.requests;
     reader.requests = [];
+    n.setAwaited(s.controller.native, false);
     for (let i = 0; i < requests.length; i++) requests[i].error(error);
   }
   // A request is { chunk(value), close(), error(reason) }; exactly one of them is called.
@@ -208,21 +196,22 @@
     if (s.status === "closed") return request.close();
     if (s.status === "errored") return request.error(s.error);
     const c = s.controller;
-    if (c.length === 0) {
+    if (n.length(c.native) === 0) {
       p.push(reader.requests, request);
-      return pullIfNeeded(c);
+      n.setAwaited(c.native, true);
+      return n.pull(c.native);
     }
-    const chunk = dequeue(c);
-    if (c.closeRequested && c.length === 0) endController(c);
-    else pullIfNeeded(c);
+    const chunk = n.take(c.native);
+    // A closed queue has had its last chunk taken if no other is there.
+    if (n.length(c.native) === 0 && !canEnqueue(c)) endController(c);
+    else n.pull(c.native);
     request.chunk(chunk);
   }
   // Whether a read can be handed to the source itself: one of the engine's, with nobody before in the line.
   function canReadDirectly(reader) {
     const s = reader.stream;
     const c = s.controller;
-    return c.read !== undefined && s.status === "readable" && c.started && !c.pulling
-      && c.length === 0 && reader.requests.length === 0;
+    return c.read !== undefined && n.isIdle(c.native) && reader.requests.length === 0;
   }
   // Such a read needs no request, no pull and no place in the queue, which is most of what a chunk costs. What comes of it is handled by
   // functions that are made once for each reader.
@@ -230,10 +219,10 @@
     const s = reader.stream;
     const c = s.controller;
     disturb(s);
-    c.pulling = true;
+    n.setPulling(c.native, true);
     reader.ended = ended;
     reader.onChunk ??= (chunk) => {
-      c.pulling = false;
+      n.setPulling(c.native, false);
       if (reader.stream !== s) {
         // Released meanwhile: the chunk is the next reader's.
         if (s.status === "readable") chunk === null ? closeController(c) : enqueue(c, chunk);
@@ -245,11 +234,11 @@
         if (s.status === "errored") throw s.error;
         return { value: undefined, done: true };
       }
-      if (reader.requests.length > 0) pullIfNeeded(c);
+      if (reader.requests.length > 0) n.pull(c.native);
       return { value: chunk, done: false };
     };
     reader.onError ??= (error) => {
-      c.pulling = false;
+      n.setPulling(c.native, false);
       errorController(c, error);
       reader.ended();
       throw error;
@@ -293,36 +282,24 @@
   tag(ReadableStreamDefaultReader, "ReadableStreamDefaultReader");
 
   class ReadableStreamDefaultController {
-    #c;
-    static {
-      makeController = (c) => {
-        const controller = new ReadableStreamDefaultController(INTERNAL);
-        controller.#c = c;
-        return controller;
-      };
-    }
-    constructor(key) {
-      if (key !== INTERNAL) throw new TypeError("Illegal constructor");
+    constructor() {
+      throw new TypeError("Illegal constructor");
     }
     get desiredSize() {
-      return desiredSize(this.#c);
+      return desiredSize(n.state(this));
     }
     get byobRequest() {
       return null;
     }
     close() {
-      closeController(this.#c);
-    }
-    enqueue(chunk = undefined) {
-      if (this.#c.bytes && load("body").nonEmptyView(chunk) === undefined) {
-        throw new TypeError("a stream of type bytes takes non-empty views only");
-      }
-      enqueue(this.#c, chunk);
+      closeController(n.state(this));
     }
     error(reason = undefined) {
-      errorController(this.#c, reason);
+      errorController(n.state(this), reason);
     }
   }
+  const controllerPrototype = ReadableStreamDefaultController.prototype;
+  p.defineProperty(controllerPrototype, "enqueue", { value: n.enqueue, writable: true, configurable: true });
   tag(ReadableStreamDefaultController, "ReadableStreamDefaultController");
 
   // Fills in the state of a new stream. `start` runs at once and may throw.
@@ -330,27 +307,13 @@
     source, start = nothing, pull = nothing, cancel = nothing, highWaterMark = 1, size, bytes = false, read,
   }) {
     const c = {
-      stream: s, first: undefined, firstSize: 0, rest: [], length: 0, total: 0, highWaterMark, size, bytes,
-      pull: undefined, cancel, read, started: false, pulling: false, pullAgain: false, closeRequested: false,
-      pulled: undefined, failed: undefined,
+      __proto__: steps, stream: s, native: undefined, rest: [], size, cancel, read, pulled: undefined, failed: undefined,
     };
-    s.controller = c;
-    const controller = makeController(c);
-    // A bound function is called without an array of arguments.
-    c.pull = p.bind(pull, source, controller);
-    c.pulled = () => {
-      c.pulling = false;
-      if (c.pullAgain) {
-        c.pullAgain = false;
-        pullIfNeeded(c);
-      }
-    };
+    c.native = n.create(controllerPrototype, c, pull, source, highWaterMark, size !== undefined, bytes);
+    c.pulled = () => n.pulled(c.native);
     c.failed = (error) => errorController(c, error);
-    p.then(p.resolved(start(controller)), () => {
-      c.started = true;
-      pullIfNeeded(c);
-    }, c.failed);
-    return c;
+    s.controller = c;
+    p.then(p.resolved(start(c.native)), () => n.start(c.native), c.failed);
   }
 
   function strategyOf(strategy, fallback) {
@@ -457,7 +420,7 @@
     ReadableStream, ReadableStreamDefaultReader, ReadableStreamDefaultController,
     CountQueuingStrategy, ByteLengthQueuingStrategy,
     stateOf, create, acquire, release, readRequest, readPromise, canReadDirectly, readDirectly,
-    wantsPull, startPull, dequeue, endController, cancelStream, enqueue, closeController, errorController, desiredSize, canEnqueue, deferred, handled, invoke,
+    cancelStream, enqueue, closeController, errorController, desiredSize, canEnqueue, deferred, handled, invoke,
     strategyOf, method, nothing,
   };
 })

@@ -1,8 +1,7 @@
 // Streams as bodies: over content that is at hand, read whole, or chunk by chunk for the engine.
-(function streamBodies({ p, symbols, load, copy, host }) {
+(function streamBodies({ p, symbols, load, native, copy }) {
   const {
-    stateOf, create, acquire, readRequest, readPromise, canReadDirectly, readDirectly, wantsPull, startPull, dequeue, endController,
-    cancelStream, handled, nothing,
+    stateOf, create, acquire, readRequest, readPromise, canReadDirectly, readDirectly, cancelStream, handled, nothing,
   } = load("readable");
   const { TypeError } = p;
   const SOURCE = symbols.source;
@@ -64,32 +63,17 @@
     }
   }
 
-  // Locks a stream for the engine's response writer, and gives what that asks for chunks.
+  // Locks a stream for the engine's response writer. Gives a function for that, which gives the next chunk each time: bytes, or null at
+  // the end; a promise of that where it is not there yet. It does what a read does.
   function openForHost(stream) {
     const s = stateOf(stream);
     if (s === undefined) throw new TypeError("the body is not a ReadableStream");
     if (s.disturbed) throw new TypeError("a part of the body stream has been read already");
-    const reader = acquire(s);
+    acquire(s);
     s.disturbed = true;
-    return { __proto__: null, reader, controller: s.controller };
+    return native("streams").reader(s.controller.native);
   }
-
-  // One chunk: bytes, or null at the end; a promise of that where it is not there yet. Does what a read does, without its promise.
-  function nextChunk(opened) {
-    const c = opened.controller;
-    if (c.length === 0) return chunkOnDemand(opened.reader);
-    const chunk = dequeue(c);
-    if (c.closeRequested) {
-      if (c.length === 0) endController(c);
-    } else if (wantsPull(c) && startPull(c)) {
-      // Jobs run when this returns. If there is no other, this one may run now.
-      if (host.idle()) c.pulled();
-      else p.queueMicrotask(c.pulled);
-    }
-    // The engine looks closer.
-    return p.isView(chunk) ? chunk : bytesOrThrow(chunk);
-  }
-  // The same where nothing is in the queue. The source may still give a chunk while it is asked.
+  // The next chunk where nothing is in the queue. The source may still give one while it is asked.
   function chunkOnDemand(reader) {
     if (canReadDirectly(reader)) return p.then(readDirectly(reader), ({ value, done }) => (done ? null : bytesOrThrow(value)));
     let given;
@@ -112,5 +96,5 @@
     if (s !== undefined) handled(cancelStream(s, reason));
   }
 
-  return { fromSource, fromRequest, readAll, openForHost, nextChunk, cancelForHost };
+  return { fromSource, fromRequest, readAll, openForHost, chunkOnDemand, cancelForHost };
 })
