@@ -197,6 +197,70 @@ fn records_are_added_up() {
 }
 
 #[test]
+fn members_are_found_in_objects_of_every_make() {
+    // Each is read so often that its places are known, then changed, and read again.
+    for (make, before, after) in [
+        ("({ name: 'abc', city: 'd' })", 4, 8),
+        ("({ city: 'd', 7: 'x', name: 'abc' })", 4, 8),
+        ("({ 7: 'x', name: 'abc', city: 'd' })", 4, 8),
+        (
+            "({ id: 1, name: 'abc', city: 'd', email: undefined, note: null })",
+            4,
+            8,
+        ),
+        ("JSON.parse('{\"name\":\"abc\",\"city\":\"d\"}')", 4, 8),
+        (
+            "Object.assign(Object.create(null), { name: 'abc', city: 'd' })",
+            4,
+            8,
+        ),
+        (
+            "Object.create({ city: 'd' }, { name: { value: 'abc', writable: true } })",
+            4,
+            8,
+        ),
+        ("Object.assign(new Map(), { name: 'abc', city: 'd' })", 0, 0),
+        (
+            "Object.setPrototypeOf(Object.assign(new Map(), { name: 'abc', city: 'd' }), Object.prototype)",
+            0,
+            0,
+        ),
+        ("Object.assign([], { name: 'abc', city: 'd' })", 4, 8),
+        ("Object.assign(() => 1, { city: 'defg' })", 4, 4),
+        (
+            "({ get name() { return 'abc'; }, set name(v) {}, city: 'd' })",
+            4,
+            4,
+        ),
+        ("Object.freeze({ name: 'abc', city: 'd' })", 4, 4),
+        (
+            "(() => { const o = { other: 1, name: 'abc', city: 'd' }; delete o.other; return o; })()",
+            4,
+            8,
+        ),
+        (
+            "new (class { name = 'abc'; #secret = 1; city = 'd'; })",
+            4,
+            8,
+        ),
+        ("data.people()[0]", 3, 7),
+    ] {
+        check(
+            &format!(
+                "const list = Array.from({{ length: 40 }}, () => {make});
+                const before = reading.lengths(list) / 40;
+                for (const one of list) try {{ one.name = 'longer+'; }} catch {{}}
+                const after = reading.lengths(list) / 40;
+                for (const one of list) try {{ delete one.name; one.extra = 1; }} catch {{}}
+                reading.lengths(list);
+                return `${{before}} ${{after}}`;"
+            ),
+            &format!("{before} {after}"),
+        );
+    }
+}
+
+#[test]
 fn what_changes_meanwhile_is_looked_at_anew() {
     check(
         "const t = ['a' + 1, 'b' + 2, ['c' + 3]];
@@ -395,6 +459,32 @@ fn many_keys_are_read() {
         "const t = new Map(); for (let i = 1; i <= 20000; i++) t.set('key' + i, i); return String(reading.outline(t).length);",
         "277789",
     );
+}
+
+#[test]
+fn errors_that_nobody_sees_may_run_script_too() {
+    // What was found lies in the list that goes.
+    let strange = [
+        (
+            "(() => { const { proxy, revoke } = Proxy.revocable([], {}); revoke(); return proxy; })()",
+            "TypeError: revoked proxy []",
+        ),
+        (
+            "(() => { const view = new DataView(new ArrayBuffer(8)); view.buffer.transfer(); return view; })()",
+            "\"a1\" [\"b2\"] <0 bytes> / [] []",
+        ),
+    ];
+    for (value, seen) in strange {
+        check(
+            &format!(
+                "const list = ['a' + 1, ['b' + 2], {value}];
+                Error.prepareStackTrace = () => {{ list.length = 0; for (let i = 0; i < 100; i++) ({{ ['k' + i]: 'x' + i }}); return ''; }};
+                const read = () => {{ try {{ return reading.twice(list, () => {{}}); }} catch (e) {{ return e.message; }} }};
+                return read() + ' ' + reading.outline(list);"
+            ),
+            seen,
+        );
+    }
 }
 
 #[test]

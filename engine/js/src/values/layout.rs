@@ -2,29 +2,36 @@
 //!
 //! Objects that got the same names in the same order share one shape, which tells names, flags and prototype; the values lie in an
 //! array beside it, in that order. QuickJS has no function to read or fill that array at once, and going through names costs some
-//! hundred instructions for each value. The places are those of `JSObject` in its sources, which are a part of the build; a probe
-//! makes sure of them (see [`Layout::find`]), and without them everything works but less quickly.
+//! hundred instructions for each value. Arrays keep their items in an array of their own. The places are those of `JSObject` in
+//! its sources, which are a part of the build; a probe makes sure of them (see [`Layout::find`]), and without them everything works but
+//! less quickly.
 
 mod text;
 
 pub(crate) use text::TextLayout;
 
-use crate::vm::sys::{Cx, RawValue, Thrown, Val, address, int_of, tag, whole};
+use crate::vm::sys::{Cx, RawValue, Thrown, Val, address, class_id, int_of, tag, whole};
 use rquickjs::qjs;
 use std::ffi::c_void;
 
 /// The address of a shape. It means the same shape for as long as some object has it.
 pub(crate) type Shape = *mut c_void;
 
-/// Says that the two words lie where they are expected.
+/// Says that the words lie where they are expected.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout(());
 
-/// Before the shape stand the links to two other objects and the flags.
+/// Behind the links to two other objects and two bytes of flags stands the number of the class, in two bytes.
+const CLASS_HALF_WORD: usize = 9;
+
+/// The shape follows it.
 const SHAPE_WORD: usize = 3;
 
 /// The address of the values follows it.
 const VALUES_WORD: usize = 4;
+
+/// The address of an array's items, of which the half of a word behind it says how many there are.
+const ITEMS_WORD: usize = 7;
 
 /// Up to this many values an object has room for from the start.
 const VALUES_MIN: usize = 2;
@@ -64,6 +71,25 @@ impl Layout {
         if !(holds(&one, 1) && holds(&two, 3) && holds(&other, 5)) {
             return Ok(None);
         }
+        let array =
+            |items: &[i32]| cx.array(items.iter().map(|item| cx.own(whole(*item))).collect());
+        let (long, short) = (array(&[5, 6, 7])?, array(&[8])?);
+        let has_items = |array: &Val, expected: &[i32]| {
+            // SAFETY: these are arrays; no item is looked at where there are more or less than expected.
+            let items = unsafe { layout.items(array.raw()) };
+            let is_item = |(item, expected): (&RawValue, &i32)| {
+                tag(*item) == qjs::JS_TAG_INT && int_of(*item) == *expected
+            };
+            items.len() == expected.len() && items.iter().zip(expected).all(is_item)
+        };
+        let has_class = |object: &Val| layout.class(object.raw()) == class_id(object.raw());
+        let is_found = has_class(&one)
+            && has_class(&long)
+            && has_items(&long, &[5, 6, 7])
+            && has_items(&short, &[8]);
+        if !is_found {
+            return Ok(None);
+        }
         let values = || [7, 8].map(|value| Ok(cx.own(whole(value)))).into_iter();
         // SAFETY: `one` has two plain values.
         let made = unsafe { layout.object(cx, layout.shape(one.raw()), 2, values())? };
@@ -78,6 +104,36 @@ impl Layout {
     pub(crate) fn shape(self, object: RawValue) -> Shape {
         // SAFETY: the word is there in every object, and the value is one.
         unsafe { address(object).cast::<Shape>().add(SHAPE_WORD).read() }
+    }
+
+    /// The number of an object's class.
+    #[inline]
+    pub(crate) fn class(self, object: RawValue) -> qjs::JSClassID {
+        // SAFETY: as above.
+        unsafe {
+            let class = address(object).cast::<u16>().add(CLASS_HALF_WORD).read();
+            class.into()
+        }
+    }
+
+    /// The items of an array that lie one after the other: all of them, unless it has gaps or something stranger.
+    ///
+    /// # Safety
+    /// The object must be an array. The items are there until anything happens to it.
+    #[inline]
+    pub(crate) unsafe fn items<'a>(self, array: RawValue) -> &'a [RawValue] {
+        // SAFETY: the words are there in every array; their number is 0 where the items lie elsewhere.
+        unsafe {
+            let words = address(array).cast::<usize>().add(ITEMS_WORD);
+            let count = words.add(1).cast::<u32>().read();
+            match count {
+                0 => &[],
+                _ => std::slice::from_raw_parts(
+                    words.cast::<*const RawValue>().read(),
+                    count as usize,
+                ),
+            }
+        }
     }
 
     /// The values of an object, in the order of its names. Only as many are there as it has names, and only until it changes.

@@ -189,9 +189,10 @@ unsafe extern "C" fn call(
                 returned(cx, &row, body(context, args)?)
             }
             FunctionKind::Reading(body) => {
-                let reader = JsReader::new(cx, args, row.function.params.len());
+                let (raw, count) = (args, row.function.params.len());
                 let args = checked(cx, &row, this, args)?;
-                returned(cx, &row, body(context, args, &reader)?)
+                let result = JsReader::with(cx, raw, count, |reader| body(context, args, reader));
+                returned(cx, &row, result?)
             }
             FunctionKind::Prompt { body, awaited, .. } => {
                 let args = checked(cx, &row, this, args)?;

@@ -80,6 +80,7 @@ impl ScriptFunction for JsFunction {
     fn call(&self, args: &[Value]) -> Result<Value, Error> {
         let core = self.core.upgrade().ok_or_else(isolate_is_gone)?;
         if core.is_entered() {
+            core.innermost_reader.own_all();
             return self.call_at_once(core.cx(), args);
         }
         let polled = core.polled.borrow().clone();

@@ -12,7 +12,7 @@ use crate::request::fields::ParameterNames;
 use crate::request::object::RequestPool;
 use crate::values::json_write::MemberNames;
 use crate::values::layout::{Layout, TextLayout};
-use crate::values::reader::{Intrinsics, ReaderNames, SpareValues};
+use crate::values::reader::{Innermost, Intrinsics, Places, ReaderNames, SpareValues};
 use crate::values::rows::Columns;
 use crate::values::shapes::Shapes;
 use crate::vm::bind::Spellings;
@@ -83,6 +83,9 @@ pub(crate) struct Core {
     pub(crate) lent_bytes: Cell<usize>,
     /// Names that readers ask for.
     pub(crate) reader_names: ReaderNames,
+    /// Where members lie that readers asked for.
+    pub(crate) reader_places: Places,
+    pub(crate) innermost_reader: Innermost,
     /// Reused from one reader to the next.
     pub(crate) spare_values: SpareValues,
     /// Names of route parameters.
@@ -179,6 +182,8 @@ impl Core {
             text_layout: Cell::new(None),
             lent_bytes: Cell::new(0),
             reader_names: ReaderNames::default(),
+            reader_places: Places::default(),
+            innermost_reader: Innermost::default(),
             spare_values: SpareValues::default(),
             parameter_names: ParameterNames::default(),
             tape: RefCell::default(),
@@ -327,6 +332,7 @@ impl Drop for Core {
         drop(self.polled.take());
         self.waiters.take();
         self.member_names.clear(cx);
+        self.reader_places.clear();
         self.shapes.clear();
         self.columns.clear();
         self.reader_names.clear(cx);

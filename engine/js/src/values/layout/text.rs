@@ -82,7 +82,9 @@ impl TextLayout {
     /// The bytes of a string that is ASCII and keeps them itself.
     #[inline]
     pub(crate) fn ascii(self, value: &Val) -> Option<&[u8]> {
-        self.narrow(value.raw()).filter(|bytes| bytes.is_ascii())
+        // SAFETY: the bytes are those of a string, behind its header.
+        self.narrow(value.raw())
+            .filter(|bytes| unsafe { is_ascii(bytes) })
     }
 
     /// How long a string is that has one byte for each character and keeps them itself.
@@ -97,9 +99,51 @@ impl TextLayout {
     }
 }
 
+/// Whether bytes are ASCII. Most strings are short, and a loop that looks at each byte takes longer than all else that is done with them.
+///
+/// # Safety
+/// There must be eight bytes in front of them that can be read.
+#[inline]
+unsafe fn is_ascii(bytes: &[u8]) -> bool {
+    const WORD: usize = size_of::<u64>();
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    if bytes.len() > 2 * WORD {
+        return bytes.is_ascii();
+    }
+    // SAFETY: the last word ends where the bytes end, and may begin before them; the first one is read if it is within.
+    unsafe {
+        let last = bytes.as_ptr().add(bytes.len()).sub(WORD).cast::<u64>();
+        let last = u64::from_le(last.read_unaligned());
+        if bytes.len() >= WORD {
+            let first = bytes.as_ptr().cast::<u64>().read_unaligned();
+            return (first | last) & HIGH_BITS == 0;
+        }
+        // What is in front of the bytes are the lower ones, on which nothing may depend. Two steps: 64 bits at once are no shift.
+        let others = u8::BITS as usize * (WORD - 1 - bytes.len());
+        (last >> others >> u8::BITS) & HIGH_BITS == 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_ascii_at_every_length() {
+        for length in 0..40 {
+            // What is in front says the opposite.
+            let mut text = vec![0xff; 8 + length];
+            text[8..].fill(b'a');
+            // SAFETY: there are eight bytes in front.
+            assert!(unsafe { is_ascii(&text[8..]) }, "{length}");
+            for at in 0..length {
+                let mut other = vec![b'a'; 8 + length];
+                other[8 + at] = 0x80;
+                // SAFETY: as above.
+                assert!(!unsafe { is_ascii(&other[8..]) }, "{at} of {length}");
+            }
+        }
+    }
 
     #[test]
     fn the_place_of_characters_is_found() {

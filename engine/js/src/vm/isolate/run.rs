@@ -89,6 +89,7 @@ impl Core {
         tasks: Option<Rc<Tasks>>,
         body: impl FnOnce(Cx<'_>) -> R,
     ) -> RunResult<R> {
+        self.innermost_reader.own_all();
         let outer = self.current.replace(tasks);
         let value = Ok(body(self.cx()));
         RunResult {

@@ -1,0 +1,118 @@
+//! What the values of a script are to a reader. Looking runs no script.
+
+use crate::values::objects;
+use crate::values::value::{float_is_positive, is_bytes};
+use crate::vm::error::whole_number;
+use crate::vm::sys::{
+    Cx, RawValue, Thrown, class_id, float_of, is_promise, is_string, is_true, tag,
+};
+use rquickjs::qjs;
+use sampan_host::reader::Kind;
+
+/// How many proxies may stand one behind the other before an array.
+const PROXIES_MAX: usize = 16;
+
+/// What a value is.
+pub(super) fn kind(cx: Cx<'_>, value: RawValue) -> Kind {
+    match tag(value) {
+        qjs::JS_TAG_NULL | qjs::JS_TAG_UNDEFINED => Kind::Nothing,
+        qjs::JS_TAG_BOOL => Kind::Bool(is_true(value)),
+        qjs::JS_TAG_INT | qjs::JS_TAG_FLOAT64 => match whole_number(value) {
+            Some(whole) if whole != 0 || float_is_positive(value) => Kind::Int(whole),
+            _ => Kind::Float(float_of(value)),
+        },
+        qjs::JS_TAG_BIG_INT | qjs::JS_TAG_SHORT_BIG_INT => big_int(cx, value),
+        qjs::JS_TAG_OBJECT => object(cx, value),
+        _ if is_string(value) => Kind::Text,
+        _ => Kind::Other("symbol"),
+    }
+}
+
+/// A BigInt is a whole number like any other if it fits.
+#[cold]
+fn big_int(cx: Cx<'_>, value: RawValue) -> Kind {
+    let mut whole = 0;
+    // SAFETY: the value is alive, `whole` is writable. Of a number that does not fit the lower 64 bits are read, which make another.
+    let fits = unsafe {
+        qjs::JS_ToBigInt64(cx.raw(), &raw mut whole, value);
+        let same = cx.check(qjs::JS_NewBigInt64(cx.raw(), whole));
+        same.map(|same| qjs::JS_IsStrictEqual(cx.raw(), same.raw(), value))
+    };
+    match fits {
+        Ok(true) => return Kind::Int(whole),
+        Ok(false) => {}
+        // There is no memory, which stops the run.
+        Err(Thrown) => drop(cx.exception()),
+    }
+    Kind::Other("BigInt")
+}
+
+/// Whether a value tells at once what it is.
+#[inline]
+pub(super) fn is_simple(cx: Cx<'_>, value: RawValue) -> bool {
+    match tag(value) {
+        qjs::JS_TAG_OBJECT => {
+            let (class, classes) = (class_id(value), &cx.core().classes);
+            class == classes.object || class == classes.array
+        }
+        tag => tag != qjs::JS_TAG_BIG_INT,
+    }
+}
+
+fn object(cx: Cx<'_>, value: RawValue) -> Kind {
+    if class_id(value) == cx.core().classes.object {
+        return Kind::Map;
+    }
+    if let Some(object) = objects::at(cx, value) {
+        return Kind::Object(object);
+    }
+    if cx.is_function(value) {
+        return Kind::Function;
+    }
+    if is_bytes(value) {
+        return Kind::Bytes;
+    }
+    if is_promise(value) {
+        return Kind::Other("promise");
+    }
+    // SAFETY: looks at a live value.
+    if unsafe { qjs::JS_IsSet(value) } {
+        return Kind::Other("Set");
+    }
+    match is_list(cx, value) {
+        true => Kind::List,
+        false => Kind::Map,
+    }
+}
+
+/// Whether a value is an array, or a proxy of one.
+pub(super) fn is_list(cx: Cx<'_>, value: RawValue) -> bool {
+    let array = cx.core().classes.array;
+    if class_id(value) == array {
+        return true;
+    }
+    let mut at = cx.dup(value);
+    for _ in 0..PROXIES_MAX {
+        // SAFETY: looks at a live value.
+        if !unsafe { qjs::JS_IsProxy(at.raw()) } {
+            break;
+        }
+        // SAFETY: the proxy is alive.
+        match cx.check(unsafe { qjs::JS_GetProxyTarget(cx.raw(), at.raw()) }) {
+            Ok(target) => at = target,
+            Err(Thrown) => {
+                // It was revoked.
+                drop(cx.exception());
+                return false;
+            }
+        }
+    }
+    class_id(at.raw()) == array
+}
+
+/// Whether a value is a `Map`.
+#[inline]
+pub(super) fn is_map(value: RawValue) -> bool {
+    // SAFETY: looks at a live value.
+    unsafe { qjs::JS_IsMap(value) }
+}

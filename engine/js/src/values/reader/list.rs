@@ -1,0 +1,170 @@
+//! What the handles of one reader mean.
+//!
+//! A value that was found where an object keeps it is only borrowed: as long as no script runs, that object keeps it alive, and counting
+//! references up and down would cost more than the look-up. Before script runs, every borrowed value becomes an owned one
+//! ([`HandleList::own_all`]). So the owned ones come first in the list, and borrowed ones behind them.
+
+use crate::vm::sys::{Cx, RawValue, UNDEFINED, Val, is_nothing};
+use sampan_host::Handle;
+use std::cell::{Cell, UnsafeCell};
+
+/// What stands for `null`, `undefined` and what is not there: it takes no room.
+pub(super) const NOTHING: Handle = Handle::new(u32::MAX);
+
+/// A list that had room for more values than this is not kept for the next reader.
+const KEPT_VALUES_MAX: usize = 1024;
+
+/// Room for so many values is made at once.
+const VALUES_AT_ONCE: usize = 64;
+
+/// The list of a reader that has ended, for the next one.
+#[derive(Default)]
+pub(crate) struct SpareValues(Cell<Vec<RawValue>>);
+
+/// The values of handles, by their numbers.
+pub(super) struct HandleList<'a> {
+    cx: Cx<'a>,
+    /// Only looked at within this file. A reference to it ends before anything is called that could come back here: nothing frees a
+    /// value or runs script while there is one.
+    values: UnsafeCell<Vec<RawValue>>,
+    /// How many of the first ones are references of our own.
+    owned: Cell<usize>,
+    /// How many of the first ones are not released, because they are in use.
+    floor: Cell<usize>,
+}
+
+impl<'a> HandleList<'a> {
+    /// A list of the arguments of a row that has `count` of them. They are not released.
+    pub(super) fn new(cx: Cx<'a>, args: &[RawValue], count: usize) -> Self {
+        let mut values = cx.core().spare_values.0.take();
+        for at in 0..count {
+            let value = args.get(at).map(|value| cx.dup(*value).into_raw());
+            values.push(value.unwrap_or(UNDEFINED));
+        }
+        Self {
+            cx,
+            values: UnsafeCell::new(values),
+            owned: Cell::new(count),
+            floor: Cell::new(count),
+        }
+    }
+
+    /// The value of a handle: it stays alive until script runs, and beyond that if it was owned before.
+    #[inline]
+    pub(super) fn get(&self, it: Handle) -> RawValue {
+        // SAFETY: the reference ends here (see `values`).
+        let values = unsafe { &*self.values.get() };
+        values.get(it.number()).copied().unwrap_or(UNDEFINED)
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        // SAFETY: as above.
+        unsafe { (*self.values.get()).len() }
+    }
+
+    /// Makes room for more values.
+    pub(super) fn reserve(&self) {
+        // SAFETY: as above.
+        unsafe { (*self.values.get()).reserve(VALUES_AT_ONCE) }
+    }
+
+    /// A handle for a value that `find` finds in the value of another handle, which keeps it. None if it finds none, or if there is no
+    /// room. `find` does nothing but look.
+    #[inline(always)]
+    pub(super) fn borrow(
+        &self,
+        it: Handle,
+        find: impl FnOnce(RawValue) -> Option<RawValue>,
+    ) -> Option<Handle> {
+        // SAFETY: as above.
+        let values = unsafe { &mut *self.values.get() };
+        let found = find(*values.get(it.number())?)?;
+        let end = values.len();
+        if is_nothing(found) {
+            return Some(NOTHING);
+        }
+        if end == values.capacity() {
+            return None;
+        }
+        // SAFETY: there is room for it.
+        unsafe {
+            values.as_mut_ptr().add(end).write(found);
+            values.set_len(end + 1);
+        }
+        Some(Handle::new(end as u32))
+    }
+
+    /// A handle for a value, which may be nothing.
+    pub(super) fn add(&self, value: Val) -> Handle {
+        self.own_all();
+        // SAFETY: as above.
+        let values = unsafe { &mut *self.values.get() };
+        values.push(value.into_raw());
+        self.owned.set(values.len());
+        Handle::new(values.len() as u32 - 1)
+    }
+
+    /// A handle for a value that was found.
+    pub(super) fn found(&self, value: Val) -> Handle {
+        match is_nothing(value.raw()) {
+            true => NOTHING,
+            false => self.add(value),
+        }
+    }
+
+    /// Makes every value one of our own, so that it stays alive whatever script does.
+    #[inline]
+    pub(super) fn own_all(&self) {
+        // SAFETY: as above.
+        let values = unsafe { &*self.values.get() };
+        for value in &values[self.owned.get()..] {
+            // The list takes the reference over.
+            self.cx.dup(*value).into_raw();
+        }
+        self.owned.set(values.len());
+    }
+
+    /// Keeps the first `count` values in the list while `body` runs; those that were kept before stay too.
+    #[inline]
+    pub(super) fn keeping<R>(&self, count: usize, body: impl FnOnce() -> R) -> R {
+        let floor = self.floor.get();
+        self.floor.set(floor.max(count));
+        let result = body();
+        self.floor.set(floor);
+        result
+    }
+
+    /// Forgets the values behind the first `count`, but for those that are kept.
+    #[inline]
+    pub(super) fn release(&self, count: usize) {
+        let rest = count.max(self.floor.get());
+        let owned = self.owned.get();
+        // SAFETY: as above.
+        unsafe { (*self.values.get()).truncate(rest.max(owned)) };
+        if rest < owned {
+            self.free_to(rest);
+        }
+    }
+
+    /// Frees values from the end, all of which are owned.
+    fn free_to(&self, rest: usize) {
+        while self.owned.get() > rest {
+            // SAFETY: as above: the reference ends before the value is freed.
+            let last = unsafe { (*self.values.get()).pop() };
+            self.owned.set(self.len());
+            drop(last.map(|last| self.cx.own(last)));
+        }
+    }
+}
+
+impl Drop for HandleList<'_> {
+    fn drop(&mut self) {
+        self.floor.set(0);
+        self.release(0);
+        let values = std::mem::take(self.values.get_mut());
+        if values.capacity() <= KEPT_VALUES_MAX {
+            self.cx.core().spare_values.0.set(values);
+        }
+    }
+}
