@@ -9,6 +9,9 @@ use std::time::Duration;
 /// Sent each way in each language.
 const BYTES: usize = 1 << 30;
 
+/// Sent as CSV in each language.
+const CSV_BYTES: usize = 1 << 25;
+
 /// The most that the process may have in use meanwhile.
 const MEMORY_KIB_MAX: u64 = 32 * 1024;
 
@@ -20,6 +23,9 @@ app.post("/count", { stream = true, body_bytes_max = "2 GB" }, function(req)
   local bytes = 0
   for chunk in req:chunks() do bytes = bytes + #chunk end
   return { bytes = bytes }
+end)
+app.post("/import", { stream = true, body_bytes_max = "2 GB" }, function(req)
+  return { records = req:csv_records(function() end) }
 end)
 app.get("/send/:bytes", function(req)
   local piece = ("x"):rep(65536)
@@ -39,6 +45,9 @@ app.post("/count", { stream: true, bodyBytesMax: "2 GB" }, async (req) => {
   let bytes = 0;
   for await (const chunk of req.body) bytes += chunk.length;
   return { bytes };
+});
+app.post("/import", { stream: true, bodyBytesMax: "2 GB" }, async (req) => {
+  return { records: await req.csvRecords(() => {}) };
 });
 app.get("/send/:bytes", (req) => stream(async (write) => {
   const piece = new Uint8Array(65536).fill(120);
@@ -62,11 +71,11 @@ fn connect(process: &Process) -> TcpStream {
     socket
 }
 
-/// Sends so many bytes after a head, and gives the most memory that was seen.
-fn send(process: &Process, socket: &mut TcpStream, path: &str, bytes: usize) -> u64 {
+/// Sends so many bytes after a head, one line after the other, and gives the most memory that was seen.
+fn send(process: &Process, socket: &mut TcpStream, path: &str, bytes: usize, line: &[u8]) -> u64 {
     let head = format!("POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: {bytes}\r\n\r\n");
     socket.write_all(head.as_bytes()).expect("sent");
-    let part = vec![b'x'; 1 << 20];
+    let part = line.repeat((1 << 20) / line.len());
     let mut most = 0;
     for at in 0..bytes / part.len() {
         socket.write_all(&part).expect("sent");
@@ -100,6 +109,14 @@ fn receive(process: &Process, socket: &mut TcpStream) -> (usize, u64) {
     }
 }
 
+#[track_caller]
+fn answers(socket: &mut TcpStream, body: &str) {
+    let mut answer = [0; 4096];
+    let len = socket.read(&mut answer).expect("an answer");
+    let answer = String::from_utf8_lossy(&answer[..len]);
+    assert!(answer.ends_with(body), "{answer}");
+}
+
 fn passes_in_little_memory(file: &str, source: &str) {
     let scratch = Scratch::new(&[(file, source)]);
     let process = serve(&scratch);
@@ -107,14 +124,18 @@ fn passes_in_little_memory(file: &str, source: &str) {
         assert!(most < MEMORY_KIB_MAX, "{file}, {what}: {most} KiB");
     };
     let mut socket = connect(&process);
-    is_little("an upload", send(&process, &mut socket, "/count", BYTES));
-    let mut answer = [0; 4096];
-    let len = socket.read(&mut answer).expect("an answer");
-    let answer = String::from_utf8_lossy(&answer[..len]);
-    assert!(
-        answer.ends_with(&format!("{{\"bytes\":{BYTES}}}")),
-        "{answer}"
+    is_little(
+        "an upload",
+        send(&process, &mut socket, "/count", BYTES, b"x"),
     );
+    answers(&mut socket, &format!("{{\"bytes\":{BYTES}}}"));
+
+    let line = format!("1,{}\n", "x".repeat(61));
+    let most = send(&process, &mut socket, "/import", CSV_BYTES, line.as_bytes());
+    is_little("CSV", most);
+    // The first line is the header.
+    let records = CSV_BYTES / line.len() - 1;
+    answers(&mut socket, &format!("{{\"records\":{records}}}"));
 
     // A reader that does not read for a while.
     let ask = format!("GET /send/{BYTES} HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -128,7 +149,7 @@ fn passes_in_little_memory(file: &str, source: &str) {
     let mut sender = socket.try_clone().expect("a socket");
     let bytes = BYTES / 4;
     std::thread::scope(|scope| {
-        let sent = scope.spawn(|| send(&process, &mut sender, "/echo", bytes));
+        let sent = scope.spawn(|| send(&process, &mut sender, "/echo", bytes, b"x"));
         let (received, most) = receive(&process, &mut socket);
         assert!(received > bytes, "{received}");
         is_little("an echo", most.max(sent.join().expect("all was sent")));

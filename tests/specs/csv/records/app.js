@@ -55,7 +55,7 @@ app.post("/loops", large, async (req) => {
   await req.csvRecords(() => { for (;;); });
 });
 app.post("/slow", large, async (req) => {
-  await req.csvRecords(() => { let x = 0; for (let i = 0; i < 30000; i++) x += i % 7; });
+  await req.csvRecords(() => { let x = 0; for (let i = 0; i < 150000; i++) x += i % 7; });
   return "slow";
 });
 app.get("/quick", () => "quick");

@@ -60,7 +60,7 @@ app.post("/loops", large, function(req)
   req:csv_records(function() while true do end end)
 end)
 app.post("/slow", large, function(req)
-  req:csv_records(function() local x = 0 for i = 1, 300000 do x = x + i % 7 end end)
+  req:csv_records(function() local x = 0 for i = 1, 1000000 do x = x + i % 7 end end)
   return "slow"
 end)
 app.get("/quick", function() return "quick" end)
