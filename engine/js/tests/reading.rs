@@ -261,6 +261,16 @@ fn members_are_found_in_objects_of_every_make() {
 }
 
 #[test]
+fn a_map_is_told_from_an_object_of_its_shape() {
+    check(
+        "const like = (object) => Object.assign(object, { name: 'abc', city: 'd' });
+        const list = Array.from({ length: 40 }, () => like(Object.create(Map.prototype)));
+        return `${reading.lengths(list)} ${reading.lengths([like(new Map())])}`;",
+        "160 0",
+    );
+}
+
+#[test]
 fn what_changes_meanwhile_is_looked_at_anew() {
     check(
         "const t = ['a' + 1, 'b' + 2, ['c' + 3]];
@@ -295,7 +305,19 @@ fn what_changes_meanwhile_is_looked_at_anew() {
 
 #[test]
 fn what_a_getter_changes_is_looked_at_anew() {
-    // A list loses its items while they are read.
+    // A list loses its items while they are read, and with them the one that is being read.
+    check(
+        "const list = [];
+        const garbage = () => { for (let i = 0; i < 100; i++) ({ name: 'x' + i, city: [i] }); };
+        list.push({ get name() { list.length = 0; garbage(); return 'ab'; }, city: 'c' + 'd' });
+        return `${reading.lengths(list)} ${list.length}`;",
+        "4 0",
+    );
+    check(
+        "const list = ['a' + 1, ['b' + 2], { get c() { list.length = 0; return 'd'; } }, 'e'];
+        return reading.outline([list]);",
+        "[[\"a1\",[\"b2\"],{c:\"d\"},nothing]]",
+    );
     check(
         "const list = [];
         for (let i = 0; i < 50; i++) list.push({ get name() { list.length = 10; return 'ab'; } });
@@ -463,23 +485,22 @@ fn many_keys_are_read() {
 
 #[test]
 fn errors_that_nobody_sees_may_run_script_too() {
-    // What was found lies in the list that goes.
-    let strange = [
+    // What was found lies in the list that goes, and other objects take its room.
+    for (value, seen) in [
         (
             "(() => { const { proxy, revoke } = Proxy.revocable([], {}); revoke(); return proxy; })()",
             "TypeError: revoked proxy []",
         ),
         (
             "(() => { const view = new DataView(new ArrayBuffer(8)); view.buffer.transfer(); return view; })()",
-            "\"a1\" [\"b2\"] <0 bytes> / [] []",
+            "[\"a1\",[\"b2\"],<0 bytes>,nothing] []",
         ),
-    ];
-    for (value, seen) in strange {
+    ] {
         check(
             &format!(
-                "const list = ['a' + 1, ['b' + 2], {value}];
-                Error.prepareStackTrace = () => {{ list.length = 0; for (let i = 0; i < 100; i++) ({{ ['k' + i]: 'x' + i }}); return ''; }};
-                const read = () => {{ try {{ return reading.twice(list, () => {{}}); }} catch (e) {{ return e.message; }} }};
+                "const list = ['a' + 1, ['b' + 2], {value}, 'e'], others = [];
+                Error.prepareStackTrace = () => {{ list.length = 0; for (let i = 0; i < 100; i++) others.push({{ ['k' + i]: 'x' + i }}); return ''; }};
+                const read = () => {{ try {{ return reading.outline(list); }} catch (e) {{ return e.message; }} }};
                 return read() + ' ' + reading.outline(list);"
             ),
             seen,
