@@ -225,30 +225,25 @@ impl<'a> JsReader<'a> {
         Ok(names.iter().len() as u32)
     }
 
-    /// Shows the bytes of a buffer or of a view of one.
+    /// Shows what is not ASCII or lies in pieces, or the bytes of a buffer or of a view of one.
     #[cold]
-    fn bytes_of_buffer(&self, value: RawValue, see: &mut dyn FnMut(&[u8])) {
+    fn other_bytes(&self, value: RawValue, see: &mut dyn FnMut(&[u8])) {
+        let cx = self.cx;
         self.core.innermost_reader.own_all();
-        // A copy: script that runs while it is shown may change the bytes or take the buffer away.
-        let bytes = is_object(value).then(|| bytes_of(self.cx, value));
-        if let Some(bytes) = bytes.flatten() {
-            see(&bytes);
+        if !is_string(value) {
+            // A copy: script that runs while it is shown may change the bytes or take the buffer away.
+            if let Some(bytes) = is_object(value).then(|| bytes_of(cx, value)).flatten() {
+                see(&bytes);
+            }
+            return;
         }
-    }
-
-    /// Shows text that is not ASCII or lies in pieces.
-    #[cold]
-    fn other_text(&self, text: RawValue, see: &mut dyn FnMut(&[u8])) {
-        self.core.innermost_reader.own_all();
-        let shown = self
-            .cx
-            .with_bytes(text, |bytes| match std::str::from_utf8(bytes) {
-                Ok(_) => see(bytes),
-                Err(_) => see(well_formed(bytes).as_bytes()),
-            });
+        let shown = cx.with_bytes(value, |bytes| match std::str::from_utf8(bytes) {
+            Ok(_) => see(bytes),
+            Err(_) => see(well_formed(bytes).as_bytes()),
+        });
         if let Err(Thrown) = shown {
             // There is no memory for it, which stops the run.
-            drop(self.cx.exception());
+            drop(cx.exception());
         }
     }
 }
@@ -265,16 +260,12 @@ impl Reader for JsReader<'_> {
 
     fn bytes(&self, it: Handle, see: &mut dyn FnMut(&[u8])) {
         let value = self.list.get(it);
-        if !is_string(value) {
-            return self.bytes_of_buffer(value, see);
-        }
-        // The list keeps the string alive meanwhile, if script should run.
+        // The list has the reference, and keeps the string while script runs that `see` may call.
         let text = ManuallyDrop::new(self.cx.own(value));
-        self.list.keeping(it.number() + 1, || {
-            match self.text_layout.and_then(|layout| layout.ascii(&text)) {
-                Some(bytes) => see(bytes),
-                None => self.other_text(value, see),
-            }
+        let plain = self.text_layout.and_then(|layout| layout.ascii(&text));
+        self.list.keeping(it.number() + 1, || match plain {
+            Some(bytes) => see(bytes),
+            None => self.other_bytes(value, see),
         });
     }
 

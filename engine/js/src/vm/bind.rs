@@ -3,15 +3,17 @@
 //! Synchronous rows return, asynchronous ones give a promise, brackets call the script's function between their two halves (see
 //! `bracket`), tags are template tags.
 
-use crate::request::added;
+mod arguments;
+
+pub(crate) use arguments::checked;
+
 use crate::values::reader::JsReader;
-use crate::values::{json_write, objects, shown, value};
+use crate::values::{objects, value};
 use crate::vm::bracket::{self, bracket};
-use crate::vm::callback;
-use crate::vm::declare::found;
 use crate::vm::error::here;
-use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, arguments, is_nothing, native, tag};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, arguments, native, tag};
 use rquickjs::qjs;
+use sampan_host::module::ReadingBody;
 use sampan_host::names::camel_case;
 use sampan_host::{
     Args, Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Object, RequestView,
@@ -189,10 +191,7 @@ unsafe extern "C" fn call(
                 returned(cx, &row, body(context, args)?)
             }
             FunctionKind::Reading(body) => {
-                let (raw, count) = (args, row.function.params.len());
-                let args = checked(cx, &row, this, args)?;
-                let result = JsReader::with(cx, raw, count, |reader| body(context, args, reader));
-                returned(cx, &row, result?)
+                returned(cx, &row, read_in_place(cx, &row, this, args, body)?)
             }
             FunctionKind::Prompt { body, awaited, .. } => {
                 let args = checked(cx, &row, this, args)?;
@@ -201,7 +200,7 @@ unsafe extern "C" fn call(
                 returned(cx, &row, result?)
             }
             FunctionKind::Tag(body) => {
-                let args = tagged(cx, &row, args)?;
+                let args = arguments::tagged(cx, &row, args)?;
                 returned(cx, &row, body(context, args)?)
             }
             FunctionKind::Async(body) => {
@@ -218,6 +217,21 @@ unsafe extern "C" fn call(
             FunctionKind::Bracket { .. } => bracket(cx, &row, this, args),
         }
     })
+}
+
+/// What a body gives that reads the arguments where they lie. Not a part of `call`, where other rows would pay for its room.
+#[inline(never)]
+fn read_in_place(
+    cx: Cx<'_>,
+    row: &BoundRow,
+    this: RawValue,
+    raw: &[RawValue],
+    body: ReadingBody,
+) -> Result<Value, Failure> {
+    let (core, count) = (cx.core(), row.function.params.len());
+    let args = checked(cx, row, this, raw)?;
+    let read = |reader: &JsReader<'_>| body(&core.context_of_capabilities, args, reader);
+    Ok(JsReader::with(cx, raw, count, read)?)
 }
 
 /// Nothing can wait while a module loads.
@@ -240,90 +254,6 @@ pub(crate) fn promised(
     let returns = row.function.returns;
     let future = Box::pin(async move { Ok(renamed(operation.await?, returns, spelled)) });
     cx.core().tasks().promise(cx, future, None, Some(here(cx)?))
-}
-
-/// The arguments of a template tag: the strings around the values, and the values.
-fn tagged(cx: Cx<'_>, row: &BoundRow, args: &[RawValue]) -> Result<Args, Failure> {
-    let name = row.name();
-    let wrong = || {
-        Error::script(format!(
-            "{name} is a template tag: {name}`... ${{value}} ...`"
-        ))
-    };
-    let [strings, values @ ..] = args else {
-        return Err(wrong().into());
-    };
-    // A list that a script made itself has no `raw`: what is in it may come from anywhere.
-    // SAFETY: looks at live values.
-    unsafe {
-        let is_template = qjs::JS_IsArray(*strings)
-            && qjs::JS_IsArray(cx.get(*strings, c"raw")?.raw())
-            && usize::try_from(cx.length(*strings)?) == Ok(values.len() + 1);
-        if !is_template {
-            return Err(wrong().into());
-        }
-    }
-    let strings = value::from_js(cx, *strings)?;
-    let mut read = Vec::with_capacity(values.len());
-    for (index, raw) in values.iter().enumerate() {
-        read.push(value::from_js(cx, *raw).map_err(|failure| match failure {
-            Failure::Error(error) => {
-                let text = format!("{name}: value {}: {}", index + 1, error.message());
-                Error::new(error.kind(), text).into()
-            }
-            thrown => thrown,
-        })?);
-    }
-    let values = vec![strings, Value::List(read)];
-    Ok(row.check(values, &[])?)
-}
-
-/// The arguments as the row wants them.
-pub(crate) fn checked(
-    cx: Cx<'_>,
-    row: &BoundRow,
-    this: RawValue,
-    args: &[RawValue],
-) -> Result<Args, Failure> {
-    let request = if row.is_of_request() {
-        Some(added::live_request(cx, this)?)
-    } else {
-        None
-    };
-    let this = row.this(cx, this)?;
-    let mut values = Vec::with_capacity(row.function.params.len());
-    let mut functions = Vec::new();
-    for (index, (raw, param)) in args.iter().zip(row.function.params).enumerate() {
-        let value = match param.ty {
-            Type::Json => json_write::text(cx, *raw).map(Value::Text),
-            Type::Shown => shown::read(cx, *raw),
-            Type::InPlace => Ok(Value::Null),
-            Type::Function if cx.is_function(*raw) => {
-                functions.push((index, callback::keep(cx, *raw)));
-                Ok(Value::Bool(true))
-            }
-            Type::Function if !is_nothing(*raw) => {
-                let found = found(cx, *raw);
-                return Err(Args::wrong(&WORDS, row.owner, row.function, index, found).into());
-            }
-            _ => value::from_js(cx, *raw),
-        };
-        match value {
-            Ok(value) => values.push(value),
-            Err(Failure::Error(error)) => {
-                let argument = WORDS.argument(row.owner, row.function, index);
-                let text = format!("{argument}: {}", error.message());
-                return Err(Error::new(error.kind(), text).into());
-            }
-            Err(thrown) => return Err(thrown),
-        }
-    }
-    let args = row.check(values, args)?;
-    let args = args.on(this).with_functions(functions);
-    Ok(match request {
-        Some(request) => args.of_request(request),
-        None => args,
-    })
 }
 
 /// What a function returns, for the script.
