@@ -271,6 +271,25 @@ fn cyclic_garbage_is_collected_in_time() {
 }
 
 #[test]
+fn near_the_limit_a_request_costs_no_collection() {
+    let app = small(
+        "import { app } from 'sampan'; const kept = []; \
+         app.get('/', (req) => { if (req.query.fill) for (let i = 0; i < 500; i++) kept.push({ i, of: {} }); \
+         const a = new Array(100).fill(0); a[0] = { a }; return 'ok'; });",
+    );
+    while app.isolate.memory_bytes() < 15 * 1024 * 1024 {
+        assert_eq!(app.text(get("/?fill=1")), "ok");
+    }
+    let start = cpu_time();
+    for _ in 0..1000 {
+        assert_eq!(app.text(get("/")), "ok");
+    }
+    let took = cpu_time() - start;
+    assert!(took < Duration::from_millis(500), "{took:?}");
+    assert!(!app.isolate.is_worn_out());
+}
+
+#[test]
 fn answers_that_never_end_are_refused() {
     use ErrorKind::{Memory, Script, Stopped};
     for handler in [

@@ -144,6 +144,8 @@ pub(crate) struct Core {
     stopper: Stopper,
     ctx: *mut qjs::JSContext,
     is_entered: Cell<bool>,
+    /// From how many bytes in use on cyclic garbage is looked for, as it was set last.
+    gc_threshold: Cell<usize>,
     pub(crate) memory: Rc<Memory>,
     // Last, in this order: the context goes before its runtime, and request objects give their boxes back to the end.
     context: rquickjs::Context,
@@ -220,6 +222,7 @@ impl Core {
             stopper,
             ctx,
             is_entered: Cell::new(false),
+            gc_threshold: Cell::new(0),
             context,
             runtime,
             pool: RequestPool::default(),

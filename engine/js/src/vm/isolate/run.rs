@@ -102,17 +102,27 @@ impl Core {
     #[inline]
     fn prepare(&self, cx: Cx<'_>) {
         self.memory.begin();
-        let limit = self.limits.memory_bytes_max;
         // SAFETY: the runtime is alive and runs nothing.
-        unsafe {
-            let runtime = cx.runtime();
-            qjs::JS_UpdateStackTop(runtime);
-            let threshold = qjs::JS_GetGCThreshold(runtime) as usize;
-            let wanted = threshold.max(limits::GARBAGE_BYTES_MIN).min(limit / 8 * 7);
-            if threshold != wanted {
-                qjs::JS_SetGCThreshold(runtime, wanted as _);
-            }
+        let threshold = unsafe {
+            qjs::JS_UpdateStackTop(cx.runtime());
+            qjs::JS_GetGCThreshold(cx.runtime()) as usize
+        };
+        if threshold != self.gc_threshold.get() {
+            self.choose_gc_threshold(cx, threshold);
         }
+    }
+
+    /// QuickJS has collected, and will again when there is half as much more than was alive then. Near the limit that is too late; but each
+    /// collection looks at everything that is alive, so there must be more than before.
+    #[cold]
+    fn choose_gc_threshold(&self, cx: Cx<'_>, threshold: usize) {
+        let limit = self.limits.memory_bytes_max;
+        let alive = threshold / 3 * 2;
+        let latest = (limit / 8 * 7).max(alive + limit / 64);
+        let wanted = threshold.max(limits::GARBAGE_BYTES_MIN).min(latest);
+        self.gc_threshold.set(wanted);
+        // SAFETY: the runtime is alive and runs nothing.
+        unsafe { qjs::JS_SetGCThreshold(cx.runtime(), wanted as _) };
     }
 
     /// Runs jobs until there are none, or drops them if the run must stop.
