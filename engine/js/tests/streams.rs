@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{App, TestAnswer, get, load};
-use sampan_host::{Chunk, Error, StreamedBody};
+use common::{App, TestAnswer, get, load, load_with};
+use sampan_host::{Chunk, Error, ErrorKind, ScriptLimits, StreamedBody};
 use std::task::{Context, Poll, Waker};
 
 /// An application that answers with a stream of this source and strategy. `all` makes a long chunk of a letter.
@@ -310,5 +310,42 @@ fn what_is_made_of_a_stream_is_a_body_too() {
             "import {{ app }} from 'sampan'; app.get('/', () => new Response({body}));"
         ));
         assert_eq!(read(&app).expect("a body"), expected, "{body}");
+    }
+}
+
+#[test]
+fn a_source_that_loops_is_stopped() {
+    for source in [
+        "{ pull() { for (;;); } }",
+        "{ n: 0, pull(c) { if (this.n++) for (;;); c.enqueue(bytes('x')); } }",
+        "{ pull() { for (;;); } }, { highWaterMark: 0 }",
+        "{ pull(c) { try { c.enqueue(bytes('x')); } catch {} } }, { size() { for (;;); } }",
+    ] {
+        let app = app(source);
+        // The source is asked first when the stream is made, or when it is read.
+        let read = app
+            .nth(0, get("/"))
+            .and_then(|mut answer| app.read(&mut answer));
+        let error = read.expect_err("it is stopped");
+        assert_eq!(error.kind(), ErrorKind::Stopped, "{source}: {error}");
+    }
+}
+
+#[test]
+fn streams_that_nobody_reads_are_collected() {
+    let source = "import { app } from 'sampan';
+        app.get('/', () => {
+          let kept;
+          // The stream refers to itself.
+          new ReadableStream({ start(c) { kept = c; c.enqueue(new Uint8Array(10000)); c.enqueue(kept); }, pull: () => kept });
+          return 'made';
+        });";
+    let limits = ScriptLimits {
+        memory_bytes_max: 8 << 20,
+        ..ScriptLimits::default()
+    };
+    let app = load_with(&[("app.js", source)], limits).expect("it loads");
+    for _ in 0..3000 {
+        assert_eq!(app.text(get("/")), "made");
     }
 }

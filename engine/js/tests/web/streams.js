@@ -138,6 +138,38 @@ test("constructor checks", () => {
   throws(TypeError, () => new ReadableStream().getReader({ mode: "byob" }));
   throws(TypeError, () => ReadableStream.prototype.getReader.call({}));
 });
+test("a controller is one of a stream", () => {
+  let controller;
+  new ReadableStream({ start: (c) => void (controller = c) });
+  ok(controller instanceof ReadableStreamDefaultController);
+  equal(Object.prototype.toString.call(controller), "[object ReadableStreamDefaultController]");
+  equal(Reflect.ownKeys(controller), []);
+  throws(TypeError, () => new ReadableStreamDefaultController());
+  const { enqueue, close, error } = ReadableStreamDefaultController.prototype;
+  for (const self of [undefined, {}, new ReadableStream(), Object.create(controller)]) {
+    throws(TypeError, () => enqueue.call(self, controller));
+    throws(TypeError, () => close.call(self));
+    throws(TypeError, () => error.call(self));
+    throws(TypeError, () => Reflect.get(ReadableStreamDefaultController.prototype, "desiredSize", self));
+  }
+});
+test("the sizes of a strategy are added up", async () => {
+  let controller;
+  const stream = new ReadableStream({ start: (c) => void (controller = c) }, { highWaterMark: 10, size: (chunk) => chunk });
+  const sizes = [];
+  for (const size of [4, 5.5, 3, 0]) {
+    controller.enqueue(size);
+    sizes.push(controller.desiredSize);
+  }
+  const reader = stream.getReader();
+  for (let i = 0; i < 4; i++) {
+    await reader.read();
+    sizes.push(controller.desiredSize);
+  }
+  equal(sizes, [6, 0.5, -2.5, -2.5, 1.5, 7, 10, 10]);
+  controller.close();
+  equal([controller.desiredSize, (await reader.read()).done], [0, true]);
+});
 test("a byte stream takes bytes only", async () => {
   const stream = new ReadableStream({
     type: "bytes",
