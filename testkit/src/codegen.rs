@@ -43,9 +43,12 @@ fn names(params: &[Param], optional: impl Fn(&str) -> String) -> String {
     names.join(", ")
 }
 
-/// The parameters with the function that a bracket is given last.
+/// The parameters with the function that a bracket is given last, or the options of an answer.
 fn all_names(function: &Function, optional: impl Fn(&str) -> String) -> String {
-    let mut names = names(function.params, optional);
+    let mut names = names(function.params, &optional);
+    if function.returns == Type::Answer {
+        names = format!("{names}, {}", optional("options"));
+    }
     if is_bracket(function) {
         names.push_str(if names.is_empty() { "fn" } else { ", fn" });
     }

@@ -165,7 +165,7 @@ impl Encoder {
         self.field.clear();
         let kind = reader.kind(it);
         match kind {
-            Kind::Nothing => {}
+            Kind::Nothing | Kind::Null => {}
             Kind::Bool(true) => self.field.extend_from_slice(b"true"),
             Kind::Bool(false) => self.field.extend_from_slice(b"false"),
             Kind::Int(value) => write_i64(&mut self.field, value),

@@ -1,6 +1,6 @@
 //! From what a handler returned to an answer: status, content type, and what is refused. Both engines ask here.
 
-use crate::{Error, Words};
+use crate::{Error, Value, Words};
 
 /// The content type of JSON.
 pub const JSON: &str = "application/json";
@@ -127,6 +127,28 @@ pub const FIELDS_MAX: usize = 4096;
 #[cold]
 pub fn too_many_fields() -> Error {
     Error::script(format!("an answer has at most {FIELDS_MAX} header fields"))
+}
+
+/// The content type of a text in a file of this name; that of plain text where nobody knows better.
+pub fn type_of_file(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("html" | "htm") => HTML,
+        Some("xml") => "application/xml; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("json") => JSON,
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("csv") => "text/csv; charset=utf-8",
+        _ => TEXT,
+    }
+}
+
+/// What a row of [`Type::Answer`](crate::Type::Answer) gives: a body and its content type.
+pub fn rendered(body: Vec<u8>, content_type: &str) -> Value {
+    Value::List(vec![
+        Value::Bytes(body),
+        Value::Text(content_type.to_owned()),
+    ])
 }
 
 /// What a status is called where nobody wrote a body.

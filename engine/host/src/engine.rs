@@ -26,6 +26,11 @@ pub type HandlerId = u32;
 pub trait Sources: Send + Sync {
     /// The bytes of a file; `None` if there is none, or if the path leads out of the project.
     fn read(&self, path: &str) -> Option<Vec<u8>>;
+
+    /// The paths of all files below a folder, sorted. Hidden ones do not count. None where files cannot be listed.
+    fn list(&self, _folder: &str) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What an isolate is made from.

@@ -58,7 +58,7 @@ app.get('/next', () => reading.outline(['next']));"
 fn every_kind_of_value_is_seen() {
     for (value, seen) in [
         ("undefined", "nothing"),
-        ("null", "nothing"),
+        ("null", "null"),
         ("true", "true"),
         ("42", "42"),
         ("-0.5", "-0.5"),
@@ -82,7 +82,7 @@ fn every_kind_of_value_is_seen() {
         ("objects.counter(1)", "[Counter]"),
         ("{}", "{}"),
         ("[]", "[]"),
-        ("[1, 'two', [3], , null]", "[1,\"two\",[3],nothing,nothing]"),
+        ("[1, 'two', [3], , null]", "[1,\"two\",[3],nothing,null]"),
         (
             "{ b: 1, a: { c: 2 }, 10: 3, 9: 4 }",
             "{9:4,10:3,b:1,a:{c:2}}",
@@ -102,7 +102,7 @@ fn every_kind_of_value_is_seen() {
         ("new DataView(new ArrayBuffer(9), 2, 5)", "<5 bytes>"),
         (
             "new Map([['k', 1], [2, 'v'], [{ o: 1 }, [3]], [null, 4]])",
-            "{k:1,2:\"v\",{o:1}:[3],nothing:4}",
+            "{k:1,2:\"v\",{o:1}:[3],null:4}",
         ),
         ("[[[[[[[[[1]]]]]]]]]", "[[[[[[[[...]]]]]]]]"),
     ] {
@@ -115,12 +115,12 @@ fn every_kind_of_value_is_seen() {
 fn rows_and_requests_are_read() {
     check(
         "const people = data.people(); people[0].extra = 1; return reading.outline(people);",
-        "[{id:1,name:\"Ada\",note:nothing,extra:1},{id:2,name:\"Bób €\",note:\"x\"}]",
+        "[{id:1,name:\"Ada\",note:null,extra:1},{id:2,name:\"Bób €\",note:\"x\"}]",
     );
     check("return reading.outline(data.nobody());", "[]");
     check(
         "return reading.outline(data.person(true));",
-        "{id:1,name:\"Ada\",note:nothing}",
+        "{id:1,name:\"Ada\",note:null}",
     );
     check("return reading.outline(req.query);", "{}");
 }

@@ -37,7 +37,7 @@ fn limited(body: &str) -> Rig {
 fn every_kind_of_value_is_seen() {
     for (value, seen) in [
         ("nil", "nothing"),
-        ("app.null", "nothing"),
+        ("app.null", "null"),
         ("true", "true"),
         ("42", "42"),
         ("-0.5", "-0.5"),
@@ -61,7 +61,7 @@ fn every_kind_of_value_is_seen() {
         ),
         (
             "app.json.decode('[9007199254740993, null]')",
-            "[9007199254740993,nothing]",
+            "[9007199254740993,null]",
         ),
         ("app.objects.counter(1)", "[Counter]"),
         ("{{{{{{{{{1}}}}}}}}}", "[[[[[[[[...]]]]]]]]"),
@@ -75,7 +75,7 @@ fn every_kind_of_value_is_seen() {
 fn a_row_of_a_query_has_its_columns_in_their_order() {
     check(
         "local people = data.people() people[1].extra = 1 people[2].id = nil return reading.outline(people)",
-        "[{id:1,name:\"Ada\",note:nothing,extra:1},{id:nothing,name:\"Bób €\",note:\"x\"}]",
+        "[{id:1,name:\"Ada\",note:null,extra:1},{id:null,name:\"Bób €\",note:\"x\"}]",
     );
 }
 

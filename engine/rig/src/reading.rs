@@ -51,6 +51,7 @@ fn lengths(_: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error>
 fn outline(reader: &dyn Reader, it: Handle, depth: usize, out: &mut String) -> Result<(), Error> {
     match reader.kind(it) {
         Kind::Nothing => out.push_str("nothing"),
+        Kind::Null => out.push_str("null"),
         Kind::Bool(value) => write!(out, "{value}").expect("text"),
         Kind::Int(value) => write!(out, "{value}").expect("text"),
         Kind::Float(value) => write!(out, "{value:?}").expect("text"),

@@ -54,6 +54,9 @@ pub(super) fn lua_of(out: &mut String, prefix: &str, function: &Function) {
         let (name, ty) = (param.name, lua_type(param.ty));
         let _ = writeln!(out, "---@param {name}{mark} {ty} {}", param.doc);
     }
+    if function.returns == Type::Answer {
+        out.push_str("---@param options? sampan.Options\n");
+    }
     if let FunctionKind::AsyncBracket { gives, .. } = function.kind {
         let (name, given) = passed(gives);
         let _ = writeln!(out, "---@param fn fun({name}: {}): any", lua_type(given));
@@ -75,6 +78,7 @@ pub(super) fn lua_type(ty: Type) -> Cow<'static, str> {
         Type::List | Type::Map => "table",
         Type::Any | Type::Json | Type::Shown | Type::InPlace => "any",
         Type::Function => "function",
+        Type::Answer => "sampan.Response",
         Type::Rows => "sampan.Row[]",
         Type::RowOrNothing => "sampan.Row?",
         Type::TextOrNothing => "string?",

@@ -11,8 +11,13 @@ pub(super) fn page(modules: &[&Module]) -> String {
                    edit.\nThe [guide](guide.md) explains routes, requests and answers.\n"
         .to_owned();
     requests::reference(&mut out, modules);
+    let mut last = "";
     for module in modules.iter().filter(|module| has_table(module)) {
-        let _ = write!(out, "\n## {}\n\n{}\n", module.name, module.doc);
+        // Several capabilities may have functions of `app`.
+        if module.name != last {
+            let _ = write!(out, "\n## {}\n\n{}\n", module.name, module.doc);
+        }
+        last = module.name;
         for function in module.functions {
             reference_of(&mut out, module.owner(), function);
         }
@@ -58,6 +63,9 @@ pub(super) fn reference_of(out: &mut String, owner: RowOwner<'_>, function: &Fun
         let word = type_word(param.ty);
         let _ = writeln!(out, "- `{}` ({word}{optional}): {}", param.name, param.doc);
     }
+    if function.returns == Type::Answer {
+        out.push_str("- `options` (a table or object, optional): `status` and `headers`, as for `app.html`.\n");
+    }
     if let Type::Record(members) = function.returns {
         let names: Vec<String> = members
             .iter()
@@ -92,6 +100,7 @@ pub(super) fn type_word(ty: Type) -> Cow<'static, str> {
         Type::Map => "a table or object",
         Type::Any | Type::Json | Type::Shown | Type::InPlace => "any value",
         Type::Function => "a function",
+        Type::Answer => "an answer",
         Type::Rows => "a list of rows",
         Type::RowOrNothing => "a row, or nothing",
         Type::TextOrNothing => "a string, or nothing",

@@ -22,6 +22,12 @@ pub(super) fn declarations(modules: &[&Module]) -> String {
     let mut out = HEAD
         .replace("@PROPERTIES@", &properties)
         .replace("@REQUEST@", &requests::typescript(modules));
+    // Builders of answers are exports too.
+    let builders = own.iter().flat_map(|module| module.functions);
+    for function in builders.filter(|function| function.returns == Type::Answer) {
+        let name = camel_case(function.name);
+        let _ = writeln!(out, "  export const {name}: App[\"{name}\"];\n");
+    }
     for module in others.into_iter().filter(|module| has_table(module)) {
         let _ = writeln!(
             out,
@@ -66,6 +72,9 @@ pub(super) fn typescript_of(
             )
         })
         .collect();
+    if function.returns == Type::Answer {
+        params.push("options?: ResponseOptions".to_owned());
+    }
     let result = ts_type(function.returns);
     let (params, result) = match function.kind {
         FunctionKind::Sync(_) | FunctionKind::Reading(_) | FunctionKind::Prompt { .. } => {
@@ -111,6 +120,7 @@ pub(super) fn ts_type(ty: Type) -> Cow<'static, str> {
         Type::Map => "Record<string, any>",
         Type::Any | Type::Json | Type::Shown | Type::InPlace => "any",
         Type::Function => "(...args: any[]) => any",
+        Type::Answer => "Response",
         Type::Rows => "T[]",
         Type::RowOrNothing => "T | null",
         Type::TextOrNothing => "string | null",

@@ -129,6 +129,9 @@ pub enum Type {
     Function,
     /// Anything, read where it lies: only as a parameter of a row of kind `Reading`.
     InPlace,
+    /// An answer, as the builders of answers make them: only as a result. The body gives what [`answer::rendered`](crate::answer::rendered)
+    /// makes; the engine takes the options of a builder as one argument more.
+    Answer,
 }
 
 /// The body of a synchronous function.
@@ -205,7 +208,8 @@ impl Type {
             | Self::Rows
             | Self::RowOrNothing
             | Self::TextOrNothing
-            | Self::Record(_) => false,
+            | Self::Record(_)
+            | Self::Answer => false,
             Self::Object(class) => {
                 matches!(value, Value::Object(object) if object.class() == class)
             }

@@ -28,8 +28,10 @@ impl Handle {
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// `nil`, `null` or `undefined`, or a handle that means nothing.
+    /// What is not there: `nil` or `undefined`, or a handle that means nothing.
     Nothing,
+    /// What says that there is no value: `app.null`, `null`, and the NULL of a row.
+    Null,
     /// A boolean.
     Bool(bool),
     /// A whole number.
@@ -142,6 +144,12 @@ pub trait Reader {
     /// # Errors
     /// As for all of these.
     fn value(&self, map: Handle, key: Handle) -> Result<Handle, Error>;
+
+    /// Looks whether the run may go on: for loops that ask nothing else for long.
+    ///
+    /// # Errors
+    /// The run has had its time, or there are too many handles.
+    fn check(&self) -> Result<(), Error>;
 
     /// How many handles there are.
     fn mark(&self) -> Mark;

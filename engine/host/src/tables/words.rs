@@ -61,6 +61,7 @@ impl Words {
             Type::Map | Type::Record(_) => self.map,
             Type::Any | Type::Json | Type::Shown | Type::InPlace => "a value",
             Type::Function => "a function",
+            Type::Answer => "an answer",
             Type::Rows => "rows",
             Type::RowOrNothing => "a row or nothing",
             Type::TextOrNothing => "a string or nothing",

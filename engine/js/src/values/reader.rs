@@ -97,7 +97,7 @@ impl<'a> JsReader<'a> {
     #[inline]
     fn count(&self) -> Result<(), Error> {
         match self.until_check.get() {
-            0 => self.check(),
+            0 => self.check_limits(),
             left => {
                 self.until_check.set(left - 1);
                 Ok(())
@@ -106,7 +106,7 @@ impl<'a> JsReader<'a> {
     }
 
     #[cold]
-    fn check(&self) -> Result<(), Error> {
+    fn check_limits(&self) -> Result<(), Error> {
         self.until_check.set(VALUES_PER_CHECK);
         if self.core.must_stop() {
             return Err(self.core.limits.stopped());
@@ -343,6 +343,10 @@ impl Reader for JsReader<'_> {
             };
             Ok(self.list.found(member))
         })
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.check_limits()
     }
 
     fn mark(&self) -> Mark {

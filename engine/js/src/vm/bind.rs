@@ -11,7 +11,9 @@ use crate::values::reader::JsReader;
 use crate::values::{objects, value};
 use crate::vm::bracket::{self, bracket};
 use crate::vm::error::here;
-use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, arguments, native, tag};
+use crate::vm::sys::{
+    Cx, Failure, RawValue, Thrown, Val, arguments, is_object, native, number, tag,
+};
 use rquickjs::qjs;
 use sampan_host::module::ReadingBody;
 use sampan_host::names::camel_case;
@@ -99,12 +101,18 @@ pub(crate) fn bind(cx: Cx<'_>) -> Result<Val, Thrown> {
         if module.functions.is_empty() {
             continue;
         }
-        let table = cx.object()?;
+        // Several modules may have functions of `app`.
+        let key = c_name(&camel_case(module.name))?;
+        let known = cx.get(all.raw(), &key)?;
+        let table = match is_object(known.raw()) {
+            true => known,
+            false => cx.object()?,
+        };
         for function in module.functions {
             let (name, bound) = bind_row(cx, module.owner(), None, function)?;
             cx.define(table.raw(), &name, bound)?;
         }
-        cx.define(all.raw(), &c_name(&camel_case(module.name))?, table)?;
+        cx.define(all.raw(), &key, table)?;
     }
     for bound in &cx.core().classes.objects {
         let class = bound.class;
@@ -113,6 +121,24 @@ pub(crate) fn bind(cx: Cx<'_>) -> Result<Val, Thrown> {
         objects::install(cx, bound, methods.collect::<Result<_, _>>()?)?;
     }
     Ok(all)
+}
+
+/// The rows that give answers: `[module, function, how many parameters it has]` each.
+pub(crate) fn answering(cx: Cx<'_>) -> Result<Val, Thrown> {
+    let mut rows = Vec::new();
+    for module in cx.core().modules {
+        for function in module.functions {
+            if function.returns == Type::Answer {
+                let count = function.params.len() as f64;
+                rows.push(cx.array(vec![
+                    cx.string(&camel_case(module.name))?,
+                    cx.string(&camel_case(function.name))?,
+                    cx.own(number(count)),
+                ])?);
+            }
+        }
+    }
+    cx.array(rows)
 }
 
 /// Gives an object the methods that modules add to requests.

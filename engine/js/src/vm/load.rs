@@ -158,6 +158,7 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
     }
     cx.define(native.raw(), c"symbols", symbols)?;
     cx.define(native.raw(), c"modules", bind::bind(cx)?)?;
+    cx.define(native.raw(), c"answering", bind::answering(cx)?)?;
     let added = added::names(cx)
         .map(|name| cx.string(&name))
         .collect::<Result<Vec<Val>, Thrown>>()?;

@@ -4,6 +4,7 @@
 (function prelude(native) {
   "use strict";
   const { route, use, notFound, onError, stringify, answerText, symbols, modules, version, worker, types } = native;
+  const { answering } = native;
   const { checkStatus, checkRedirect, check, checkPattern, unknownOption, location: locationOf, statusOfNothing } = native;
   const { showToFetch, requestField, headerList, report, addedFields, addedMethods } = native;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
@@ -339,6 +340,16 @@
   app.version = version;
   app.worker = Object.freeze(worker);
   const builders = { json, html, text, redirect, stream, first };
+  // A row that gives an answer returns its body and its content type. Behind its own arguments are the options of a builder.
+  for (const [owner, name, count] of answering) {
+    const call = modules[owner][name];
+    const answers = (...args) => {
+      const [body, type] = call(...args);
+      return build(name, type, body, args[count]);
+    };
+    modules[owner][name] = answers;
+    if (owner === "app") builders[name] = answers;
+  }
   for (const name of keys(builders)) app[name] = builders[name];
   for (const name of keys(modules)) {
     // The functions of the module `app` are its own, and the module `json` and the builder `json` are one.

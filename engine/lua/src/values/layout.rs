@@ -98,6 +98,12 @@ const TAG_SHIFT: u32 = 47;
 const CTYPE_INT64: u16 = 11;
 const CTYPE_UINT64: u16 = 12;
 
+impl Default for StackSlot {
+    fn default() -> Self {
+        Self::NIL
+    }
+}
+
 impl StackSlot {
     pub(crate) const NIL: Self = Self(u64::MAX);
 

@@ -107,7 +107,7 @@ impl<'a> LuaReader<'a> {
 
     /// To be called by whatever may be called again and again.
     #[inline]
-    fn check(&self) -> Result<(), Error> {
+    fn count(&self) -> Result<(), Error> {
         let left = self.until_check.get() - 1;
         self.until_check.set(left);
         if left == 0 {
@@ -168,8 +168,13 @@ impl<'a> LuaReader<'a> {
             },
             _ => self.raw_get(it, key),
         };
-        if found.is_nil() && self.may_compute(table) {
-            return self.computed(it, key);
+        if found.is_nil() {
+            if self.may_compute(table) {
+                return self.computed(it, key);
+            }
+            if self.is_null_column(table, key) {
+                return Ok(self.add(self.core.reader_tools.null.get()));
+            }
         }
         Ok(self.add(found))
     }
@@ -187,6 +192,15 @@ impl<'a> LuaReader<'a> {
         }
     }
 
+    /// Whether a table is a row with this column: what it lacks there was NULL, or the script has taken it out.
+    fn is_null_column(&self, table: &Table, key: StackSlot) -> bool {
+        let fixed = self.core.fixed.get();
+        let row = table
+            .metatable()
+            .filter(|meta| rows::lists_columns(meta, fixed));
+        row.is_some_and(|row| rows::columns(row).contains(&key))
+    }
+
     /// Whether a table may have computed or inherited what it lacks.
     fn may_compute(&self, table: &Table) -> bool {
         let fixed = self.core.fixed.get();
@@ -200,7 +214,8 @@ impl Reader for LuaReader<'_> {
     fn kind(&self, it: Handle) -> Kind {
         let slot = self.slot(it);
         match self.see(slot) {
-            SlotValue::Nil | SlotValue::Light => Kind::Nothing,
+            SlotValue::Nil => Kind::Nothing,
+            SlotValue::Light => Kind::Null,
             SlotValue::Bool(value) => Kind::Bool(value),
             SlotValue::Number(number) => match value::number(number) {
                 Value::Int(whole) => Kind::Int(whole),
@@ -235,7 +250,7 @@ impl Reader for LuaReader<'_> {
     }
 
     fn len(&self, it: Handle) -> Result<usize, Error> {
-        self.check()?;
+        self.count()?;
         let slot = self.slot(it);
         let SlotValue::Table(table) = self.see(slot) else {
             return Ok(0);
@@ -250,7 +265,7 @@ impl Reader for LuaReader<'_> {
     }
 
     fn item(&self, list: Handle, at: usize) -> Result<Handle, Error> {
-        self.check()?;
+        self.count()?;
         let slot = self.slot(list);
         Ok(self.add(match self.see(slot) {
             SlotValue::Table(table) => self.raw_item(slot, table, at.saturating_add(1)),
@@ -259,7 +274,7 @@ impl Reader for LuaReader<'_> {
     }
 
     fn member(&self, map: Handle, name: Name) -> Result<Handle, Error> {
-        self.check()?;
+        self.count()?;
         let (it, key) = (self.slot(map), self.name(name)?);
         if let SlotValue::Table(table) = self.see(it) {
             let found = table.find(key);
@@ -283,8 +298,12 @@ impl Reader for LuaReader<'_> {
     }
 
     fn value(&self, map: Handle, key: Handle) -> Result<Handle, Error> {
-        self.check()?;
+        self.count()?;
         self.under(self.slot(map), self.slot(key))
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.check_limits()
     }
 
     fn mark(&self) -> Mark {

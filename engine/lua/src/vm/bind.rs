@@ -93,7 +93,7 @@ pub(crate) unsafe fn push_modules(state: State, modules: &'static [&'static Modu
     }
 }
 
-/// Adds rows to the list on top: `{ owner, mark, name, kind, call, leave, open, count, nth, shown }`. `table` is the number of their table, see
+/// Adds rows to the list on top: `{ owner, mark, name, kind, call, leave, open, count, nth, shown, answers }`. `table` is the number of their table, see
 /// [`Core::table`](crate::vm::isolate::Core::table). Under protection.
 pub(crate) unsafe fn push_rows(
     state: State,
@@ -118,7 +118,7 @@ pub(crate) unsafe fn push_rows(
                 }
                 FunctionKind::Tag(_) => continue,
             };
-            lua_createtable(state, 0, 10);
+            lua_createtable(state, 0, 11);
             let text = |name: &CStr, text: &[u8]| {
                 push_text(state, text);
                 lua_setfield(state, -2, name.as_ptr());
@@ -139,6 +139,8 @@ pub(crate) unsafe fn push_rows(
             let is_shown = function.params.iter().any(|param| param.ty == Type::Shown);
             lua_pushboolean(state, c_int::from(is_shown));
             lua_setfield(state, -2, c"shown".as_ptr());
+            lua_pushboolean(state, c_int::from(function.returns == Type::Answer));
+            lua_setfield(state, -2, c"answers".as_ptr());
             for (name, function) in [
                 (c"call", call),
                 (c"leave", leave),

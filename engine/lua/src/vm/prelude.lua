@@ -209,10 +209,28 @@ local function shows(call, module, name)
   end
 end
 
+-- A row that gives an answer returns its body and its content type. Behind its own arguments are the options of a builder.
+local function answering(row)
+  local call, name, nth = row.call, row.name, row.nth
+  local html = types.html
+  return function(...)
+    local status, headers = check_options(name, (select(nth, ...)))
+    local body, content_type = unpack(call(...))
+    local kind = "text"
+    if content_type == html then
+      kind = "html"
+    elseif headers["content-type"] == nil then
+      headers["content-type"] = content_type
+    end
+    return setmetatable({ status = status, headers = headers, body = body, kind = kind }, Response)
+  end
+end
+
 local binders = { bracket = bracket, async_bracket = async_bracket }
 function binders.async(row) return asynchronous(row.call) end
 function binders.prompt(row) return prompt(row.call) end
 function binders.sync(row, module)
+  if row.answers then return answering(row) end
   if row.shown and row.mark == "." then return shows(row.call, module, row.title) end
   return row.call
 end

@@ -15,7 +15,8 @@ const PROXIES_MAX: usize = 16;
 /// What a value is.
 pub(super) fn kind(cx: Cx<'_>, value: RawValue) -> Kind {
     match tag(value) {
-        qjs::JS_TAG_NULL | qjs::JS_TAG_UNDEFINED => Kind::Nothing,
+        qjs::JS_TAG_UNDEFINED => Kind::Nothing,
+        qjs::JS_TAG_NULL => Kind::Null,
         qjs::JS_TAG_BOOL => Kind::Bool(is_true(value)),
         qjs::JS_TAG_INT | qjs::JS_TAG_FLOAT64 => match whole_number(value) {
             Some(whole) if whole != 0 || float_is_positive(value) => Kind::Int(whole),

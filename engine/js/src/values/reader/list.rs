@@ -4,11 +4,11 @@
 //! references up and down would cost more than the look-up. Before script runs, every borrowed value becomes an owned one
 //! ([`HandleList::own_all`]). So the owned ones come first in the list, and borrowed ones behind them.
 
-use crate::vm::sys::{Cx, RawValue, UNDEFINED, Val, is_nothing};
+use crate::vm::sys::{Cx, RawValue, UNDEFINED, Val, is_undefined};
 use sampan_host::Handle;
 use std::cell::{Cell, UnsafeCell};
 
-/// What stands for `null`, `undefined` and what is not there: it takes no room.
+/// What stands for `undefined` and what is not there: it takes no room.
 pub(super) const NOTHING: Handle = Handle::new(u32::MAX);
 
 /// A list that had room for more values than this is not kept for the next reader.
@@ -81,7 +81,7 @@ impl<'a> HandleList<'a> {
         let values = unsafe { &mut *self.values.get() };
         let found = find(*values.get(it.number())?)?;
         let end = values.len();
-        if is_nothing(found) {
+        if is_undefined(found) {
             return Some(NOTHING);
         }
         if end == values.capacity() {
@@ -107,7 +107,7 @@ impl<'a> HandleList<'a> {
 
     /// A handle for a value that was found.
     pub(super) fn found(&self, value: Val) -> Handle {
-        match is_nothing(value.raw()) {
+        match is_undefined(value.raw()) {
             true => NOTHING,
             false => self.add(value),
         }

@@ -67,6 +67,8 @@ pub(crate) struct ReaderTools {
     /// The strings of names, which the registry's table of that number keeps alive, by their number.
     pub(super) names: SlotList,
     pub(super) names_ref: Cell<c_int>,
+    /// `app.null`.
+    pub(super) null: Cell<StackSlot>,
     /// A table of what the readers found before script ran, those of the innermost last.
     pub(super) anchors: Cell<c_int>,
 }
@@ -84,6 +86,11 @@ impl ReaderTools {
                 lua_createtable(state, room as c_int, 0);
                 reference.set(luaL_ref(state, LUA_REGISTRYINDEX));
             }
+            lua_createtable(state, 1, 0);
+            lua_pushlightuserdata(state, std::ptr::null_mut());
+            lua_rawseti(state, -2, 1);
+            self.null.set(Table::at(state, -1).array()[1]);
+            lua_pop(state, 1);
         }
     }
 }
