@@ -138,10 +138,15 @@ declare module "sampan" {
     env: typeof env;
     csv: typeof csv;
     db: typeof db;
+    template: typeof template;
     /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait and write. If it fails, the server does not start. Only while the project loads. */
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
     /** Runs the function when the server shuts down: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads. */
     onStop(fn: (...args: any[]) => any): void;
+    /** An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in `.html`, `.htm` or `.xml` printed values are escaped. */
+    render(name: string, data?: any, options?: ResponseOptions): Response;
+    /** What a template prints that is no file. */
+    renderString(template: string, data?: any): string;
   }
 
   export const app: App;
@@ -160,6 +165,8 @@ declare module "sampan" {
   ): Response;
   /** A JSON answer. */
   export function json(body: unknown, options?: ResponseOptions): Response;
+
+  export const render: App["render"];
 
   /** The clock, and waiting. */
   export namespace time {
@@ -245,5 +252,13 @@ declare module "sampan" {
     exec(sql: string, params?: any): { changes: number; lastId: number };
     /** Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest. */
     batch<T>(fn: (value: any) => AtOnce<T>): T;
+  }
+
+  /** What templates can use beside what Jinja2 has. */
+  export namespace template {
+    /** Gives templates a filter: `{{ price|money }}` calls the function with the value and the filter's arguments. What it returns is escaped like any value. Only while the project loads. */
+    function filter(name: string, fn: (...args: any[]) => any): void;
+    /** Gives templates a function: `{{ link(owner) }}` calls it. Named arguments come as a map behind the others. Only while the project loads. */
+    function func(name: string, fn: (...args: any[]) => any): void;
   }
 }

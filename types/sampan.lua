@@ -169,6 +169,19 @@ function app.on_start(fn, options) end
 ---@param fn function A function without parameters.
 function app.on_stop(fn) end
 
+--- An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in `.html`, `.htm` or `.xml` printed values are escaped.
+---@param name string A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.
+---@param data? any The variables of the template, by their names.
+---@param options? sampan.Options
+---@return sampan.Response
+function app.render(name, data, options) end
+
+--- What a template prints that is no file.
+---@param template string The text of a template, which should be a constant. Printed values are not escaped.
+---@param data? any The variables of the template, by their names.
+---@return string
+function app.render_string(template, data) end
+
 --- The clock, and waiting.
 ---@class sampan.modules.time
 app.time = {}
@@ -338,5 +351,19 @@ function Transaction:exec(sql, params) end
 --- Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest.
 ---@return any
 function Transaction:batch(fn) end
+
+--- What templates can use beside what Jinja2 has.
+---@class sampan.modules.template
+app.template = {}
+
+--- Gives templates a filter: `{{ price|money }}` calls the function with the value and the filter's arguments. What it returns is escaped like any value. Only while the project loads.
+---@param name string The name of the filter.
+---@param fn function The function. It cannot wait.
+function app.template.filter(name, fn) end
+
+--- Gives templates a function: `{{ link(owner) }}` calls it. Named arguments come as a map behind the others. Only while the project loads.
+---@param name string The name of the function.
+---@param fn function The function. It cannot wait.
+function app.template.func(name, fn) end
 
 return app

@@ -33,10 +33,12 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The capabilities that scripts get.
 pub static MODULES: &[&Module] = &[
     &hooks::MODULE,
+    &sampan_template::ANSWERS,
     &sampan_time::MODULE,
     &sampan_log::MODULE,
     &sampan_env::MODULE,
     &sampan_json::MODULE,
     &sampan_csv::MODULE,
     &sampan_db::MODULE,
+    &sampan_template::MODULE,
 ];

@@ -1,6 +1,7 @@
 //! A project's files: which one to run, and no way out of its folder.
 
 use sampan_host::{Error, Place, Sources};
+use sampan_template::Templates;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -10,6 +11,11 @@ use std::sync::Arc;
 const ENTRIES: [&str; 3] = ["app.lua", "app.js", "app.mjs"];
 /// The largest source file that is read, in bytes.
 const SOURCE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// How deep folders may nest whose files are listed.
+const LIST_DEPTH_MAX: usize = 16;
+/// The folder of the templates.
+const TEMPLATES: &str = "templates";
 
 /// A project: a folder and the file in it that is run.
 #[derive(Clone)]
@@ -132,6 +138,19 @@ impl Project {
         Language::of(&self.entry)
     }
 
+    /// The project's templates, compiled.
+    ///
+    /// # Errors
+    /// One that is no template: its file, its line and what is around it.
+    pub(crate) fn templates(&self) -> Result<Templates, String> {
+        let files = self.sources.list(TEMPLATES).into_iter().filter_map(|path| {
+            let text = self.sources.read(&path)?;
+            let name = path.strip_prefix(TEMPLATES)?.strip_prefix('/')?;
+            Some((name.to_owned(), text))
+        });
+        Templates::compile(files).map_err(|error| error.to_string())
+    }
+
     /// The files.
     pub fn sources(&self) -> Arc<dyn Sources> {
         Arc::clone(&self.sources)
@@ -192,6 +211,31 @@ impl Sources for FolderSources {
         }
         std::fs::read(file).ok()
     }
+
+    fn list(&self, folder: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        list_below(&self.root, folder, LIST_DEPTH_MAX, &mut found);
+        found.sort();
+        found
+    }
+}
+
+/// Adds the files below a folder. A link to a folder is not followed.
+fn list_below(root: &Path, folder: &str, depth_left: usize, found: &mut Vec<String>) {
+    let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten();
+    for entry in entries.filter_map(Result::ok) {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else {
+            continue;
+        };
+        let path = format!("{folder}/{name}");
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_folder {
+            found.push(path);
+        } else if depth_left > 0 {
+            list_below(root, &path, depth_left - 1, found);
+        }
+    }
 }
 
 /// Files in memory, for tests and programs that carry their project with them.
@@ -200,6 +244,16 @@ struct MemorySources(HashMap<String, Vec<u8>>);
 impl Sources for MemorySources {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
         self.0.get(path.strip_prefix("./").unwrap_or(path)).cloned()
+    }
+
+    fn list(&self, folder: &str) -> Vec<String> {
+        let is_below = |path: &&String| {
+            path.strip_prefix(folder)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
+        let mut found: Vec<String> = self.0.keys().filter(is_below).cloned().collect();
+        found.sort();
+        found
     }
 }
 

@@ -8,6 +8,7 @@ use sampan_db::Database;
 use sampan_host::Error;
 use sampan_http::{Accepting, Acceptor, Limits, WorkerHandle, Workers};
 use sampan_log::Level;
+use sampan_template::Templates;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -50,6 +51,7 @@ struct ServerShared {
     config: Arc<Config>,
     limits: Arc<Limits>,
     database: Arc<Database>,
+    templates: Arc<Templates>,
     watchdog: Watchdog,
     /// The workers that serve, and their threads.
     crew: Mutex<Vec<CrewMember>>,
@@ -87,12 +89,14 @@ impl Server {
         let address = acceptor
             .local_addr()
             .map_err(|error| bind_fault(config.listen, &error))?;
+        let templates = config.project.templates()?.with_undefined(config.undefined);
         let (database, migrated) = database::prepare(&config)?;
         let (events, inbox) = channel();
         let shared = Arc::new(ServerShared {
             config: Arc::new(config),
             limits: Arc::new(limits),
             database,
+            templates: Arc::new(templates),
             watchdog: Watchdog::default(),
             crew: Mutex::default(),
             workers: Mutex::default(),
@@ -236,6 +240,7 @@ impl ServerShared {
             config: Arc::clone(&self.config),
             limits: Arc::clone(&self.limits),
             database: Arc::clone(&self.database),
+            templates: Arc::clone(&self.templates),
             watchdog: self.watchdog.clone(),
             ending: Arc::clone(&self.ending),
             started_once: Arc::clone(&self.started_once),

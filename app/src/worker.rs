@@ -13,6 +13,7 @@ use sampan_db::Database;
 use sampan_host::{Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Watch, WorkerPlace};
 use sampan_http::{Limits, WorkerHandle};
 use sampan_log::{Entry, Level};
+use sampan_template::{TemplateStore, Templates};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::AtomicBool;
@@ -42,6 +43,7 @@ pub(crate) struct WorkerPlan {
     pub(crate) config: Arc<Config>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) database: Arc<Database>,
+    pub(crate) templates: Arc<Templates>,
     pub(crate) watchdog: Watchdog,
     /// Set when the server begins to shut down.
     pub(crate) ending: Arc<OnceLock<Instant>>,
@@ -172,6 +174,7 @@ async fn end_hooks(dispatch: &Dispatch, config: &Config, ending: &OnceLock<Insta
 /// Loads the project on this worker: at start, and again when its isolate is worn out.
 struct Loader {
     config: Arc<Config>,
+    templates: Arc<Templates>,
     watch: Arc<Watch>,
     gate: Rc<Gate>,
     current: CurrentRun,
@@ -192,6 +195,7 @@ impl Loader {
     fn new(plan: &WorkerPlan, watch: Arc<Watch>, gate: Rc<Gate>, current: CurrentRun) -> Self {
         Self {
             config: Arc::clone(&plan.config),
+            templates: Arc::clone(&plan.templates),
             watch,
             gate,
             current,
@@ -222,6 +226,7 @@ impl Loader {
         context.put(config.script.clone());
         context.put(self.place);
         context.put(Hooks::default());
+        context.put(TemplateStore::new(Arc::clone(&self.templates)));
         self.gate.put_into(&context);
         let gate = Rc::clone(&self.gate);
         let (report_to, printed) = (Rc::clone(&logger), Rc::clone(&logger));

@@ -14,6 +14,7 @@ use raw::{FILE, RawConfig, RawLog};
 use sampan_host::{Module, ScriptLimits};
 use sampan_http::Limits;
 use sampan_log::{Logger, Settings};
+use sampan_template::UndefinedBehavior;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::str::FromStr;
@@ -44,6 +45,8 @@ pub struct Config {
     pub migrate: bool,
     /// Where the log goes.
     pub logger: Logger,
+    /// What templates do with values that are not there.
+    pub undefined: UndefinedBehavior,
     /// The capabilities that scripts get.
     pub modules: &'static [&'static Module],
 }
@@ -111,6 +114,9 @@ impl Config {
         let db = db.map_err(|fault| format!("{name}: db.{fault}"))?;
         let settings = log_settings(&raw.log).map_err(|fault| format!("{name}: log.{fault}"))?;
         let logger = Logger::new(settings);
+        let undefined = undefined(raw.template.undefined.as_deref());
+        let undefined =
+            undefined.map_err(|fault| format!("{name}: template.undefined: {fault}"))?;
         Ok(Self {
             project,
             listen,
@@ -121,9 +127,25 @@ impl Config {
             db,
             migrate: raw.db.migrates() && !flags.no_migrate,
             logger,
+            undefined,
             modules: crate::MODULES,
         })
     }
+}
+
+/// What `template.undefined` says.
+fn undefined(text: Option<&str>) -> Result<UndefinedBehavior, String> {
+    Ok(match text {
+        None | Some("semi_strict") => UndefinedBehavior::SemiStrict,
+        Some("strict") => UndefinedBehavior::Strict,
+        Some("lenient") => UndefinedBehavior::Lenient,
+        Some("chainable") => UndefinedBehavior::Chainable,
+        Some(other) => {
+            return Err(format!(
+                "{other:?}; it must be \"semi_strict\", \"strict\", \"lenient\" or \"chainable\""
+            ));
+        }
+    })
 }
 
 /// What `[log]` says, checked.

@@ -33,6 +33,14 @@ pub(crate) struct RawConfig {
     pub(crate) limits: RawLimits,
     pub(crate) log: RawLog,
     pub(crate) db: RawDb,
+    pub(crate) template: RawTemplate,
+}
+
+/// `[template]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RawTemplate {
+    pub(crate) undefined: Option<String>,
 }
 
 /// `[server]`.

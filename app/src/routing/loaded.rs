@@ -17,6 +17,7 @@ use sampan_host::{
 };
 use sampan_http::{BodyRule, Precomputed};
 use sampan_log::Logger;
+use sampan_template::TemplateStore;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -98,8 +99,12 @@ impl Loaded {
         control: Rc<Control>,
     ) -> Result<Rc<Self>, Error> {
         let hooks = setup.context.get::<Hooks>().unwrap_or_default();
+        let templates = setup.context.get::<TemplateStore>();
         let engine = Engine::load(language, setup)?;
         hooks.close();
+        if let Some(templates) = templates {
+            templates.close();
+        }
         let program = engine.program();
         let mut middleware = Vec::with_capacity(program.middleware.len());
         for def in &program.middleware {

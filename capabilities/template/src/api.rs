@@ -1,0 +1,255 @@
+//! What scripts get: `render`, text from templates, and filters and functions of their own.
+
+use crate::fault::TEXT_NAME;
+use crate::program::Template;
+use crate::script::ScriptFunctions;
+use crate::templates::{Templates, compiled, environment};
+use crate::value::TemplateValue;
+use crate::vm::{Machine, Modes, not_found};
+use sampan_host::reader::Kind;
+use sampan_host::{
+    Args, Context, Error, ErrorKind, Function, FunctionKind, Handle, Module, Param, Reader,
+    ScriptLimits, Type, Value, answer, refusals,
+};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How many templates that are no files an isolate keeps compiled.
+const STRINGS_MAX: usize = 256;
+
+const DATA: Param = Param {
+    name: "data",
+    ty: Type::InPlace,
+    optional: true,
+    doc: "The variables of the template, by their names.",
+};
+
+const FUNCTION: Param = Param {
+    name: "fn",
+    ty: Type::Function,
+    optional: false,
+    doc: "The function. It cannot wait.",
+};
+
+/// The functions that stand beside the builders of answers.
+pub static ANSWERS: Module = Module {
+    name: "app",
+    doc: "Answers and texts from templates.",
+    functions: &[
+        Function {
+            name: "render",
+            params: &[
+                Param {
+                    name: "name",
+                    ty: Type::Text,
+                    optional: false,
+                    doc: "A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.",
+                },
+                DATA,
+            ],
+            returns: Type::Answer,
+            doc: "An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in \
+                  `.html`, `.htm` or `.xml` printed values are escaped.",
+            kind: FunctionKind::Reading(render),
+        },
+        Function {
+            name: "render_string",
+            params: &[
+                Param {
+                    name: "template",
+                    ty: Type::Text,
+                    optional: false,
+                    doc: "The text of a template, which should be a constant. Printed values are not escaped.",
+                },
+                DATA,
+            ],
+            returns: Type::Text,
+            doc: "What a template prints that is no file.",
+            kind: FunctionKind::Reading(render_string),
+        },
+    ],
+    ..Module::EMPTY
+};
+
+/// The `template` table.
+pub static MODULE: Module = Module {
+    name: "template",
+    doc: "What templates can use beside what Jinja2 has.",
+    functions: &[
+        Function {
+            name: "filter",
+            params: &[
+                Param {
+                    name: "name",
+                    ty: Type::Text,
+                    optional: false,
+                    doc: "The name of the filter.",
+                },
+                FUNCTION,
+            ],
+            returns: Type::Nothing,
+            doc: "Gives templates a filter: `{{ price|money }}` calls the function with the value and the filter's arguments. What it \
+                  returns is escaped like any value. Only while the project loads.",
+            kind: FunctionKind::Sync(add_filter),
+        },
+        Function {
+            name: "func",
+            params: &[
+                Param {
+                    name: "name",
+                    ty: Type::Text,
+                    optional: false,
+                    doc: "The name of the function.",
+                },
+                FUNCTION,
+            ],
+            returns: Type::Nothing,
+            doc: "Gives templates a function: `{{ link(owner) }}` calls it. Named arguments come as a map behind the others. Only \
+                  while the project loads.",
+            kind: FunctionKind::Sync(add_function),
+        },
+    ],
+    ..Module::EMPTY
+};
+
+/// What an isolate needs to render: the templates of its project, and what its script has added to them. `app` puts it into the context.
+pub struct TemplateStore {
+    templates: Arc<Templates>,
+    functions: Rc<ScriptFunctions>,
+    strings: RefCell<HashMap<String, Rc<Template>>>,
+    is_loaded: std::cell::Cell<bool>,
+}
+
+impl TemplateStore {
+    /// A store for an isolate that is about to load.
+    pub fn new(templates: Arc<Templates>) -> Self {
+        let environment = environment(templates.undefined());
+        Self {
+            templates,
+            functions: ScriptFunctions::new(environment),
+            strings: RefCell::default(),
+            is_loaded: std::cell::Cell::new(false),
+        }
+    }
+
+    /// The project is loaded: no filter and no function is added from now on.
+    pub fn close(&self) {
+        self.is_loaded.set(true);
+    }
+
+    /// Has the script's functions at hand while a template is rendered.
+    fn rendered(
+        &self,
+        context: &Context,
+        reader: &dyn Reader,
+        data: Handle,
+        template: &Template,
+        block: Option<&str>,
+    ) -> Result<Vec<u8>, Error> {
+        let data = match reader.kind(data) {
+            Kind::Nothing | Kind::Null => TemplateValue::UNDEFINED,
+            Kind::Map => TemplateValue::Script(data),
+            _ => {
+                return Err(Error::script(
+                    "the data of a template must have names for its values",
+                ));
+            }
+        };
+        let limits = context.get::<ScriptLimits>().unwrap_or_default();
+        let environment = self.functions.environment();
+        let modes = Modes::new(&environment);
+        let machine = Machine::new(reader, &self.templates, &modes, &limits, data);
+        let machine = machine.hiding_known(self.functions.hides_known());
+        let rendered = self.functions.during(|| machine.render(template, block));
+        rendered.map_err(|fault| fault.told())
+    }
+
+    /// A template that is no file.
+    fn string(&self, text: &str) -> Result<Rc<Template>, Error> {
+        if let Some(known) = self.strings.borrow().get(text) {
+            return Ok(Rc::clone(known));
+        }
+        let template =
+            compiled(TEXT_NAME, text).map_err(|error| error.with_kind(ErrorKind::Script))?;
+        let template = Rc::new(template);
+        let mut strings = self.strings.borrow_mut();
+        if strings.len() >= STRINGS_MAX {
+            strings.clear();
+        }
+        strings.insert(text.to_owned(), Rc::clone(&template));
+        Ok(template)
+    }
+}
+
+fn store(context: &Context) -> Result<Rc<TemplateStore>, Error> {
+    let store = context.get::<TemplateStore>();
+    store.ok_or_else(|| Error::new(ErrorKind::Internal, "there is no store of templates"))
+}
+
+fn render(context: &Context, mut args: Args, reader: &dyn Reader) -> Result<Value, Error> {
+    let store = store(context)?;
+    let (name, data) = (args.text(0), args.handle(1));
+    let (file, block) = match name.split_once('#') {
+        Some((file, block)) => (file, Some(block)),
+        None => (name.as_str(), None),
+    };
+    let Some(template) = store.templates.get(file) else {
+        return Err(not_found(file).told());
+    };
+    let body = store.rendered(context, reader, data, template, block)?;
+    Ok(answer::rendered(body, content_type(file)))
+}
+
+fn render_string(context: &Context, mut args: Args, reader: &dyn Reader) -> Result<Value, Error> {
+    let store = store(context)?;
+    let template = store.string(&args.text(0))?;
+    let text = store.rendered(context, reader, args.handle(1), &template, None)?;
+    Ok(match String::from_utf8(text) {
+        Ok(text) => Value::Text(text),
+        Err(error) => Value::Bytes(error.into_bytes()),
+    })
+}
+
+fn add_filter(context: &Context, args: Args) -> Result<Value, Error> {
+    add(context, args, ScriptFunctions::add_filter)
+}
+
+fn add_function(context: &Context, args: Args) -> Result<Value, Error> {
+    add(context, args, ScriptFunctions::add_function)
+}
+
+fn add(
+    context: &Context,
+    mut args: Args,
+    add: fn(&ScriptFunctions, String, sampan_host::Callback),
+) -> Result<Value, Error> {
+    let store = store(context)?;
+    if store.is_loaded.get() {
+        return Err(refusals::too_late());
+    }
+    let name = args.text(0);
+    let mut chars = name.chars();
+    let is_name = chars
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        && chars.all(|one| one.is_ascii_alphanumeric() || one == '_');
+    if !is_name {
+        return Err(Error::script(format!(
+            "{name:?} is no name: it must have letters, digits and _ only, and begin with none of the digits"
+        )));
+    }
+    let function = args
+        .function(1)
+        .ok_or_else(|| Error::new(ErrorKind::Internal, "no function"))?;
+    add(&store.functions, name, function);
+    Ok(Value::Null)
+}
+
+/// What a template prints, by the name of its file. As in minijinja, an extension of Jinja2's own does not count.
+fn content_type(file_name: &str) -> &'static str {
+    let own = [".j2", ".jinja2", ".jinja"];
+    let name = own.iter().find_map(|own| file_name.strip_suffix(own));
+    answer::type_of_file(name.unwrap_or(file_name))
+}

@@ -1,0 +1,211 @@
+//! From the text of a template to a [`Template`]: minijinja parses it and generates its code, which becomes operations of our own.
+
+use crate::program::{
+    Compare, Known, KnownFilter, KnownTest, LoopField, Math, Op, Program, Source, Template,
+};
+use minijinja::machinery::ast::{self, Stmt};
+use minijinja::machinery::{CodeGenerator, Instruction, Instructions, parse};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Error, default_auto_escape_callback};
+use sampan_host::reader::Name;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Compiles a template.
+///
+/// # Errors
+/// The text is no template.
+pub(crate) fn compile(name: &str, text: &str) -> Result<Template, Error> {
+    let tree = parse(text, name, SyntaxConfig::default())?;
+    let mut required = BTreeSet::new();
+    find_required(std::slice::from_ref(&tree), &mut required);
+    let mut generator = CodeGenerator::new(name, text);
+    generator.compile_stmt(&tree);
+    let (main, blocks) = generator.finish();
+    let source = Arc::new(Source {
+        name: name.to_owned(),
+        text: text.to_owned(),
+    });
+    let program = |instructions: &Instructions<'_>, is_required| {
+        let (ops, lines) = translate(instructions);
+        Arc::new(Program {
+            source: Arc::clone(&source),
+            ops: ops.into(),
+            lines: lines.into(),
+            is_required,
+        })
+    };
+    let blocks = blocks.iter().map(|(name, instructions)| {
+        let is_required = required.contains(*name);
+        (Name::new(name), program(instructions, is_required))
+    });
+    Ok(Template {
+        blocks: blocks.collect(),
+        main: program(&main, false),
+        escape: default_auto_escape_callback(name).into(),
+    })
+}
+
+/// The blocks that a template wants others to fill. Their code does not tell.
+fn find_required<'a>(statements: &[Stmt<'a>], found: &mut BTreeSet<&'a str>) {
+    for statement in statements {
+        match statement {
+            Stmt::Template(it) => find_required(&it.children, found),
+            Stmt::ForLoop(it) => {
+                find_required(&it.body, found);
+                find_required(&it.else_body, found);
+            }
+            Stmt::IfCond(it) => {
+                find_required(&it.true_body, found);
+                find_required(&it.false_body, found);
+            }
+            Stmt::WithBlock(it) => find_required(&it.body, found),
+            Stmt::SetBlock(it) => find_required(&it.body, found),
+            Stmt::AutoEscape(it) => find_required(&it.body, found),
+            Stmt::FilterBlock(it) => find_required(&it.body, found),
+            Stmt::Macro(it) => find_required(&it.body, found),
+            Stmt::CallBlock(it) => find_required(&it.macro_decl.body, found),
+            Stmt::Block(it) => {
+                let block: &ast::Block<'_> = it;
+                if block.required {
+                    found.insert(it.name);
+                }
+                find_required(&it.body, found);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Operations and their lines.
+fn translate(instructions: &Instructions<'_>) -> (Vec<Op>, Vec<u32>) {
+    let all = (0..).map_while(|at| instructions.get(at));
+    let mut ops: Vec<Op> = all.map(operation).collect();
+    let lines = (0..ops.len() as u32).map(|at| instructions.get_line(at).unwrap_or(0) as u32);
+    let lines = lines.collect();
+    fuse(&mut ops);
+    (ops, lines)
+}
+
+/// Has the first of a row of operations do the work of all, where no jump leads to the others.
+///
+/// The others stay where they are, so that jumps keep their targets.
+fn fuse(ops: &mut [Op]) {
+    let mut is_target = vec![false; ops.len() + 1];
+    for op in ops.iter() {
+        if let Some(target) = op.target()
+            && let Some(is_target) = is_target.get_mut(target as usize)
+        {
+            *is_target = true;
+        }
+        if let Op::BuildMacro { offset, .. } = op {
+            is_target[*offset as usize] = true;
+        }
+    }
+    for at in 0..ops.len() {
+        let fused = match &ops[at..] {
+            [Op::Lookup(name), Op::Attr(attr, _), Op::Emit, ..]
+                if !is_target[at + 1] && !is_target[at + 2] =>
+            {
+                Some(Op::EmitAttr(*name, *attr))
+            }
+            [Op::Lookup(name), Op::Emit, ..] if !is_target[at + 1] => Some(Op::EmitVar(*name)),
+            _ => None,
+        };
+        if let Some(fused) = fused {
+            ops[at] = fused;
+        }
+    }
+}
+
+fn operation(instruction: &Instruction<'_>) -> Op {
+    let compare = |op: &dyn std::fmt::Debug| match format!("{op:?}").as_str() {
+        "Eq" => Compare::Eq,
+        "Ne" => Compare::Ne,
+        "Lt" => Compare::Lt,
+        "Lte" => Compare::Lte,
+        "Gt" => Compare::Gt,
+        "Gte" => Compare::Gte,
+        "In" => Compare::In,
+        _ => Compare::NotIn,
+    };
+    match instruction {
+        Instruction::EmitRaw(text) => Op::Raw((*text).into()),
+        Instruction::StoreLocal(name) => Op::Store(Name::new(name)),
+        Instruction::Lookup(name) => Op::Lookup(Name::new(name)),
+        Instruction::GetAttr(name) => Op::Attr(Name::new(name), LoopField::of(name)),
+        Instruction::SetAttr(name) => Op::SetAttr((*name).into()),
+        Instruction::GetItem => Op::Item,
+        Instruction::Slice => Op::Slice,
+        Instruction::LoadConst(value) => Op::Const(value.clone()),
+        Instruction::BuildMap(count) => Op::BuildMap(*count),
+        Instruction::BuildKwargs(count) => Op::BuildKwargs(*count),
+        Instruction::MergeKwargs(count) => Op::MergeKwargs(*count),
+        Instruction::BuildList(count) => Op::BuildList(*count),
+        Instruction::BuildTuple(count) => Op::BuildTuple(*count),
+        Instruction::UnpackList(count) => Op::UnpackList(*count),
+        Instruction::UnpackLists(count) => Op::UnpackLists(*count),
+        Instruction::Add => Op::Math(Math::Add),
+        Instruction::Sub => Op::Math(Math::Sub),
+        Instruction::Mul => Op::Math(Math::Mul),
+        Instruction::Div => Op::Math(Math::Div),
+        Instruction::IntDiv => Op::Math(Math::IntDiv),
+        Instruction::Rem => Op::Math(Math::Rem),
+        Instruction::Pow => Op::Math(Math::Pow),
+        Instruction::Neg => Op::Neg,
+        Instruction::Eq => Op::Compare(Compare::Eq),
+        Instruction::Ne => Op::Compare(Compare::Ne),
+        Instruction::Gt => Op::Compare(Compare::Gt),
+        Instruction::Gte => Op::Compare(Compare::Gte),
+        Instruction::Lt => Op::Compare(Compare::Lt),
+        Instruction::Lte => Op::Compare(Compare::Lte),
+        Instruction::In => Op::Compare(Compare::In),
+        Instruction::CompareAndPreserve(op) => Op::CompareAndKeep(compare(op)),
+        Instruction::Not => Op::Not,
+        Instruction::StringConcat => Op::Concat,
+        Instruction::ApplyFilter(name, count, _) => {
+            let name: String = name.split_ascii_whitespace().collect();
+            Op::Filter(Known::new(&name, KnownFilter::of(&name)), *count)
+        }
+        Instruction::PerformTest(name, count, _) => {
+            let name: String = name.split_ascii_whitespace().collect();
+            Op::Test(Known::new(&name, KnownTest::of(&name)), *count)
+        }
+        Instruction::Emit => Op::Emit,
+        Instruction::PushLoop(flags) => Op::PushLoop(*flags),
+        Instruction::PushWith => Op::PushWith,
+        Instruction::Iterate(target) => Op::Iterate(*target),
+        Instruction::PushDidNotIterate => Op::PushDidNotIterate,
+        Instruction::PopFrame => Op::PopFrame,
+        Instruction::PopLoopFrame => Op::PopLoopFrame,
+        Instruction::Jump(target) => Op::Jump(*target),
+        Instruction::JumpIfFalse(target) => Op::JumpIfFalse(*target),
+        Instruction::JumpIfFalseOrPop(target) => Op::JumpIfFalseOrPop(*target),
+        Instruction::JumpIfTrueOrPop(target) => Op::JumpIfTrueOrPop(*target),
+        Instruction::PushAutoEscape => Op::PushEscape,
+        Instruction::PopAutoEscape => Op::PopEscape,
+        Instruction::BeginCapture(mode) => Op::BeginCapture(format!("{mode:?}") == "Capture"),
+        Instruction::EndCapture => Op::EndCapture,
+        Instruction::CallFunction(name, count) => Op::CallFunction(Name::new(name), *count),
+        Instruction::CallMethod(name, count) => Op::CallMethod(Name::new(name), *count),
+        Instruction::CallObject(count) => Op::CallObject(*count),
+        Instruction::DupTop => Op::Duplicate,
+        Instruction::DiscardTop => Op::Discard,
+        Instruction::FastSuper => Op::Super,
+        Instruction::FastRecurse => Op::Recurse,
+        Instruction::Swap => Op::Swap,
+        Instruction::CallBlock(name) => Op::CallBlock(Name::new(name)),
+        Instruction::LoadBlocks => Op::Extend,
+        Instruction::Include(ignore_missing) => Op::Include(*ignore_missing),
+        Instruction::ExportLocals => Op::Export,
+        Instruction::BuildMacro(name, offset, flags) => Op::BuildMacro {
+            name: (*name).into(),
+            offset: *offset,
+            flags: *flags,
+        },
+        Instruction::Return => Op::Return,
+        Instruction::IsUndefined => Op::IsUndefined,
+        Instruction::Enclose(name) => Op::Enclose(Name::new(name)),
+        Instruction::GetClosure => Op::GetClosure,
+    }
+}

@@ -1,0 +1,20 @@
+//! Jinja2 templates, rendered from the values of the script where they lie.
+//!
+//! minijinja parses a template and generates its code ([`compile`]); a machine of our own runs that code over the
+//! [`Reader`](sampan_host::Reader) of the call and writes what it prints straight into the body of the answer ([`vm`]). What has no way
+//! of its own here (most filters, tests and operators) is minijinja's own, with copies of the values that it needs. So a template means
+//! what it means to minijinja; `tests/oracle.rs` compares the bytes of both.
+
+mod api;
+mod compile;
+mod fault;
+mod objects;
+mod program;
+mod script;
+mod templates;
+mod value;
+mod vm;
+
+pub use api::{ANSWERS, MODULE, TemplateStore};
+pub use minijinja::UndefinedBehavior;
+pub use templates::{Templates, environment};

@@ -1,0 +1,264 @@
+//! Compiled templates.
+
+use minijinja::{AutoEscape, Value};
+use sampan_host::reader::Name;
+use std::sync::Arc;
+
+/// A compiled template.
+#[derive(Debug)]
+pub(crate) struct Template {
+    pub(crate) main: Arc<Program>,
+    /// Few, so they are searched one after the other.
+    pub(crate) blocks: Vec<(Name, Arc<Program>)>,
+    pub(crate) escape: Escape,
+}
+
+/// The operations of a template or of one of its blocks.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) source: Arc<Source>,
+    pub(crate) ops: Box<[Op]>,
+    /// The line of each operation, from 1; 0 if it is not known.
+    pub(crate) lines: Box<[u32]>,
+    /// Whether it is a block that another template must fill.
+    pub(crate) is_required: bool,
+}
+
+/// What a template was compiled from.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// How printed values are escaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Escape {
+    None,
+    Html,
+    Json,
+}
+
+impl From<AutoEscape> for Escape {
+    fn from(mode: AutoEscape) -> Self {
+        match mode {
+            AutoEscape::Html => Self::Html,
+            AutoEscape::Json => Self::Json,
+            _ => Self::None,
+        }
+    }
+}
+
+/// The flags of [`Op::PushLoop`].
+pub(crate) const WITH_LOOP_VARIABLE: u8 = 1;
+pub(crate) const RECURSIVE: u8 = 2;
+/// The flag of [`Op::BuildMacro`]: its body uses `caller`.
+pub(crate) const USES_CALLER: u8 = 2;
+
+/// What the machine does in one step. They are minijinja's, see its documentation of `Instruction`; the last ones do the work of several.
+#[derive(Debug)]
+pub(crate) enum Op {
+    Raw(Box<str>),
+    Store(Name),
+    Lookup(Name),
+    Attr(Name, Option<LoopField>),
+    SetAttr(Box<str>),
+    Item,
+    Slice,
+    Const(Value),
+    BuildMap(usize),
+    BuildKwargs(usize),
+    MergeKwargs(usize),
+    BuildList(Option<usize>),
+    BuildTuple(Option<usize>),
+    UnpackList(usize),
+    UnpackLists(usize),
+    Math(Math),
+    Neg,
+    Compare(Compare),
+    CompareAndKeep(Compare),
+    Not,
+    Concat,
+    Filter(Known<KnownFilter>, Option<u16>),
+    Test(Known<KnownTest>, Option<u16>),
+    Emit,
+    PushLoop(u8),
+    PushWith,
+    Iterate(u32),
+    PushDidNotIterate,
+    PopFrame,
+    PopLoopFrame,
+    Jump(u32),
+    JumpIfFalse(u32),
+    JumpIfFalseOrPop(u32),
+    JumpIfTrueOrPop(u32),
+    PushEscape,
+    PopEscape,
+    /// Whether what is captured is wanted.
+    BeginCapture(bool),
+    EndCapture,
+    CallFunction(Name, Option<u16>),
+    CallMethod(Name, Option<u16>),
+    CallObject(Option<u16>),
+    Duplicate,
+    Discard,
+    Swap,
+    Super,
+    Recurse,
+    CallBlock(Name),
+    Extend,
+    /// Whether a template that does not exist is no error.
+    Include(bool),
+    Export,
+    BuildMacro {
+        name: Box<str>,
+        offset: u32,
+        flags: u8,
+    },
+    Return,
+    IsUndefined,
+    Enclose(Name),
+    GetClosure,
+    /// `Lookup`, `Emit`
+    EmitVar(Name),
+    /// `Lookup`, `Attr`, `Emit`
+    EmitAttr(Name, Name),
+}
+
+impl Op {
+    /// Where it may jump to.
+    pub(crate) fn target(&self) -> Option<u32> {
+        match self {
+            Self::Iterate(target)
+            | Self::Jump(target)
+            | Self::JumpIfFalse(target)
+            | Self::JumpIfFalseOrPop(target)
+            | Self::JumpIfTrueOrPop(target) => Some(*target),
+            _ => None,
+        }
+    }
+}
+
+/// An operator of numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Math {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    IntDiv,
+    Rem,
+    Pow,
+}
+
+/// An operator that compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Lte,
+    Gt,
+    Gte,
+    In,
+    NotIn,
+}
+
+/// The name of a filter or test, and which of those it is that have a way of their own.
+#[derive(Debug)]
+pub(crate) struct Known<T> {
+    pub(crate) name: Box<str>,
+    pub(crate) known: Option<T>,
+}
+
+impl<T> Known<T> {
+    pub(crate) fn new(name: &str, known: Option<T>) -> Self {
+        Self {
+            name: name.into(),
+            known,
+        }
+    }
+}
+
+/// Filters that work on values of the script where they lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum KnownFilter {
+    Upper,
+    Lower,
+    Length,
+    Default,
+    Escape,
+    Safe,
+}
+
+impl KnownFilter {
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "upper" => Self::Upper,
+            "lower" => Self::Lower,
+            "length" | "count" => Self::Length,
+            "default" | "d" => Self::Default,
+            "escape" | "e" => Self::Escape,
+            "safe" => Self::Safe,
+            _ => return None,
+        })
+    }
+}
+
+/// The same of tests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum KnownTest {
+    Defined,
+    Undefined,
+    None,
+    Odd,
+    Even,
+}
+
+impl KnownTest {
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "defined" => Self::Defined,
+            "undefined" => Self::Undefined,
+            "none" => Self::None,
+            "odd" => Self::Odd,
+            "even" => Self::Even,
+            _ => return None,
+        })
+    }
+}
+
+/// What `loop` knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LoopField {
+    Index,
+    Index0,
+    Length,
+    RevIndex,
+    RevIndex0,
+    First,
+    Last,
+    Depth,
+    Depth0,
+    Previous,
+    Next,
+}
+
+impl LoopField {
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "index" => Self::Index,
+            "index0" => Self::Index0,
+            "length" => Self::Length,
+            "revindex" => Self::RevIndex,
+            "revindex0" => Self::RevIndex0,
+            "first" => Self::First,
+            "last" => Self::Last,
+            "depth" => Self::Depth,
+            "depth0" => Self::Depth0,
+            "previtem" => Self::Previous,
+            "nextitem" => Self::Next,
+            _ => return None,
+        })
+    }
+}

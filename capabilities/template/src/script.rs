@@ -1,0 +1,194 @@
+//! Filters and functions that the script has written.
+
+use crate::fault::Fault;
+use minijinja::value::{Enumerator, Object, ObjectRepr, Rest, ValueKind, ValueOrKwargs};
+use minijinja::{Environment, Error, ErrorKind, State, Value};
+use sampan_host as host;
+use sampan_host::Callback;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How deeply a value that is passed to the script may nest.
+const DEPTH_MAX: usize = 64;
+
+/// The functions that one isolate has given to its templates, and minijinja with them.
+pub(crate) struct ScriptFunctions {
+    environment: RefCell<Rc<Environment<'static>>>,
+    functions: RefCell<Vec<Callback>>,
+    /// Whether one of them stands in the place of a filter that has a way of its own.
+    hides_known: Cell<bool>,
+}
+
+thread_local! {
+    /// Those of the renderings that are going on, innermost last. What minijinja calls must be `Send`, which a callback is not.
+    static CURRENT: RefCell<Vec<Rc<ScriptFunctions>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl ScriptFunctions {
+    pub(crate) fn new(environment: Environment<'static>) -> Rc<Self> {
+        Rc::new(Self {
+            environment: RefCell::new(Rc::new(environment)),
+            functions: RefCell::default(),
+            hides_known: Cell::new(false),
+        })
+    }
+
+    /// The environment as it is now.
+    pub(crate) fn environment(&self) -> Rc<Environment<'static>> {
+        Rc::clone(&self.environment.borrow())
+    }
+
+    pub(crate) fn hides_known(&self) -> bool {
+        self.hides_known.get()
+    }
+
+    pub(crate) fn add_filter(&self, name: String, function: Callback) {
+        let number = self.keep(function);
+        let is_known = crate::program::KnownFilter::of(&name).is_some();
+        self.hides_known.set(self.hides_known.get() || is_known);
+        self.change(|environment| {
+            environment.add_filter(name, move |args: Rest<ValueOrKwargs>| {
+                let args: Vec<Value> = args.iter().map(|arg| arg.clone().into_value()).collect();
+                call(number, &args)
+            });
+        });
+    }
+
+    pub(crate) fn add_function(&self, name: String, function: Callback) {
+        let number = self.keep(function);
+        let shown = name.clone();
+        self.change(|environment| {
+            environment.add_global(
+                name,
+                Value::from_object(ScriptGlobal {
+                    number,
+                    name: shown,
+                }),
+            );
+        });
+    }
+
+    fn keep(&self, function: Callback) -> usize {
+        let mut functions = self.functions.borrow_mut();
+        functions.push(function);
+        functions.len() - 1
+    }
+
+    /// A rendering that goes on keeps the environment that it has.
+    fn change(&self, change: impl FnOnce(&mut Environment<'static>)) {
+        change(Rc::make_mut(&mut self.environment.borrow_mut()));
+    }
+
+    /// Has `body` call these.
+    pub(crate) fn during<R>(self: &Rc<Self>, body: impl FnOnce() -> R) -> R {
+        struct Entered;
+        impl Drop for Entered {
+            fn drop(&mut self) {
+                CURRENT.with_borrow_mut(|current| drop(current.pop()));
+            }
+        }
+        CURRENT.with_borrow_mut(|current| current.push(Rc::clone(self)));
+        let _entered = Entered;
+        body()
+    }
+}
+
+/// A function of the script among the variables.
+struct ScriptGlobal {
+    number: usize,
+    name: String,
+}
+
+impl fmt::Debug for ScriptGlobal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<function {}>", self.name)
+    }
+}
+
+impl Object for ScriptGlobal {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::NonEnumerable
+    }
+
+    fn call(self: &Arc<Self>, _: &mut State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
+        call(self.number, args)
+    }
+}
+
+/// Calls the function with this number.
+fn call(number: usize, args: &[Value]) -> Result<Value, Error> {
+    let function = CURRENT.with_borrow(|current| {
+        let functions = current.last()?.functions.borrow();
+        functions.get(number).cloned()
+    });
+    let Some(function) = function else {
+        return Err(Error::new(
+            ErrorKind::InvalidOperation,
+            "this function is gone",
+        ));
+    };
+    let args: Result<Vec<host::Value>, Error> =
+        args.iter().map(|arg| to_host(arg, DEPTH_MAX)).collect();
+    let result = function.call(&args?).map_err(Fault::note)?;
+    Ok(from_host(result))
+}
+
+/// A value of a template for the script.
+fn to_host(value: &Value, depth_left: usize) -> Result<host::Value, Error> {
+    let Some(depth_left) = depth_left.checked_sub(1) else {
+        return Err(Error::new(
+            ErrorKind::InvalidOperation,
+            "the value is nested too deeply",
+        ));
+    };
+    Ok(match value.kind() {
+        ValueKind::Undefined | ValueKind::None => host::Value::Null,
+        ValueKind::Bool => host::Value::Bool(value.is_true()),
+        ValueKind::Number => match value.as_i64().filter(|_| value.is_integer()) {
+            Some(whole) => host::Value::Int(whole),
+            None => host::Value::Float(f64::try_from(value.clone())?),
+        },
+        ValueKind::Bytes => host::Value::Bytes(value.as_bytes().unwrap_or_default().to_vec()),
+        ValueKind::Seq | ValueKind::Iterable => {
+            let items = value.try_iter()?.checked();
+            let items = items.map(|item| to_host(&item?, depth_left));
+            host::Value::List(items.collect::<Result<_, Error>>()?)
+        }
+        ValueKind::Map => {
+            let mut members = Vec::new();
+            for key in value.try_iter()? {
+                let member = to_host(&value.get_item(&key)?, depth_left)?;
+                members.push((key.to_string(), member));
+            }
+            host::Value::Map(members)
+        }
+        ValueKind::String => host::Value::Text(value.as_str().unwrap_or_default().to_owned()),
+        _ => host::Value::Text(value.to_string()),
+    })
+}
+
+/// What the script gave, for a template.
+fn from_host(value: host::Value) -> Value {
+    match value {
+        host::Value::Null | host::Value::Object(_) => Value::from(()),
+        host::Value::Bool(value) => Value::from(value),
+        host::Value::Int(value) => Value::from(value),
+        host::Value::Float(value) => Value::from(value),
+        host::Value::Text(text) => Value::from(text),
+        host::Value::Bytes(bytes) => Value::from_bytes(bytes),
+        host::Value::List(items) => items.into_iter().map(from_host).collect(),
+        host::Value::Map(members) => Value::from_pairs(
+            members
+                .into_iter()
+                .map(|(name, member)| (name, from_host(member))),
+        ),
+        // A script gives its rows as lists and maps.
+        host::Value::Rows(_) | host::Value::Row(_) => Value::from(()),
+    }
+}

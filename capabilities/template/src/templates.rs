@@ -1,0 +1,101 @@
+//! The templates of a project, and what they all can use.
+
+use crate::compile::compile;
+use crate::fault::syntax_error;
+use crate::objects;
+use crate::program::{Escape, Source, Template};
+use minijinja::{Environment, UndefinedBehavior};
+use sampan_host::{Error, ErrorKind, Place};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The templates of a project, compiled. Workers share them.
+#[derive(Debug)]
+pub struct Templates {
+    by_name: HashMap<String, Arc<Template>>,
+    undefined: UndefinedBehavior,
+}
+
+impl Default for Templates {
+    fn default() -> Self {
+        Self {
+            by_name: HashMap::new(),
+            undefined: UndefinedBehavior::SemiStrict,
+        }
+    }
+}
+
+impl Templates {
+    /// Compiles the templates in `files`: their names, with `/` between the parts, and their text.
+    ///
+    /// # Errors
+    /// The first that is no template, with its line.
+    pub fn compile<N: Into<String>>(
+        files: impl IntoIterator<Item = (N, Vec<u8>)>,
+    ) -> Result<Self, Error> {
+        let mut templates = Self::default();
+        for (name, text) in files {
+            let name = name.into();
+            let text = String::from_utf8(text).map_err(|error| {
+                let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                let line = valid.iter().filter(|byte| **byte == b'\n').count() as u32 + 1;
+                Error::new(ErrorKind::Load, "the template is not UTF-8").at(Some(Place {
+                    file: format!("{}{name}", crate::fault::FOLDER),
+                    line,
+                }))
+            })?;
+            let template = compiled(&name, &text)?;
+            templates.by_name.insert(name, Arc::new(template));
+        }
+        Ok(templates)
+    }
+
+    /// The same templates that take values which are not there in another way.
+    #[must_use]
+    pub fn with_undefined(mut self, undefined: UndefinedBehavior) -> Self {
+        self.undefined = undefined;
+        self
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Template>> {
+        self.by_name.get(name)
+    }
+
+    pub(crate) fn undefined(&self) -> UndefinedBehavior {
+        self.undefined
+    }
+}
+
+/// A template, or why it is none.
+pub(crate) fn compiled(name: &str, text: &str) -> Result<Template, Error> {
+    compile(name, text).map_err(|error| {
+        let source = Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        };
+        syntax_error(&source, &error)
+    })
+}
+
+/// What minijinja needs to know of a mode of escaping: an empty template with a name that asks for it.
+pub(crate) fn mode_name(mode: Escape) -> &'static str {
+    match mode {
+        Escape::None => "",
+        Escape::Html => ".html",
+        Escape::Json => ".json",
+    }
+}
+
+/// minijinja with its filters, tests and functions, and those of Jinja2 that it leaves to others.
+pub fn environment(undefined: UndefinedBehavior) -> Environment<'static> {
+    let mut environment = Environment::new();
+    minijinja_contrib::add_to_environment(&mut environment);
+    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+    environment.set_undefined_behavior(undefined);
+    environment.add_function("namespace", objects::namespace);
+    for mode in [Escape::None, Escape::Html, Escape::Json] {
+        let added = environment.add_template(mode_name(mode), "");
+        debug_assert!(added.is_ok(), "an empty text is a template");
+    }
+    environment
+}

@@ -1,0 +1,253 @@
+//! Filters, tests, functions and methods.
+
+use super::print::escape_html;
+use super::{Cursor, Machine};
+use crate::fault::{Fault, Outcome};
+use crate::objects::{Macro, TemplateModule};
+use crate::program::{Escape, Known, KnownFilter, KnownTest};
+use crate::value::TemplateValue;
+use minijinja::value::ValueKind;
+use minijinja::{State, Value};
+use sampan_host::reader::{Kind, Name};
+
+/// The methods that every map has, whatever its members are called.
+const METHODS_OF_MAPS: [&str; 4] = ["get", "items", "keys", "values"];
+
+impl<'m, 'e> Machine<'m, 'e> {
+    /// What minijinja is told about the rendering.
+    pub(super) fn state(&mut self, mode: Escape) -> Outcome<&mut State<'m, 'e>> {
+        let slot = &mut self.states[mode as usize];
+        if slot.is_none() {
+            *slot = Some(self.modes.state(mode)?);
+        }
+        slot.as_mut().ok_or_else(|| Fault::new("there is no state"))
+    }
+
+    pub(super) fn apply_filter(
+        &mut self,
+        filter: &Known<KnownFilter>,
+        count: Option<u16>,
+    ) -> Outcome<()> {
+        if let (Some(known), Some(count)) = (filter.known, count)
+            && !self.hides_known
+            && let Some(result) = self.known_filter(known, usize::from(count))?
+        {
+            self.stack.truncate(self.stack.len() - usize::from(count));
+            self.push(result);
+            return Ok(());
+        }
+        let count = self.argument_count(count)?;
+        let args = self.pop_count(count);
+        let args = self.all_owned(&args)?;
+        let mode = self.escape;
+        let result = self.state(mode)?.apply_filter(&filter.name, &args);
+        let result = result.map_err(|error| unknown(error, "filter", &filter.name))?;
+        self.push_own(result);
+        Ok(())
+    }
+
+    /// The result of a filter that has a way of its own, if it can go it with the arguments on the stack.
+    #[inline]
+    fn known_filter(&mut self, known: KnownFilter, count: usize) -> Outcome<Option<TemplateValue>> {
+        let args = &self.stack[self.stack.len() - count..];
+        let Some((value, rest)) = args.split_first() else {
+            return Ok(None);
+        };
+        if let (KnownFilter::Default, [other]) = (known, rest) {
+            let found = if self.is_undefined(value) {
+                other
+            } else {
+                value
+            };
+            // An argument that has a name is not the other value.
+            return Ok((!is_named(other)).then(|| found.clone()));
+        }
+        let (TemplateValue::Script(it), []) = (value, rest) else {
+            return Ok(None);
+        };
+        let kind = self.reader.kind(*it);
+        if let (KnownFilter::Length, Kind::List | Kind::Map) = (known, kind) {
+            let length = self.reader.len(*it)?;
+            return Ok(Some(TemplateValue::Own(Value::from(length))));
+        }
+        let Some(text) = (kind == Kind::Text)
+            .then(|| self.reader.text(*it))
+            .flatten()
+        else {
+            return Ok(None);
+        };
+        Ok(Some(TemplateValue::Own(match known {
+            KnownFilter::Upper => Value::from(text.to_uppercase()),
+            KnownFilter::Lower => Value::from(text.to_lowercase()),
+            KnownFilter::Length => Value::from(text.chars().count()),
+            KnownFilter::Safe => Value::from_safe_string(text),
+            KnownFilter::Escape if self.escape == Escape::Html => {
+                let mut escaped = Vec::with_capacity(text.len());
+                escape_html(&mut escaped, text.as_bytes());
+                Value::from_safe_string(String::from_utf8_lossy(&escaped).into_owned())
+            }
+            KnownFilter::Escape | KnownFilter::Default => return Ok(None),
+        })))
+    }
+
+    pub(super) fn perform_test(
+        &mut self,
+        test: &Known<KnownTest>,
+        count: Option<u16>,
+    ) -> Outcome<()> {
+        if let (Some(known), Some(1)) = (test.known, count) {
+            let value = self.pop();
+            if let Some(result) = self.known_test(known, &value) {
+                self.push(result.into());
+                return Ok(());
+            }
+            self.push(value);
+        }
+        let count = self.argument_count(count)?;
+        let args = self.pop_count(count);
+        let args = self.all_owned(&args)?;
+        let mode = self.escape;
+        let result = self.state(mode)?.perform_test(&test.name, &args);
+        let result = result.map_err(|error| unknown(error, "test", &test.name))?;
+        self.push(result.into());
+        Ok(())
+    }
+
+    fn known_test(&self, known: KnownTest, value: &TemplateValue) -> Option<bool> {
+        let kind = match value {
+            TemplateValue::Script(it) => Some(self.reader.kind(*it)),
+            _ => None,
+        };
+        match known {
+            KnownTest::Defined => Some(!self.is_undefined(value)),
+            KnownTest::Undefined => Some(self.is_undefined(value)),
+            KnownTest::None => kind.map(|kind| kind == Kind::Null),
+            KnownTest::Odd | KnownTest::Even => {
+                let number = match (kind, value) {
+                    (Some(Kind::Int(number)), _) => number,
+                    (None, TemplateValue::Own(value)) if value.is_integer() => value.as_i64()?,
+                    _ => return None,
+                };
+                Some((number % 2 == 0) == matches!(known, KnownTest::Even))
+            }
+        }
+    }
+
+    /// Calls the function or macro with this name. True if the run goes on elsewhere.
+    pub(super) fn call_function(
+        &mut self,
+        name: Name,
+        count: Option<u16>,
+        cursor: &mut Cursor,
+    ) -> Outcome<bool> {
+        let count = self.argument_count(count)?;
+        if name == self.super_name {
+            if count > 0 {
+                return Err(Fault::new("invalid operation: super() takes no arguments"));
+            }
+            let text = self.call_super(true, cursor)?;
+            self.push_own(text);
+            return Ok(false);
+        }
+        let Some(function) = self.lookup(name)? else {
+            return Err(Fault::new(format!(
+                "unknown function: {} is unknown",
+                name.text()
+            )));
+        };
+        if let TemplateValue::Loop(number) = function {
+            if count != 1 {
+                return Err(Fault::new("invalid operation: loop() takes one argument"));
+            }
+            self.recurse(number, true, cursor)?;
+            return Ok(true);
+        }
+        let args = self.pop_count(count);
+        let result = self.call_value(&function, args)?;
+        self.push_own(result);
+        Ok(false)
+    }
+
+    pub(super) fn call_object(&mut self, count: Option<u16>) -> Outcome<()> {
+        let count = self.argument_count(count)?;
+        let mut args = self.pop_count(count);
+        let function = args.remove(0);
+        let result = self.call_value(&function, args)?;
+        self.push_own(result);
+        Ok(())
+    }
+
+    /// Calls a value.
+    fn call_value(&mut self, function: &TemplateValue, args: Vec<TemplateValue>) -> Outcome<Value> {
+        match function {
+            TemplateValue::Own(function) => {
+                if let Some(called) = function.downcast_object::<Macro>() {
+                    return self.call_macro(&called, args);
+                }
+                let args = self.all_owned(&args)?;
+                let mode = self.escape;
+                Ok(function.call(self.state(mode)?, &args)?)
+            }
+            TemplateValue::Script(it) if self.reader.kind(*it) == Kind::Function => {
+                Err(Fault::new(
+                    "a function among the data cannot be called: give it to the templates as a function or a filter",
+                ))
+            }
+            _ => Err(Fault::new("invalid operation: this value is not callable")),
+        }
+    }
+
+    pub(super) fn call_method(&mut self, name: Name, count: Option<u16>) -> Outcome<()> {
+        let count = self.argument_count(count)?;
+        let mut args = self.pop_count(count);
+        let value = args.remove(0);
+        if let TemplateValue::Loop(number) = value {
+            let result = self.loop_method(number, name.text(), &args)?;
+            self.push(result);
+            return Ok(());
+        }
+        // A macro of another template, by the name of its import.
+        if let TemplateValue::Own(own) = &value
+            && own.downcast_object_ref::<TemplateModule>().is_some()
+            && !METHODS_OF_MAPS.contains(&name.text())
+            && let Some(called) = own.get_attr(name.text())?.downcast_object::<Macro>()
+        {
+            let result = self.call_macro(&called, args)?;
+            self.push_own(result);
+            return Ok(());
+        }
+        let (value, own_args) = (self.owned(&value)?, self.all_owned(&args)?);
+        let mode = self.escape;
+        let result = value.call_method(self.state(mode)?, name.text(), &own_args);
+        let result = match (result, Macro::wanted()) {
+            (Err(_), Some(called)) => self.call_macro(&called, args)?,
+            (result, _) => result?,
+        };
+        self.push_own(result);
+        Ok(())
+    }
+}
+
+/// minijinja does not say which filter or test it does not know.
+#[cold]
+fn unknown(error: minijinja::Error, what: &str, name: &str) -> Box<Fault> {
+    use minijinja::ErrorKind;
+    let is_unknown = matches!(
+        error.kind(),
+        ErrorKind::UnknownFilter | ErrorKind::UnknownTest
+    );
+    if is_unknown && error.detail().is_none() {
+        return Fault::new(format!("unknown {what}: {what} {name} is unknown"));
+    }
+    let fault: Box<Fault> = error.into();
+    fault
+}
+
+/// Whether a value is the named arguments of a call.
+pub(super) fn is_named(value: &TemplateValue) -> bool {
+    match value {
+        TemplateValue::Named(_) => true,
+        TemplateValue::Own(value) => value.kind() == ValueKind::Map && value.is_kwargs(),
+        _ => false,
+    }
+}

@@ -1,0 +1,155 @@
+//! Macros.
+
+use super::calls::is_named;
+use super::scope::{Frame, MACRO_COST};
+use super::{Cursor, Machine};
+use crate::fault::{Fault, Outcome};
+use crate::objects::Macro;
+use crate::program::{Op, USES_CALLER};
+use crate::value::TemplateValue;
+use minijinja::Value;
+use sampan_host::reader::Name;
+use std::sync::Arc;
+
+impl Machine<'_, '_> {
+    /// Makes a macro of the names of its parameters and its closure, which are on the stack.
+    pub(super) fn build_macro(
+        &mut self,
+        name: &str,
+        offset: u32,
+        flags: u8,
+        cursor: &Cursor,
+    ) -> Outcome<()> {
+        let (params, closure) = (self.pop(), self.pop());
+        let params = self.owned(&params)?.try_iter()?;
+        let built = Macro {
+            name: Value::from(name),
+            params: params
+                .map(|name| Name::new(name.as_str().unwrap_or_default()))
+                .collect(),
+            program: Arc::clone(&cursor.program),
+            offset,
+            render: self.number,
+            closure: self.owned(&closure)?.as_usize(),
+            uses_caller: flags & USES_CALLER != 0,
+        };
+        self.push_own(Value::from_object(built));
+        Ok(())
+    }
+
+    /// Calls a macro and gives what it has printed.
+    pub(super) fn call_macro(
+        &mut self,
+        called: &Macro,
+        args: Vec<TemplateValue>,
+    ) -> Outcome<Value> {
+        if called.render != self.number {
+            return Err(Fault::new(
+                "invalid operation: cannot call this macro. The template that it belongs to has ended.",
+            ));
+        }
+        let (args, caller) = self.bind(called, args)?;
+        let (base, outer_depth) = (self.base, self.outer_depth);
+        let (escape, block) = (self.escape, self.block.take());
+        // Only a macro that extends a template changes what the blocks are.
+        let extends = called.program.ops.iter().any(|op| matches!(op, Op::Extend));
+        let blocks = extends.then(|| (self.blocks.clone(), self.loaded.clone()));
+        let depth = self.depth();
+        let frames = self.frames.len();
+        self.base = frames;
+        let mut data = Frame::new(self.locals.len());
+        data.has_data = true;
+        self.frames.push(data);
+        let mut inner = Frame::new(self.locals.len());
+        inner.closure_context = called.closure;
+        self.frames.push(inner);
+        self.outer_depth = depth + MACRO_COST;
+        let captures = self.captures.len();
+        self.begin_capture(true);
+        let stack = self.stack.len();
+        let result = self.check_depth().and_then(|()| {
+            if let Some(caller) = caller {
+                self.store(Name::new("caller"), caller);
+            }
+            self.stack.extend(args);
+            self.run(&called.program, called.offset)
+        });
+        self.stack.truncate(stack);
+        self.pop_frames_to(frames);
+        (self.base, self.outer_depth) = (base, outer_depth);
+        (self.escape, self.block) = (escape, block);
+        if let Some((blocks, loaded)) = blocks {
+            (self.blocks, self.loaded) = (blocks, loaded);
+        }
+        result?;
+        while self.captures.len() > captures + 1 {
+            self.end_capture();
+        }
+        Ok(self.end_capture())
+    }
+
+    /// The arguments in the order of the parameters, and what is called by `caller()`.
+    fn bind(
+        &mut self,
+        called: &Macro,
+        mut args: Vec<TemplateValue>,
+    ) -> Outcome<(Vec<TemplateValue>, Option<TemplateValue>)> {
+        let mut named = match args.last() {
+            Some(last) if is_named(last) => {
+                let last = args.pop().unwrap_or(TemplateValue::UNDEFINED);
+                self.named_pairs(&last)?
+            }
+            _ => Vec::new(),
+        };
+        if args.len() > called.params.len() {
+            return Err(Fault::new(format!(
+                "too many arguments: the macro {} takes {}",
+                called.name,
+                called.params.len()
+            )));
+        }
+        let mut take = |name: &str| {
+            let at = named
+                .iter()
+                .position(|(known, _)| known.as_str() == Some(name))?;
+            Some(named.swap_remove(at).1)
+        };
+        let given = args.len();
+        for (at, name) in called.params.iter().enumerate() {
+            let named = take(name.text());
+            match named {
+                Some(_) if at < given => {
+                    return Err(Fault::new(format!(
+                        "too many arguments: duplicate argument `{}`",
+                        name.text()
+                    )));
+                }
+                Some(value) => args.push(value),
+                None if at < given => {}
+                None => args.push(TemplateValue::UNDEFINED),
+            }
+        }
+        let caller = called
+            .uses_caller
+            .then(|| take("caller").unwrap_or(TemplateValue::UNDEFINED));
+        if let Some((name, _)) = named.first() {
+            return Err(Fault::new(format!(
+                "too many arguments: unknown keyword argument `{name}`"
+            )));
+        }
+        Ok((args, caller))
+    }
+
+    fn named_pairs(&mut self, args: &TemplateValue) -> Outcome<Vec<(Value, TemplateValue)>> {
+        if let TemplateValue::Named(pairs) = args {
+            return Ok(pairs.to_vec());
+        }
+        let args = self.owned(args)?;
+        let mut pairs = Vec::new();
+        for name in args.try_iter()? {
+            let value = args.get_item(&name)?;
+            pairs.push((name, TemplateValue::Own(value)));
+        }
+        Ok(pairs)
+    }
+}

@@ -1,0 +1,122 @@
+//! Operators of numbers and texts.
+//!
+//! Whole numbers have a way of their own. For everything else minijinja is asked: an expression of one operator is evaluated.
+
+use super::Machine;
+use crate::fault::Outcome;
+use crate::program::Math;
+use crate::value::TemplateValue;
+use minijinja::{Environment, Expression, UndefinedBehavior, Value};
+use std::sync::LazyLock;
+
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::empty();
+    environment.set_undefined_behavior(UndefinedBehavior::Lenient);
+    environment
+});
+
+type Operator = LazyLock<Expression<'static, 'static>>;
+
+macro_rules! operator {
+    ($name:ident, $text:literal) => {
+        static $name: Operator = LazyLock::new(|| {
+            let compiled = ENVIRONMENT.compile_expression($text);
+            compiled.expect("an expression that is a constant of this file")
+        });
+    };
+}
+
+operator!(ADD, "a + b");
+operator!(SUB, "a - b");
+operator!(MUL, "a * b");
+operator!(DIV, "a / b");
+operator!(INT_DIV, "a // b");
+operator!(REM, "a % b");
+operator!(POW, "a ** b");
+operator!(NEG, "-a");
+operator!(IN, "a in b");
+operator!(SLICE, "a[b:c:d]");
+
+impl Machine<'_, '_> {
+    pub(super) fn calculate(
+        &mut self,
+        math: Math,
+        a: &TemplateValue,
+        b: &TemplateValue,
+    ) -> Outcome<Value> {
+        let (a, b) = (self.owned(a)?, self.owned(b)?);
+        if a.is_integer()
+            && b.is_integer()
+            && let (Some(a), Some(b)) = (a.as_i64(), b.as_i64())
+            && let Some(result) = whole(math, a, b)
+        {
+            return Ok(Value::from(result));
+        }
+        let operator = match math {
+            Math::Add => &ADD,
+            Math::Sub => &SUB,
+            Math::Mul => &MUL,
+            Math::Div => &DIV,
+            Math::IntDiv => &INT_DIV,
+            Math::Rem => &REM,
+            Math::Pow => &POW,
+        };
+        let result = operator.eval(Value::from_pairs([("a", a), ("b", b)]))?;
+        self.check_text(&result)?;
+        Ok(result)
+    }
+
+    pub(super) fn negate(&mut self, value: &TemplateValue) -> Outcome<Value> {
+        let value = self.owned(value)?;
+        Ok(NEG.eval(Value::from_pairs([("a", value)]))?)
+    }
+
+    pub(super) fn slice(&mut self, parts: &[TemplateValue]) -> Outcome<Value> {
+        if self.undefined == UndefinedBehavior::Strict
+            && let Some(value) = parts.first()
+        {
+            self.check_defined(value)?;
+        }
+        let parts = self.all_owned(parts)?;
+        let parts = ["a", "b", "c", "d"].into_iter().zip(parts);
+        Ok(SLICE.eval(Value::from_pairs(parts))?)
+    }
+
+    /// `a in b`
+    pub(super) fn contains(&mut self, a: Value, b: Value) -> Outcome<bool> {
+        Ok(IN.eval(Value::from_pairs([("a", a), ("b", b)]))?.is_true())
+    }
+
+    /// `a ~ b`
+    pub(super) fn concat(&mut self, a: &TemplateValue, b: &TemplateValue) -> Outcome<Value> {
+        self.check_defined(b)?;
+        self.check_defined(a)?;
+        let (a, b) = (self.owned(a)?, self.owned(b)?);
+        let result = Value::from(format!("{a}{b}"));
+        self.check_text(&result)?;
+        Ok(result)
+    }
+
+    /// Fails if a text is too large to go on with: it could grow from step to step.
+    fn check_text(&self, value: &Value) -> Outcome<()> {
+        if value
+            .as_str()
+            .is_some_and(|text| text.len() > self.limits.memory_bytes_max)
+        {
+            return Err(self.limits.value_too_large().into());
+        }
+        Ok(())
+    }
+}
+
+/// The result, if it is a whole number that needs no care.
+fn whole(math: Math, a: i64, b: i64) -> Option<i64> {
+    match math {
+        Math::Add => a.checked_add(b),
+        Math::Sub => a.checked_sub(b),
+        Math::Mul => a.checked_mul(b),
+        Math::IntDiv if a >= 0 && b > 0 => Some(a / b),
+        Math::Rem if a >= 0 && b > 0 => Some(a % b),
+        _ => None,
+    }
+}

@@ -1,0 +1,505 @@
+//! The machine that runs a compiled template.
+//!
+//! It is a stack machine, as minijinja's is, and does in each step what minijinja does. What differs: values of the script stay where they are,
+//! output goes into one buffer that captures share, and each round of a loop forgets what it has read of the script, unless a macro has
+//! enclosed it.
+
+mod blocks;
+mod calls;
+mod loops;
+mod macros;
+mod math;
+mod modes;
+mod print;
+mod scope;
+mod values;
+
+use crate::fault::{Fault, Outcome};
+use crate::program::{Escape, Op, Program, Source};
+use crate::templates::Templates;
+use crate::value::{TemplateValue, named};
+use blocks::BlockStack;
+pub(crate) use blocks::not_found;
+use loops::LoopState;
+use minijinja::value::Tuple;
+use minijinja::{State, UndefinedBehavior, Value};
+pub(crate) use modes::Modes;
+use print::Capture;
+use sampan_host::reader::Name;
+use sampan_host::{Reader, ScriptLimits};
+use scope::{Closure, Frame};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// After how many rounds of loops that ask the reader nothing the time is looked at.
+const ROUNDS_PER_CHECK: u32 = 256;
+
+/// One rendering.
+pub(crate) struct Machine<'m, 'e> {
+    reader: &'m dyn Reader,
+    templates: &'m Templates,
+    modes: &'m Modes<'e>,
+    states: [Option<State<'m, 'e>>; 3],
+    limits: &'m ScriptLimits,
+    undefined: UndefinedBehavior,
+    /// Whether the script has a filter of its own in the place of one that has a way of its own here.
+    hides_known: bool,
+    /// Tells the macros of this rendering from those of others.
+    number: u64,
+    /// The variables that the script has given.
+    data: TemplateValue,
+    out: Vec<u8>,
+    captures: Vec<Capture>,
+    escape: Escape,
+    /// The modes around the current one.
+    escapes: Vec<Escape>,
+    stack: Vec<TemplateValue>,
+    frames: Vec<Frame>,
+    /// The first frame that can be seen: a macro does not see those of its caller.
+    base: usize,
+    /// How deep it is beyond its frames.
+    outer_depth: usize,
+    locals: Vec<(Name, TemplateValue)>,
+    loops: Vec<LoopState>,
+    next_loop: u32,
+    closures: Vec<Closure>,
+    /// The handles below this number stay: a closure may have them.
+    enclosed: usize,
+    blocks: Vec<(Name, BlockStack)>,
+    /// The templates that were extended.
+    loaded: Vec<Arc<Source>>,
+    block: Option<Name>,
+    rounds_until_check: u32,
+    loop_name: Name,
+    super_name: Name,
+}
+
+/// Where a run is.
+struct Cursor {
+    program: Arc<Program>,
+    at: usize,
+    /// What goes on at the end: the template that this one extends.
+    parent: Option<Arc<Program>>,
+    /// Where the next loop continues when it ends, and whether its output is captured.
+    recursion: Option<(u32, bool)>,
+    /// The modes of escaping when it began.
+    initial_escape: Escape,
+}
+
+impl<'m, 'e> Machine<'m, 'e> {
+    pub(crate) fn new(
+        reader: &'m dyn Reader,
+        templates: &'m Templates,
+        modes: &'m Modes<'e>,
+        limits: &'m ScriptLimits,
+        data: TemplateValue,
+    ) -> Self {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        Self {
+            reader,
+            templates,
+            modes,
+            states: [None, None, None],
+            limits,
+            undefined: templates.undefined(),
+            hides_known: false,
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            data,
+            out: Vec::with_capacity(1024),
+            captures: Vec::new(),
+            escape: Escape::None,
+            escapes: Vec::new(),
+            stack: Vec::with_capacity(16),
+            frames: Vec::with_capacity(8),
+            base: 0,
+            outer_depth: 0,
+            locals: Vec::with_capacity(16),
+            loops: Vec::new(),
+            next_loop: 0,
+            closures: Vec::new(),
+            enclosed: 0,
+            blocks: Vec::new(),
+            loaded: Vec::new(),
+            block: None,
+            rounds_until_check: ROUNDS_PER_CHECK,
+            loop_name: modes.loop_name(),
+            super_name: modes.super_name(),
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn hiding_known(mut self, hides_known: bool) -> Self {
+        self.hides_known = hides_known;
+        self
+    }
+
+    /// Runs operations to their end.
+    fn run(&mut self, program: &Arc<Program>, at: u32) -> Outcome<()> {
+        let mut cursor = Cursor {
+            program: Arc::clone(program),
+            at: at as usize,
+            parent: None,
+            recursion: None,
+            initial_escape: self.escape,
+        };
+        let (escapes, stack) = (self.escapes.len(), self.stack.len());
+        loop {
+            if let Err(fault) = self.execute(&mut cursor) {
+                let line = cursor.program.lines.get(cursor.at).copied().unwrap_or(0);
+                return Err(fault.at(&cursor.program.source, line));
+            }
+            match cursor.parent.take() {
+                Some(parent) => cursor.program = parent,
+                None => break,
+            }
+            self.end_capture();
+            cursor.at = 0;
+        }
+        self.escapes.truncate(escapes);
+        self.stack.truncate(stack);
+        Ok(())
+    }
+
+    #[inline]
+    fn push(&mut self, value: TemplateValue) {
+        self.stack.push(value);
+    }
+
+    #[inline]
+    fn push_own(&mut self, value: impl Into<Value>) {
+        self.stack.push(TemplateValue::Own(value.into()));
+    }
+
+    #[inline]
+    fn pop(&mut self) -> TemplateValue {
+        self.stack.pop().unwrap_or(TemplateValue::UNDEFINED)
+    }
+
+    fn pop_count(&mut self, count: usize) -> Vec<TemplateValue> {
+        let first = self.stack.len().saturating_sub(count);
+        self.stack.split_off(first)
+    }
+
+    /// How many arguments a call has. Where that is not known beforehand, it is on the stack.
+    fn argument_count(&mut self, count: Option<u16>) -> Outcome<usize> {
+        match count {
+            Some(count) => Ok(usize::from(count)),
+            None => {
+                let count = self.pop();
+                Ok(self.owned(&count)?.as_usize().unwrap_or_default())
+            }
+        }
+    }
+
+    fn execute(&mut self, cursor: &mut Cursor) -> Outcome<()> {
+        let program = Arc::clone(&cursor.program);
+        while let Some(op) = program.ops.get(cursor.at) {
+            match op {
+                Op::Raw(text) => {
+                    self.out.extend_from_slice(text.as_bytes());
+                    self.check_size()?;
+                }
+                Op::EmitVar(name) => {
+                    self.emit_variable(*name)?;
+                    cursor.at += 2;
+                    continue;
+                }
+                Op::EmitAttr(name, attr) => {
+                    self.emit_attr(*name, *attr)?;
+                    cursor.at += 3;
+                    continue;
+                }
+                Op::Emit => {
+                    let value = self.pop();
+                    self.emit(&value, cursor)?;
+                }
+                Op::Lookup(name) => {
+                    let found = self.lookup(*name)?;
+                    self.push(found.unwrap_or(TemplateValue::UNDEFINED));
+                }
+                Op::Attr(name, field) => {
+                    let value = self.pop();
+                    let found = self.attr(&value, *name, *field, cursor)?;
+                    self.push(found);
+                }
+                Op::Const(value) => self.push(TemplateValue::Own(value.clone())),
+                Op::Store(name) => {
+                    let value = self.pop();
+                    self.store(*name, value);
+                }
+                Op::Iterate(target) => {
+                    if !self.next_round()? {
+                        cursor.at = *target as usize;
+                        continue;
+                    }
+                }
+                Op::Jump(target) => {
+                    cursor.at = *target as usize;
+                    continue;
+                }
+                Op::JumpIfFalse(target) => {
+                    let value = self.pop();
+                    if !self.is_true(&value)? {
+                        cursor.at = *target as usize;
+                        continue;
+                    }
+                }
+                Op::JumpIfFalseOrPop(target) => {
+                    let value = self.pop();
+                    if !self.is_true(&value)? {
+                        self.push(value);
+                        cursor.at = *target as usize;
+                        continue;
+                    }
+                }
+                Op::JumpIfTrueOrPop(target) => {
+                    let value = self.pop();
+                    if self.is_true(&value)? {
+                        self.push(value);
+                        cursor.at = *target as usize;
+                        continue;
+                    }
+                }
+                Op::Compare(compare) => {
+                    let (b, a) = (self.pop(), self.pop());
+                    let result = self.compare(*compare, &a, &b)?;
+                    self.push(result.into());
+                }
+                Op::CompareAndKeep(compare) => {
+                    let (b, a) = (self.pop(), self.pop());
+                    let result = self.compare(*compare, &a, &b)?;
+                    self.push(b);
+                    self.push(result.into());
+                }
+                Op::Not => {
+                    let value = self.pop();
+                    let is_true = self.is_true(&value)?;
+                    self.push((!is_true).into());
+                }
+                Op::Filter(filter, count) => self.apply_filter(filter, *count)?,
+                Op::Test(test, count) => self.perform_test(test, *count)?,
+                Op::PushLoop(flags) => self.push_loop(*flags, cursor)?,
+                Op::PopLoopFrame => {
+                    if let Some(target) = self.pop_loop() {
+                        cursor.at = target as usize;
+                        continue;
+                    }
+                }
+                Op::CallFunction(name, count) => {
+                    if self.call_function(*name, *count, cursor)? {
+                        continue;
+                    }
+                }
+                Op::Recurse => {
+                    let number = self.current_loop().map(|at| self.loops[at].number);
+                    let number =
+                        number.ok_or_else(|| Fault::new("unknown function: loop is unknown"))?;
+                    self.recurse(number, false, cursor)?;
+                    continue;
+                }
+                Op::Extend => {
+                    let name = self.pop();
+                    if cursor.parent.is_some() {
+                        return Err(Fault::new("tried to extend a second time in a template"));
+                    }
+                    cursor.parent = Some(self.load_blocks(&name)?);
+                    self.begin_capture(false);
+                }
+                Op::CallBlock(name) => {
+                    if cursor.parent.is_none() && !self.is_discarding() {
+                        self.call_block(*name, cursor)?;
+                    }
+                }
+                Op::PushEscape => {
+                    let value = self.pop();
+                    self.push_escape(&value, cursor.initial_escape)?;
+                }
+                Op::Return => return Ok(()),
+                op => self.other(op, cursor)?,
+            }
+            cursor.at += 1;
+        }
+        Ok(())
+    }
+
+    /// The operations that are not as frequent.
+    #[inline(never)]
+    fn other(&mut self, op: &Op, cursor: &mut Cursor) -> Outcome<()> {
+        match op {
+            Op::SetAttr(name) => {
+                let (target, value) = (self.pop(), self.pop());
+                self.set_attr(&target, name, &value)?;
+            }
+            Op::Item => {
+                let (key, value) = (self.pop(), self.pop());
+                let found = self.item(&value, &key, cursor)?;
+                self.push(found);
+            }
+            Op::Slice => {
+                let parts = self.pop_count(4);
+                let result = self.slice(&parts)?;
+                self.push_own(result);
+            }
+            Op::BuildMap(count) => {
+                let pairs = self.pop_pairs(*count)?;
+                self.push_own(Value::from_pairs(pairs));
+            }
+            Op::BuildKwargs(count) => self.build_kwargs(*count)?,
+            Op::MergeKwargs(count) => {
+                let sources = self.pop_count(*count);
+                let merged = self.merge_kwargs(&sources)?;
+                self.push_own(merged);
+            }
+            Op::BuildList(count) => {
+                let count = match count {
+                    Some(count) => *count,
+                    None => self.argument_count(None)?,
+                };
+                let items = self.pop_count(count);
+                self.push_list(items);
+            }
+            Op::BuildTuple(count) => {
+                let count = match count {
+                    Some(count) => *count,
+                    None => self.argument_count(None)?,
+                };
+                let items = self.pop_count(count);
+                let items = self.all_owned(&items)?;
+                self.push_own(Tuple::from(items));
+            }
+            Op::UnpackList(count) => self.unpack(*count)?,
+            Op::UnpackLists(count) => {
+                let lists = self.pop_count(*count);
+                let before = self.stack.len();
+                for list in &lists {
+                    self.unpack_into_stack(list)?;
+                }
+                let count = self.stack.len() - before;
+                self.push_own(count);
+            }
+            Op::Math(math) => {
+                let (b, a) = (self.pop(), self.pop());
+                let result = self.calculate(*math, &a, &b)?;
+                self.push_own(result);
+            }
+            Op::Neg => {
+                let value = self.pop();
+                let result = self.negate(&value)?;
+                self.push_own(result);
+            }
+            Op::Concat => {
+                let (b, a) = (self.pop(), self.pop());
+                let result = self.concat(&a, &b)?;
+                self.push_own(result);
+            }
+            Op::PushWith => self.push_frame(Frame::new(self.locals.len()))?,
+            Op::PopFrame => self.pop_frame(),
+            Op::PushDidNotIterate => {
+                let did_not = self.did_not_iterate();
+                self.push(did_not.into());
+            }
+            Op::PopEscape => {
+                if let Some(mode) = self.escapes.pop() {
+                    self.escape = mode;
+                }
+            }
+            Op::BeginCapture(is_wanted) => self.begin_capture(*is_wanted),
+            Op::EndCapture => {
+                let captured = self.end_capture();
+                self.push_own(captured);
+            }
+            Op::CallMethod(name, count) => self.call_method(*name, *count)?,
+            Op::CallObject(count) => self.call_object(*count)?,
+            Op::Duplicate => {
+                let top = self.stack.last().cloned();
+                self.push(top.unwrap_or(TemplateValue::UNDEFINED));
+            }
+            Op::Discard => drop(self.pop()),
+            Op::Swap => {
+                let (b, a) = (self.pop(), self.pop());
+                self.push(b);
+                self.push(a);
+            }
+            Op::Super => drop(self.call_super(false, cursor)?),
+            Op::Include(ignores_missing) => {
+                let name = self.pop();
+                self.include(&name, *ignores_missing, cursor)?;
+            }
+            Op::Export => self.export()?,
+            Op::BuildMacro {
+                name,
+                offset,
+                flags,
+            } => self.build_macro(name, *offset, *flags, cursor)?,
+            Op::IsUndefined => {
+                let value = self.pop();
+                let is_undefined = self.is_undefined(&value);
+                self.push(is_undefined.into());
+            }
+            Op::Enclose(name) => self.enclose(*name)?,
+            Op::GetClosure => {
+                let closure = self.frames.last().and_then(|frame| frame.closure);
+                self.push_own(closure.map_or(Value::UNDEFINED, Value::from));
+            }
+            _ => debug_assert!(false, "{op:?} is done elsewhere"),
+        }
+        Ok(())
+    }
+
+    fn pop_pairs(&mut self, count: usize) -> Outcome<Vec<(Value, Value)>> {
+        let items = self.pop_count(2 * count);
+        let items = self.all_owned(&items)?;
+        let mut items = items.into_iter();
+        let mut pairs = Vec::with_capacity(count);
+        while let (Some(key), Some(value)) = (items.next(), items.next()) {
+            pairs.push((key, value));
+        }
+        Ok(pairs)
+    }
+
+    fn build_kwargs(&mut self, count: usize) -> Outcome<()> {
+        let items = self.pop_count(2 * count);
+        let mut pairs = Vec::with_capacity(count);
+        for pair in items.chunks_exact(2) {
+            pairs.push((self.owned(&pair[0])?, pair[1].clone()));
+        }
+        let is_own = |value: &TemplateValue| matches!(value, TemplateValue::Own(_));
+        if pairs.iter().all(|(_, value)| is_own(value)) {
+            let pairs = pairs.into_iter().filter_map(|(name, value)| match value {
+                TemplateValue::Own(value) => Some((name, value)),
+                _ => None,
+            });
+            self.push_own(named(pairs));
+        } else {
+            self.push(TemplateValue::Named(pairs.into()));
+        }
+        Ok(())
+    }
+
+    fn push_list(&mut self, items: Vec<TemplateValue>) {
+        if items
+            .iter()
+            .all(|item| matches!(item, TemplateValue::Own(_)))
+        {
+            let items = items.into_iter().filter_map(|item| match item {
+                TemplateValue::Own(item) => Some(item),
+                _ => None,
+            });
+            self.push_own(items.collect::<Vec<Value>>());
+        } else {
+            self.push(TemplateValue::List(Rc::from(items)));
+        }
+    }
+
+    /// Looks at the time now and then, where nothing else does.
+    #[inline]
+    fn count_round(&mut self) -> Outcome<()> {
+        self.rounds_until_check -= 1;
+        if self.rounds_until_check == 0 {
+            self.rounds_until_check = ROUNDS_PER_CHECK;
+            self.reader.check()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,219 @@
+//! What a template prints.
+
+use super::Cursor;
+use super::Machine;
+use crate::fault::{Fault, Outcome};
+use crate::program::Escape;
+use crate::value::TemplateValue;
+use minijinja::Value;
+use minijinja::value::ValueKind;
+use sampan_host::Handle;
+use sampan_host::reader::{Kind, Name};
+use std::fmt::Write;
+
+/// Output that is kept back. It lies in the same buffer as all output.
+pub(super) struct Capture {
+    start: usize,
+    is_wanted: bool,
+}
+
+impl Machine<'_, '_> {
+    /// Fails if there is more output than the isolate may have memory.
+    #[inline]
+    pub(super) fn check_size(&self) -> Outcome<()> {
+        if self.out.len() > self.limits.memory_bytes_max {
+            return Err(self.limits.value_too_large().into());
+        }
+        Ok(())
+    }
+
+    pub(super) fn begin_capture(&mut self, is_wanted: bool) {
+        self.captures.push(Capture {
+            start: self.out.len(),
+            is_wanted,
+        });
+    }
+
+    /// What was captured. Where printed values are escaped, it is text that was.
+    pub(super) fn end_capture(&mut self) -> Value {
+        let Some(capture) = self.captures.pop() else {
+            return Value::UNDEFINED;
+        };
+        let text = self.out.split_off(capture.start);
+        if !capture.is_wanted {
+            return Value::UNDEFINED;
+        }
+        let text = String::from_utf8(text)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        self.rendered(text)
+    }
+
+    /// Text that a part of the template has printed.
+    pub(super) fn rendered(&self, text: String) -> Value {
+        match self.escape {
+            Escape::None => Value::from(text),
+            _ => Value::from_safe_string(text),
+        }
+    }
+
+    pub(super) fn is_discarding(&self) -> bool {
+        self.captures
+            .last()
+            .is_some_and(|capture| !capture.is_wanted)
+    }
+
+    pub(super) fn push_escape(&mut self, value: &TemplateValue, initial: Escape) -> Outcome<()> {
+        let value = self.owned(value)?;
+        let is_true = value == Value::from(true);
+        let mode = match (value.as_str(), is_true) {
+            (Some("html"), _) => Escape::Html,
+            (Some("json"), _) => Escape::Json,
+            (Some("none"), _) | (None, false) => Escape::None,
+            (None, true) if initial == Escape::None => Escape::Html,
+            (None, true) => initial,
+            _ => {
+                return Err(Fault::new(
+                    "invalid operation: invalid value to autoescape tag",
+                ));
+            }
+        };
+        self.escapes.push(std::mem::replace(&mut self.escape, mode));
+        Ok(())
+    }
+
+    /// `{{ name }}`
+    #[inline]
+    pub(super) fn emit_variable(&mut self, name: Name) -> Outcome<()> {
+        let value = self.lookup(name)?.unwrap_or(TemplateValue::UNDEFINED);
+        if !self.try_emit(&value)? {
+            return Err(Fault::new(format!(
+                "undefined value: `{}` is undefined",
+                name.text()
+            )));
+        }
+        self.check_size()
+    }
+
+    /// `{{ name.attr }}`
+    #[inline]
+    pub(super) fn emit_attr(&mut self, name: Name, attr: Name) -> Outcome<()> {
+        let value = self.lookup(name)?.unwrap_or(TemplateValue::UNDEFINED);
+        let found = match &value {
+            TemplateValue::Script(it) if self.reader.kind(*it) == Kind::Map => {
+                TemplateValue::Script(self.reader.member(*it, attr)?)
+            }
+            value => self.attr_of(value, name, attr)?,
+        };
+        if !self.try_emit(&found)? {
+            return Err(Fault::new(format!(
+                "undefined value: `{}.{}` is undefined",
+                name.text(),
+                attr.text()
+            )));
+        }
+        self.check_size()
+    }
+
+    pub(super) fn emit(&mut self, value: &TemplateValue, cursor: &Cursor) -> Outcome<()> {
+        if !self.try_emit(value)? {
+            return Err(self.undefined_fault(cursor));
+        }
+        self.check_size()
+    }
+
+    /// Prints a value. False if it is not there and must not be used.
+    #[inline]
+    fn try_emit(&mut self, value: &TemplateValue) -> Outcome<bool> {
+        match value {
+            TemplateValue::Script(it) => self.emit_in_place(*it),
+            TemplateValue::Own(value) => self.emit_own(value),
+            value => {
+                let value = self.owned(value)?;
+                self.emit_own(&value)
+            }
+        }
+    }
+
+    #[inline]
+    fn emit_in_place(&mut self, it: Handle) -> Outcome<bool> {
+        let kind = self.reader.kind(it);
+        let out = &mut self.out;
+        match (kind, self.escape) {
+            (Kind::Text, Escape::Html) => {
+                self.reader.bytes(it, &mut |bytes| escape_html(out, bytes))
+            }
+            (Kind::Text, Escape::None) => self
+                .reader
+                .bytes(it, &mut |bytes| out.extend_from_slice(bytes)),
+            (Kind::Int(whole), Escape::Html | Escape::None) => {
+                out.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes());
+            }
+            (Kind::Nothing, _) if self.is_strict() => return Ok(false),
+            _ => {
+                let value = self.copy(it)?;
+                return self.emit_own(&value);
+            }
+        }
+        Ok(true)
+    }
+
+    fn emit_own(&mut self, value: &Value) -> Outcome<bool> {
+        let kind = value.kind();
+        match (kind, self.escape) {
+            (ValueKind::Undefined, _) | (_, Escape::Json) => {
+                let mode = self.escape;
+                match self.state(mode)?.format(value.clone()) {
+                    Ok(text) => self.out.extend_from_slice(text.as_bytes()),
+                    Err(_) if kind == ValueKind::Undefined => return Ok(false),
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            (ValueKind::String, mode) => {
+                let text = value.as_str().unwrap_or_default().as_bytes();
+                if mode == Escape::None || value.is_safe() {
+                    self.out.extend_from_slice(text);
+                } else {
+                    escape_html(&mut self.out, text);
+                }
+            }
+            (kind, mode) => {
+                let mut text = String::new();
+                if write!(text, "{value}").is_err() {
+                    return Err(Fault::new("failed to write output"));
+                }
+                let is_plain =
+                    matches!(kind, ValueKind::None | ValueKind::Bool | ValueKind::Number);
+                if mode == Escape::None || is_plain {
+                    self.out.extend_from_slice(text.as_bytes());
+                } else {
+                    escape_html(&mut self.out, text.as_bytes());
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Writes text so that HTML and XML show it as it is, also in an attribute. minijinja writes the same.
+pub(super) fn escape_html(out: &mut Vec<u8>, text: &[u8]) {
+    let mut start = 0;
+    for (at, byte) in text.iter().enumerate() {
+        // All of them lie between these two.
+        if byte.wrapping_sub(b'"') > b'>' - b'"' {
+            continue;
+        }
+        let replacement: &[u8] = match byte {
+            b'<' => b"&lt;",
+            b'>' => b"&gt;",
+            b'&' => b"&amp;",
+            b'"' => b"&quot;",
+            b'\'' => b"&#x27;",
+            b'/' => b"&#x2f;",
+            _ => continue,
+        };
+        out.extend_from_slice(&text[start..at]);
+        out.extend_from_slice(replacement);
+        start = at + 1;
+    }
+    out.extend_from_slice(&text[start..]);
+}

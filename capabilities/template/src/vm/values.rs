@@ -1,0 +1,442 @@
+//! What templates ask of values: their members, their truth, how they compare.
+
+use super::loops::checked;
+use super::{Cursor, Machine};
+use crate::fault::{Fault, Outcome};
+use crate::objects::Namespace;
+use crate::program::{Compare, Escape, LoopField, Op, Program};
+use crate::value::{Copier, TemplateValue, named};
+use minijinja::{UndefinedBehavior, Value};
+use sampan_host::Handle;
+use sampan_host::reader::{Kind, Name};
+use std::cmp::Ordering;
+
+impl Machine<'_, '_> {
+    /// The value as minijinja has it: a copy, if it is one of the script.
+    pub(super) fn owned(&mut self, value: &TemplateValue) -> Outcome<Value> {
+        match value {
+            TemplateValue::Own(value) => Ok(value.clone()),
+            TemplateValue::Script(it) => self.copy(*it),
+            TemplateValue::Loop(number) => self.loop_snapshot(*number),
+            TemplateValue::List(items) => Ok(Value::from(self.all_owned(items)?)),
+            TemplateValue::Named(pairs) => {
+                let mut all = Vec::with_capacity(pairs.len());
+                for (name, value) in pairs.iter() {
+                    all.push((name.clone(), self.owned(value)?));
+                }
+                Ok(named(all))
+            }
+        }
+    }
+
+    pub(super) fn all_owned(&mut self, values: &[TemplateValue]) -> Outcome<Vec<Value>> {
+        values.iter().map(|value| self.owned(value)).collect()
+    }
+
+    pub(super) fn copy(&self, it: Handle) -> Outcome<Value> {
+        Copier::new(self.reader, self.limits).copy(it)
+    }
+
+    pub(super) fn is_undefined(&self, value: &TemplateValue) -> bool {
+        match value {
+            TemplateValue::Script(it) => self.reader.kind(*it) == Kind::Nothing,
+            TemplateValue::Own(value) => value.is_undefined(),
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_strict(&self) -> bool {
+        matches!(
+            self.undefined,
+            UndefinedBehavior::Strict | UndefinedBehavior::SemiStrict
+        )
+    }
+
+    /// Whether a value is not there and must not be used. What `x if y` gives without an `else` may be used.
+    pub(super) fn refuses(&mut self, value: &TemplateValue) -> Outcome<bool> {
+        if !self.is_strict() || !self.is_undefined(value) {
+            return Ok(false);
+        }
+        match value {
+            TemplateValue::Own(value) => {
+                let value = value.clone();
+                Ok(self.state(Escape::None)?.format(value).is_err())
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// Fails if a value must not be used.
+    #[inline]
+    pub(super) fn check_defined(&mut self, value: &TemplateValue) -> Outcome<()> {
+        if self.refuses(value)? {
+            return Err(Fault::new("undefined value: an operand is undefined"));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn is_true(&mut self, value: &TemplateValue) -> Outcome<bool> {
+        match value {
+            TemplateValue::Script(it) => {
+                let it = *it;
+                Ok(match self.reader.kind(it) {
+                    Kind::Nothing if self.undefined == UndefinedBehavior::Strict => {
+                        return Err(Fault::new(
+                            "undefined value: what is asked for is undefined",
+                        ));
+                    }
+                    Kind::Nothing | Kind::Null => false,
+                    Kind::Bool(value) => value,
+                    Kind::Int(value) => value != 0,
+                    Kind::Float(value) => value != 0.0,
+                    Kind::Text | Kind::Bytes => self
+                        .reader
+                        .with_bytes(it, |bytes| !bytes.is_empty())
+                        .unwrap_or(false),
+                    Kind::List | Kind::Map => self.reader.len(it)? > 0,
+                    Kind::Function | Kind::Object(_) | Kind::Other(_) => true,
+                })
+            }
+            TemplateValue::Own(own) => {
+                if own.is_undefined() && self.undefined == UndefinedBehavior::Strict {
+                    self.check_defined(value)?;
+                }
+                Ok(own.is_true())
+            }
+            TemplateValue::Loop(_) => Ok(true),
+            TemplateValue::List(items) => Ok(!items.is_empty()),
+            TemplateValue::Named(pairs) => Ok(!pairs.is_empty()),
+        }
+    }
+
+    /// `value.name`
+    #[inline]
+    pub(super) fn attr(
+        &mut self,
+        value: &TemplateValue,
+        name: Name,
+        field: Option<LoopField>,
+        cursor: &Cursor,
+    ) -> Outcome<TemplateValue> {
+        if self.is_undefined(value) {
+            return self.without_parent(name.text(), cursor);
+        }
+        self.attr_of_defined(value, name, field)
+    }
+
+    #[inline]
+    fn attr_of_defined(
+        &mut self,
+        value: &TemplateValue,
+        name: Name,
+        field: Option<LoopField>,
+    ) -> Outcome<TemplateValue> {
+        match value {
+            TemplateValue::Script(it) => match self.reader.kind(*it) {
+                Kind::Map => Ok(TemplateValue::Script(self.reader.member(*it, name)?)),
+                _ => Ok(TemplateValue::UNDEFINED),
+            },
+            TemplateValue::Loop(number) => match field {
+                Some(field) => self.loop_field(*number, field),
+                None => Ok(TemplateValue::UNDEFINED),
+            },
+            TemplateValue::Own(value) => {
+                Ok(TemplateValue::Own(checked(value.get_attr(name.text())?)?))
+            }
+            TemplateValue::List(_) => Ok(TemplateValue::UNDEFINED),
+            TemplateValue::Named(_) => {
+                let value = self.owned(value)?;
+                Ok(TemplateValue::Own(value.get_attr(name.text())?))
+            }
+        }
+    }
+
+    /// The same where it is known what the value is called.
+    pub(super) fn attr_of(
+        &mut self,
+        value: &TemplateValue,
+        parent: Name,
+        name: Name,
+    ) -> Outcome<TemplateValue> {
+        if !self.is_undefined(value) {
+            return self.attr_of_defined(value, name, LoopField::of(name.text()));
+        }
+        if self.undefined == UndefinedBehavior::Chainable {
+            return Ok(TemplateValue::UNDEFINED);
+        }
+        Err(no_member(&format!("`{}`", parent.text()), name.text()))
+    }
+
+    /// A member of what is not there.
+    #[cold]
+    fn without_parent(&self, name: &str, cursor: &Cursor) -> Outcome<TemplateValue> {
+        if self.undefined == UndefinedBehavior::Chainable {
+            return Ok(TemplateValue::UNDEFINED);
+        }
+        let parent = cursor
+            .at
+            .checked_sub(1)
+            .and_then(|at| described(&cursor.program, at));
+        let parent = parent.map_or_else(
+            || "what it is asked of".to_owned(),
+            |parent| format!("`{parent}`"),
+        );
+        Err(no_member(&parent, name))
+    }
+
+    /// What is said where an undefined value is used that the operation before has given.
+    #[cold]
+    pub(super) fn undefined_fault(&self, cursor: &Cursor) -> Box<Fault> {
+        match cursor
+            .at
+            .checked_sub(1)
+            .and_then(|at| described(&cursor.program, at))
+        {
+            Some(text) => Fault::new(format!("undefined value: `{text}` is undefined")),
+            None => Fault::new("undefined value: the value is undefined"),
+        }
+    }
+
+    /// `value[key]`
+    pub(super) fn item(
+        &mut self,
+        value: &TemplateValue,
+        key: &TemplateValue,
+        cursor: &Cursor,
+    ) -> Outcome<TemplateValue> {
+        if self.is_undefined(value) {
+            return self.without_parent("member", cursor);
+        }
+        match value {
+            TemplateValue::Script(it) => match self.reader.kind(*it) {
+                Kind::Map => return self.item_of_map(*it, key),
+                Kind::List => {
+                    let length = self.reader.len(*it)?;
+                    return match self.place(key, length)? {
+                        Some(at) if at < length => {
+                            Ok(TemplateValue::Script(self.reader.item(*it, at)?))
+                        }
+                        _ => Ok(TemplateValue::UNDEFINED),
+                    };
+                }
+                _ => {}
+            },
+            TemplateValue::List(items) => {
+                let at = self.place(key, items.len())?;
+                let item = at.and_then(|at| items.get(at)).cloned();
+                return Ok(item.unwrap_or(TemplateValue::UNDEFINED));
+            }
+            _ => {}
+        }
+        let (value, key) = (self.owned(value)?, self.owned(key)?);
+        Ok(TemplateValue::Own(checked(value.get_item(&key)?)?))
+    }
+
+    /// The place in a list that a key means. Those below zero count from the end.
+    fn place(&mut self, key: &TemplateValue, length: usize) -> Outcome<Option<usize>> {
+        let Some(place) = self.owned(key)?.as_i64() else {
+            return Ok(None);
+        };
+        Ok(match usize::try_from(place) {
+            Ok(place) => Some(place),
+            Err(_) => length.checked_sub(place.unsigned_abs() as usize),
+        })
+    }
+
+    fn item_of_map(&mut self, map: Handle, key: &TemplateValue) -> Outcome<TemplateValue> {
+        if let TemplateValue::Script(key) = key
+            && matches!(self.reader.kind(*key), Kind::Text | Kind::Int(_))
+        {
+            return Ok(TemplateValue::Script(self.reader.value(map, *key)?));
+        }
+        let key = self.owned(key)?;
+        for known in self.reader.keys(map)?.iter() {
+            let is_it = match key.as_str() {
+                Some(text) => {
+                    self.reader.kind(known) == Kind::Text
+                        && self
+                            .reader
+                            .with_bytes(known, |bytes| bytes == text.as_bytes())
+                            == Some(true)
+                }
+                None => self.copy(known)? == key,
+            };
+            if is_it {
+                return Ok(TemplateValue::Script(self.reader.value(map, known)?));
+            }
+        }
+        Ok(TemplateValue::UNDEFINED)
+    }
+
+    pub(super) fn set_attr(
+        &mut self,
+        target: &TemplateValue,
+        name: &str,
+        value: &TemplateValue,
+    ) -> Outcome<()> {
+        let value = self.owned(value)?;
+        if let TemplateValue::Own(target) = target
+            && let Some(namespace) = target.downcast_object_ref::<Namespace>()
+        {
+            namespace.set(name, value);
+            return Ok(());
+        }
+        Err(Fault::new(
+            "invalid operation: only a namespace can be assigned to: {% set ns = namespace() %}",
+        ))
+    }
+
+    pub(super) fn compare(
+        &mut self,
+        how: Compare,
+        a: &TemplateValue,
+        b: &TemplateValue,
+    ) -> Outcome<bool> {
+        if matches!(how, Compare::In | Compare::NotIn) {
+            self.check_defined(b)?;
+            self.check_defined(a)?;
+            let (a, b) = (self.owned(a)?, self.owned(b)?);
+            let contains = self.contains(a, b)?;
+            return Ok(contains == (how == Compare::In));
+        }
+        if let Some(result) = self.compare_in_place(how, a, b) {
+            return Ok(result);
+        }
+        self.check_defined(a)?;
+        self.check_defined(b)?;
+        let (a, b) = (self.owned(a)?, self.owned(b)?);
+        Ok(match how {
+            Compare::Eq => a == b,
+            Compare::Ne => a != b,
+            Compare::Lt => a < b,
+            Compare::Lte => a <= b,
+            Compare::Gt => a > b,
+            _ => a >= b,
+        })
+    }
+
+    /// The comparison of a text or a whole number of the script with another.
+    fn compare_in_place(&self, how: Compare, a: &TemplateValue, b: &TemplateValue) -> Option<bool> {
+        let order = match (a, b) {
+            (TemplateValue::Script(a), TemplateValue::Own(b)) => self.order(*a, b)?,
+            (TemplateValue::Own(a), TemplateValue::Script(b)) => self.order(*b, a)?.reverse(),
+            _ => return None,
+        };
+        Some(match how {
+            Compare::Eq => order.is_eq(),
+            Compare::Ne => order.is_ne(),
+            Compare::Lt => order.is_lt(),
+            Compare::Lte => order.is_le(),
+            Compare::Gt => order.is_gt(),
+            Compare::Gte => order.is_ge(),
+            Compare::In | Compare::NotIn => return None,
+        })
+    }
+
+    fn order(&self, it: Handle, own: &Value) -> Option<Ordering> {
+        match self.reader.kind(it) {
+            Kind::Text => {
+                let own = own.as_str()?;
+                self.reader
+                    .with_bytes(it, |bytes| bytes.cmp(own.as_bytes()))
+            }
+            Kind::Int(whole) if own.is_integer() => Some(whole.cmp(&own.as_i64()?)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn merge_kwargs(&mut self, sources: &[TemplateValue]) -> Outcome<Value> {
+        let mut merged: Vec<(Value, Value)> = Vec::new();
+        for source in sources {
+            self.check_defined(source)?;
+            let source = self.owned(source)?;
+            let is_map = source.kind() == minijinja::value::ValueKind::Map;
+            let pairs = source
+                .as_object()
+                .filter(|_| is_map)
+                .and_then(|object| object.try_iter_pairs());
+            let Some(pairs) = pairs else {
+                return Err(Fault::new(format!(
+                    "invalid operation: attempted to apply keyword arguments from non map (got {})",
+                    source.kind()
+                )));
+            };
+            for (name, value) in pairs {
+                match merged.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, known)) => *known = value,
+                    None => merged.push((name, value)),
+                }
+            }
+        }
+        Ok(named(merged))
+    }
+
+    /// Pushes the parts of the list on top, the first one last.
+    pub(super) fn unpack(&mut self, count: usize) -> Outcome<()> {
+        let list = self.pop();
+        let is_list = match &list {
+            TemplateValue::Script(it) => matches!(self.reader.kind(*it), Kind::List | Kind::Map),
+            TemplateValue::List(_) => true,
+            TemplateValue::Own(value) => value
+                .as_object()
+                .is_some_and(|object| object.try_iter().is_some()),
+            _ => false,
+        };
+        if !is_list {
+            return Err(Fault::new("cannot unpack: value is not iterable"));
+        }
+        let before = self.stack.len();
+        self.unpack_into_stack(&list)?;
+        let found = self.stack.len() - before;
+        if found != count {
+            return Err(Fault::new(format!(
+                "cannot unpack: sequence of wrong length (expected {count}, got {found})"
+            )));
+        }
+        self.stack[before..].reverse();
+        Ok(())
+    }
+
+    /// Pushes the parts of a list.
+    pub(super) fn unpack_into_stack(&mut self, list: &TemplateValue) -> Outcome<()> {
+        match list {
+            TemplateValue::Script(it) if self.reader.kind(*it) == Kind::List => {
+                for at in 0..self.reader.len(*it)? {
+                    let item = self.reader.item(*it, at)?;
+                    self.push(TemplateValue::Script(item));
+                }
+            }
+            TemplateValue::List(items) => self.stack.extend(items.iter().cloned()),
+            list => {
+                for item in self.owned(list)?.try_iter()? {
+                    self.count_round()?;
+                    self.push(TemplateValue::Own(checked(item)?));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn no_member(parent: &str, name: &str) -> Box<Fault> {
+    Fault::new(format!(
+        "undefined value: {parent} is undefined, so it has no `{name}`"
+    ))
+}
+
+/// The expression that the operation gives, if it is a simple one.
+pub(super) fn described(program: &Program, at: usize) -> Option<String> {
+    let base = || {
+        let before = at.checked_sub(1)?;
+        Some(described(program, before).unwrap_or_else(|| "(...)".to_owned()))
+    };
+    match program.ops.get(at)? {
+        Op::Lookup(name) | Op::EmitVar(name) | Op::EmitAttr(name, _) => {
+            Some(name.text().to_owned())
+        }
+        Op::Attr(name, _) => Some(format!("{}.{}", base()?, name.text())),
+        _ => None,
+    }
+}

@@ -1,0 +1,11 @@
+import { app, render } from "sampan";
+
+app.get("/output", () => render("large.html", { text: "x".repeat(100000) }));
+app.get("/grown", () => render("grown.html"));
+app.get("/endless", () => render("endless.html"));
+app.get("/flat", async () => {
+  const rows = [];
+  for (let at = 1; at <= 20000; at++) rows.push({ name: "n", on: true });
+  return String((await render("flat.html", { rows }).text()).length);
+});
+app.get("/fine", () => app.renderString("fine"));
