@@ -8,7 +8,7 @@ use sampan_host::{
     Context, CurrentRun, Error, ErrorKind, Fate, LocalFuture, Outbox, RequestView, Verdict, Watch,
 };
 use sampan_http::{Answer, Response, Ticket, WorkerHandle};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{self, Poll, ready};
@@ -276,13 +276,29 @@ impl Visit {
         self.gate.outbox.wake_when_settled(cx);
     }
 
-    /// The outbox of the request's own transaction, if it has one open. No group of any worker is open then.
-    pub(crate) fn own_outbox(&self, view: &Rc<View>) -> Option<Outbox> {
-        let db = &self.gate.db;
+    /// Whether transactions may be behind what the request gives: mostly not. No group of any worker is open while one is.
+    #[inline]
+    fn may_have_transactions(&self, view: &View) -> bool {
+        self.gate.db.has_transactions() || (self.gate.runs_mix && !view.store().is_empty())
+    }
+
+    /// The open outboxes of the transactions on which what the request gives depends.
+    ///
+    /// # Errors
+    /// One of them was rolled back that was another request's.
+    fn transactions_behind(&self, view: &Rc<View>) -> Result<Vec<Outbox>, Error> {
+        if !self.may_have_transactions(view) {
+            return Ok(Vec::new());
+        }
+        let request = Rc::clone(view) as Rc<dyn RequestView>;
+        let outboxes = self.gate.db.transactions_behind(&request);
+        outboxes.ok_or_else(Self::lost)
+    }
+
+    /// Whether what the request gives now may be rolled back with a transaction.
+    pub(crate) fn may_be_rolled_back(&self, view: &Rc<View>) -> bool {
         let request = || Rc::clone(view) as Rc<dyn RequestView>;
-        db.has_transactions()
-            .then(|| db.transaction_of(&request()))
-            .flatten()
+        self.may_have_transactions(view) && self.gate.db.may_be_rolled_back(&request())
     }
 
     /// The answer of the request: held while anything is not committed that it may depend on.
@@ -293,26 +309,27 @@ impl Visit {
         view: &Rc<View>,
         control: &Rc<Control>,
     ) -> Answer {
-        if self.gate.db.losses() != self.losses {
-            response_sink::log(control, Some(view), "", &Self::lost());
-            let mut response = errors::refusal(500, None);
-            view.tell_id(&mut response);
-            return Answer::Now(response);
-        }
+        let transactions = match self.transactions_behind(view) {
+            Ok(transactions) if self.gate.db.losses() == self.losses => transactions,
+            _ => {
+                response_sink::log(control, Some(view), "", &Self::lost());
+                let mut response = errors::refusal(500, None);
+                view.tell_id(&mut response);
+                return Answer::Now(response);
+            }
+        };
         if let Err(error) = view.additions.complete(&mut response) {
             response_sink::log(control, Some(view), "", &error);
             response = errors::answer_to(&error);
         }
         view.tell_id(&mut response);
-        let own = self.own_outbox(view);
-        let outbox = own.as_ref().unwrap_or(&self.gate.outbox);
-        if !outbox.is_open() {
+        if transactions.is_empty() && !self.gate.outbox.is_open() {
             return Answer::Now(response);
         }
         let (ticket, seal) = Ticket::new();
         // The request itself goes back to its pool now, and is not kept until the commit.
         let (trace, control, begun) = (view.trace(), Rc::clone(control), control.current.begin());
-        outbox.hold(Box::new(move |verdict| {
+        let told = move |verdict| {
             if let (Some(record), Some(begun)) = (trace.record(), begun) {
                 record.add_db(begun.elapsed());
             }
@@ -323,7 +340,29 @@ impl Visit {
                     seal.replace_by_500();
                 }
             }
-        }));
+        };
+        if transactions.is_empty() {
+            self.gate.outbox.hold(Box::new(told));
+        } else {
+            hold_in_all(&transactions, told);
+        }
         Answer::Held(response, ticket)
+    }
+}
+
+/// Tells once: that one of several groups of writes has failed, or that the last is committed.
+fn hold_in_all(outboxes: &[Outbox], told: impl FnOnce(Verdict) + 'static) {
+    let told = Rc::new(Cell::new(Some(told)));
+    let left = Rc::new(Cell::new(outboxes.len()));
+    for outbox in outboxes {
+        let (told, left) = (Rc::clone(&told), Rc::clone(&left));
+        outbox.hold(Box::new(move |verdict| {
+            left.set(left.get() - 1);
+            if (verdict == Verdict::Failed || left.get() == 0)
+                && let Some(told) = told.take()
+            {
+                told(verdict);
+            }
+        }));
     }
 }

@@ -129,8 +129,7 @@ impl ScriptStream {
                 let run = || visit.turn(cx, None, turn);
                 let made = ready!(self.control.during(self.view.as_ref(), run))?;
                 let view = self.view.as_ref();
-                if made.is_some() && view.is_some_and(|view| self.visit.own_outbox(view).is_some())
-                {
+                if made.is_some() && view.is_some_and(|view| self.visit.may_be_rolled_back(view)) {
                     // Holding it would keep the script from going on, and the transaction from its end.
                     return Poll::Ready(Err(Error::script(
                         "a chunk cannot leave while the request has a transaction open: write it before or after db.transaction",

@@ -58,6 +58,7 @@ fn with<T>(
     run: impl FnOnce(&Transaction) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let (_, transaction) = args.object::<Transaction>(context)?;
+    transaction.note_use();
     db(context)?.timed(|_| run(&transaction))
 }
 

@@ -69,7 +69,7 @@ impl Db {
         route.writes.load(Relaxed)
             && has_transactions()
             && !inner.is_open()
-            && inner.own_transaction().is_none()
+            && !inner.has_own_transaction()
     }
 
     /// Waits until this worker owns the write connection, or cannot have it.
@@ -260,10 +260,7 @@ impl WorkerDb {
     /// Takes the connection and begins in place: for the first write of a route, which did not say that it would. Nobody waits in place for a
     /// transaction: it may need this thread. Who can wait in the middle of a call (`may_wait`) is told so, and calls [`WorkerDb::writable`].
     pub(crate) fn open_in_place(&self, may_wait: bool) -> Result<(), Error> {
-        if self
-            .own_transaction()
-            .is_some_and(|outbox| outbox.is_open())
-        {
+        if self.is_in_transaction() {
             return Err(ErrorCode::Denied.error(
                 ErrorKind::Script,
                 "this request has a transaction open: use tx, which its function was given, instead of db",

@@ -192,10 +192,15 @@ impl Db {
         !self.0.transactions.borrow().is_empty()
     }
 
-    /// The outbox of the transaction that this request has open. It is settled with it.
-    pub fn transaction_of(&self, request: &Rc<dyn RequestView>) -> Option<Outbox> {
-        let outbox = self.0.transaction_of(request);
-        outbox.filter(Outbox::is_open)
+    /// The open outboxes of the transactions on which what this request gives depends: its own, and in JavaScript others' that it has used. None
+    /// at all if one of those was rolled back.
+    pub fn transactions_behind(&self, request: &Rc<dyn RequestView>) -> Option<Vec<Outbox>> {
+        self.0.transactions_behind(request)
+    }
+
+    /// Whether what this request gives now may be rolled back with such a transaction, or was.
+    pub fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool {
+        self.0.may_be_rolled_back(request)
     }
 
     /// Waits until no request of this worker has a transaction.

@@ -105,7 +105,7 @@ impl Transaction {
             return Err(refusal(&Refused::Gone));
         }
         transaction.since.set(Instant::now());
-        transaction.place.outbox.open();
+        transaction.place.has_begun.set(true);
         let timer = tokio::task::spawn_local(time_out(Rc::downgrade(&transaction), {
             Duration::from_millis(opened.config.transaction_millis_max)
         }));
@@ -133,6 +133,11 @@ impl Transaction {
             TransactionState::Committing(_) => Err(TransactionEnd::Done.error(self.config())),
             TransactionState::Over(ending) => Err(ending.error(self.config())),
         }
+    }
+
+    /// To be called before each use by a script.
+    pub(crate) fn note_use(&self) {
+        self.place.note_use();
     }
 
     /// Runs a statement in it.
