@@ -177,6 +177,33 @@ fn bytes_are_sent_as_bytes() {
     }
 }
 
+/// QuickJS tells the length that a view had at the beginning.
+#[test]
+fn a_view_of_a_resized_buffer_shows_what_it_has_now() {
+    let view = |size: u32, view: &str, now: u32| {
+        format!(
+            "() => {{ const b = new ArrayBuffer({size}, {{ maxByteLength: 400000 }}); const a = new {view}; a.fill(65); b.resize({now}); return a; }}"
+        )
+    };
+    for (size, shown, now, expected) in [
+        (100_000, "Uint8Array(b)", 10, 10),
+        (100, "Uint8Array(b)", 10, 10),
+        (100_000, "Uint8Array(b, 1000)", 1010, 10),
+        (100_000, "Uint8Array(b, 1000)", 500, 0),
+        (100_000, "Uint8Array(b, 0, 50000)", 60_000, 50_000),
+        (100_000, "Uint8Array(b, 0, 50000)", 40_000, 0),
+        (20_000, "Uint8Array(b)", 300_000, 300_000),
+        (20_000, "Uint8Array(b)", 0, 0),
+        (100_000, "Uint16Array(b)", 10, 10),
+    ] {
+        let handler = view(size, shown, now);
+        let body = app(&handler).only(get("/")).expect("an answer").body;
+        let plain = |byte: &u8| matches!(byte, 0 | 65);
+        assert_eq!(body.len(), expected, "{handler}");
+        assert!(body.iter().all(plain), "{handler}");
+    }
+}
+
 #[test]
 fn what_is_no_answer_is_an_error() {
     for (handler, expected) in [

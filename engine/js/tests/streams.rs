@@ -236,6 +236,8 @@ fn the_bytes_are_those_of_the_read() {
         ("{ pull(c) { const b = new Uint8Array(60000).fill(45); b.fill(120, 20000, 40000); c.enqueue(b.subarray(20000, 40000)); } }", "xxx"),
         ("{ pull(c) { const buffer = new ArrayBuffer(20000, { maxByteLength: 90000 }); const b = new Uint8Array(buffer, 0, 20000);
            b.fill(121); c.enqueue(b); buffer.resize(80000); } }", "yyy"),
+        ("{ pull(c) { const buffer = new ArrayBuffer(90000, { maxByteLength: 90000 }); const b = new Uint8Array(buffer);
+           b.fill(122); buffer.resize(20000); c.enqueue(b); } }", "zzz"),
     ] {
         assert_eq!(letters(&app(source), 3), expected, "{source}");
     }

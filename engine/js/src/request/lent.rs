@@ -6,9 +6,9 @@
 //! Bytes are the script's, which may change or detach them whenever it runs. So they are lent until then, and looked up each time.
 
 use crate::values::layout::TextLayout;
+use crate::values::value::place_of_bytes;
 use crate::vm::isolate::Core;
 use crate::vm::sys::{Cx, RawValue, Val};
-use rquickjs::qjs;
 use std::rc::Rc;
 
 /// Shorter strings are copied: that is quicker than to keep track of them.
@@ -84,17 +84,10 @@ impl LentBytes {
 
 impl AsRef<[u8]> for LentBytes {
     fn as_ref(&self) -> &[u8] {
-        let cx = self.core.cx();
-        let mut length = 0;
-        // SAFETY: the value is alive; for anything but a `Uint8Array` that has its memory the function throws. That memory stays until
-        // a script runs, and nobody keeps the slice until then (`Chunk::LentBriefly`).
-        unsafe {
-            let start = qjs::JS_GetUint8Array(cx.raw(), &raw mut length, self.bytes.raw());
-            if start.is_null() {
-                drop(cx.exception());
-                return &[];
-            }
-            std::slice::from_raw_parts(start, length as usize)
+        match place_of_bytes(self.core.cx(), self.bytes.raw()) {
+            // SAFETY: the value is alive. Its memory stays until a script runs, and nobody keeps the slice until then (`Chunk::LentBriefly`).
+            Some((start, length)) => unsafe { std::slice::from_raw_parts(start, length) },
+            None => &[],
         }
     }
 }

@@ -282,24 +282,61 @@ pub(crate) fn with_bytes_of<R>(
     value: RawValue,
     each: impl FnOnce(&[u8]) -> R,
 ) -> Option<R> {
-    let mut length = 0;
-    // SAFETY: the value is alive; the class says which function fits, so neither throws for a wrong type. No script runs while
-    // the bytes are looked at.
-    unsafe {
-        let bytes = if is_uint8_array(value) {
-            qjs::JS_GetUint8Array(cx.raw(), &raw mut length, value)
-        } else if qjs::JS_IsArrayBuffer(value) {
-            qjs::JS_GetArrayBuffer(cx.raw(), &raw mut length, value)
-        } else {
-            return None;
-        };
-        if bytes.is_null() {
-            // Detached, or empty.
-            drop(cx.exception());
-            return Some(each(&[]));
-        }
-        Some(each(std::slice::from_raw_parts(bytes, length as usize)))
+    let (start, length) = place_of_bytes(cx, value)?;
+    // SAFETY: the value is alive. No script runs while the bytes are looked at.
+    Some(each(unsafe { std::slice::from_raw_parts(start, length) }))
+}
+
+/// Where the bytes lie that a `Uint8Array` or an `ArrayBuffer` shows, and how many: until script runs. None at all where its buffer is gone.
+pub(crate) fn place_of_bytes(cx: Cx<'_>, value: RawValue) -> Option<(*const u8, usize)> {
+    const NO_BYTES: (*const u8, usize) = (std::ptr::dangling(), 0);
+    if !is_uint8_array(value) {
+        // SAFETY: looks at a live value.
+        return unsafe { qjs::JS_IsArrayBuffer(value) }.then(|| place_of_buffer(cx, value));
     }
+    let (mut start, mut length) = (0, 0);
+    // SAFETY: the value is a live `Uint8Array`; the last pointer may be null.
+    let buffer = cx.check(unsafe {
+        qjs::JS_GetTypedArrayBuffer(
+            cx.raw(),
+            value,
+            &raw mut start,
+            &raw mut length,
+            std::ptr::null_mut(),
+        )
+    });
+    let Ok(buffer) = buffer else {
+        drop(cx.exception());
+        return Some(NO_BYTES);
+    };
+    let (all, size) = place_of_buffer(cx, buffer.raw());
+    let (mut start, mut length) = (start as usize, length as usize);
+    if start + length != size {
+        // The view may follow the length of a buffer that was resized, and then this length is the old one.
+        let view = cx.core().tables().ok()?.intrinsics.view(cx, value);
+        let Ok(view) = view else {
+            drop(cx.exception());
+            return Some(NO_BYTES);
+        };
+        (start, length) = (view.start, view.length);
+    }
+    if start.checked_add(length).is_none_or(|end| end > size) {
+        return Some(NO_BYTES);
+    }
+    // SAFETY: the view lies within its buffer, which it keeps alive.
+    Some((unsafe { all.add(start) }, length))
+}
+
+fn place_of_buffer(cx: Cx<'_>, buffer: RawValue) -> (*const u8, usize) {
+    let mut length = 0;
+    // SAFETY: the value is a live `ArrayBuffer`.
+    let start = unsafe { qjs::JS_GetArrayBuffer(cx.raw(), &raw mut length, buffer) };
+    if start.is_null() {
+        // Detached, or empty.
+        drop(cx.exception());
+        return (std::ptr::dangling(), 0);
+    }
+    (start, length as usize)
 }
 
 /// The names of an object's own enumerable properties that are strings, in order.
