@@ -118,6 +118,19 @@ app.get('/next', function() return app.calls.now(function() return 'next' end) e
 }
 
 #[test]
+fn recursion_through_a_row_ends_before_the_stack_does() {
+    check(
+        "local function f() return calls.now(f) end local ok, err = pcall(f) return tostring(ok) .. ' ' .. tostring(err):match('stack overflow')",
+        "false stack overflow",
+    );
+    check(
+        "local function index(t) return app.reading.hold(setmetatable({}, { __index = index }), print) end
+        local ok, err = pcall(index) return tostring(ok) .. ' ' .. tostring(err):match('stack overflow')",
+        "false stack overflow",
+    );
+}
+
+#[test]
 fn a_function_may_be_kept_and_called_in_another_request() {
     let rig = load(
         "local app = require 'sampan'

@@ -3,8 +3,7 @@
 use super::matcher::{Captured, Matcher};
 use super::pattern::anchor;
 use super::{error, push_captured, push_captures, raise, text_argument};
-use crate::vm::isolate::current_or_null;
-use crate::vm::limits::must_stop;
+use crate::vm::limits::{is_stack_used_up, must_stop};
 use crate::vm::state::State;
 use mlua_sys::lua51::*;
 use std::ffi::c_int;
@@ -28,7 +27,7 @@ pub(super) unsafe extern "C-unwind" fn gsub(state: State) -> c_int {
                 return 0;
             }
         };
-        if is_too_deep() {
+        if is_stack_used_up() {
             error(state, c"stack overflow (gsub inside of its own callbacks)");
         }
         let mut buffer = MaybeUninit::<luaL_Buffer>::uninit();
@@ -67,14 +66,6 @@ pub(super) unsafe extern "C-unwind" fn gsub(state: State) -> c_int {
         lua_pushinteger(state, lua_Integer::from(n));
         2
     }
-}
-
-/// Whether the thread's stack is nearly used up: the callback of a `gsub` may call `gsub` again, and each has a buffer there.
-fn is_too_deep() -> bool {
-    let marker = 0_u8;
-    let core = current_or_null();
-    // SAFETY: the pointer is null or names the isolate that runs on this thread.
-    !core.is_null() && (&raw const marker as usize) < unsafe { (*core).stack_end }
 }
 
 #[inline]

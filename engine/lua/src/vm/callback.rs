@@ -5,6 +5,7 @@ use crate::values::value;
 use crate::vm::bind::BoundRow;
 use crate::vm::error;
 use crate::vm::isolate::{Core, current};
+use crate::vm::limits::is_stack_used_up;
 use crate::vm::state::{State, data, guard, push_ref};
 use mlua_sys::lua51::*;
 use sampan_host::callback::isolate_is_gone;
@@ -134,6 +135,9 @@ impl Core {
         if state.is_null() {
             let ran = self.protected(u32::MAX, function, data);
             return ran.map_err(|uncaught| uncaught.0);
+        }
+        if is_stack_used_up() {
+            return Err(Error::script("stack overflow"));
         }
         // SAFETY: `state` runs a row, which has made room; what is pushed allocates nothing.
         let (top, status) = unsafe { (lua_gettop(state), self.pcall(state, function, data)) };

@@ -118,6 +118,14 @@ pub(crate) fn install(watch: &Watch) -> Result<(), Error> {
 /// How much of a thread's stack is left alone by recursion that [`stack_end`] bounds, in bytes: for the functions in C below it.
 const STACK_RESERVE_BYTES: usize = 1024 * 1024;
 
+/// Whether recursion of scripts through native functions has used the thread's stack up: each level has a frame of ours on it.
+pub(crate) fn is_stack_used_up() -> bool {
+    let marker = 0_u8;
+    let core = current_or_null();
+    // SAFETY: the pointer is null or names the isolate that runs on this thread.
+    !core.is_null() && (&raw const marker as usize) < unsafe { (*core).stack_end }
+}
+
 /// The lowest address of the calling thread's stack that scripts may reach; zero if the system does not say.
 pub(crate) fn stack_end() -> usize {
     // SAFETY: the attributes are initialised by the first call, read by the second and destroyed by the third.
