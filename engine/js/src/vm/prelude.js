@@ -100,13 +100,17 @@
   function stream(produce, opts) {
     check("stream", "function", "first argument", produce);
     let gone = false;
+    let told = false;
     let room = () => {};
     let waiting = new Promise((resolve) => { room = resolve; });
     const encoder = new TextEncoder();
-    const left = () => {
+    // Who is told again and again must not keep the worker: from the second time on it takes a while.
+    const leave = async () => {
+      if (told) await new Promise((later) => { setTimeout(later, 10); });
+      told = true;
       const error = new Error("stream: the client has gone away");
       error.code = "cancelled";
-      return error;
+      throw error;
     };
     const body = new ReadableStream({
       start(controller) {
@@ -119,11 +123,11 @@
           return put(isText ? encoder.encode(chunk) : chunk);
         };
         const put = async (bytes) => {
-          if (gone) throw left();
+          if (gone) return leave();
           controller.enqueue(bytes);
-          if (controller.desiredSize > 0) return;
+          if (controller.desiredSize > 0) return undefined;
           await waiting;
-          if (gone) throw left();
+          return gone ? leave() : undefined;
         };
         const run = async () => produce(write);
         const end = () => { if (!gone) controller.close(); };
