@@ -68,7 +68,7 @@ fn open_hooks(context: &Context) -> Result<Rc<Hooks>, Error> {
     let hooks = context
         .get::<Hooks>()
         .filter(|hooks| !hooks.is_closed.get());
-    hooks.ok_or_else(refusals::too_late)
+    hooks.ok_or_else(|| refusals::too_late("functions that run at the start and at the end"))
 }
 
 fn function(args: &Args) -> Result<Callback, Error> {

@@ -23,6 +23,10 @@ pub(crate) struct Records {
     ends_used: usize,
     /// The line on which the record at hand began.
     line: u64,
+    /// Whether nothing of the next record has come yet.
+    is_between: bool,
+    /// Whether the byte before was a CR, whose LF may follow.
+    is_after_cr: bool,
     /// How much of the byte order mark has come.
     mark_seen: usize,
     has_header: bool,
@@ -41,6 +45,8 @@ impl Records {
             bytes_used: 0,
             ends_used: 0,
             line: 1,
+            is_between: true,
+            is_after_cr: false,
             mark_seen: 0,
             has_header: options.has_header,
             columns: None,
@@ -83,6 +89,10 @@ impl Records {
 
     fn parse(&mut self, piece: &mut &[u8]) -> Result<Option<Value>, Error> {
         while !piece.is_empty() {
+            if self.is_between {
+                self.pass_line_ends(piece);
+                continue;
+            }
             let (bytes, ends) = (
                 &mut self.bytes[self.bytes_used..],
                 &mut self.ends[self.ends_used..],
@@ -98,9 +108,8 @@ impl Records {
                 ReadRecordResult::Record => {
                     let record = self.record()?;
                     (self.bytes_used, self.ends_used) = (0, 0);
-                    // The LF of a CR LF is read with the next record.
-                    let owes_line = consumed.last() == Some(&b'\r');
-                    self.line = self.parser.line() + u64::from(owes_line);
+                    self.is_between = true;
+                    self.is_after_cr = consumed.last() == Some(&b'\r');
                     if record.is_some() {
                         return Ok(record);
                     }
@@ -109,6 +118,23 @@ impl Records {
             }
         }
         Ok(None)
+    }
+
+    /// Passes over line ends in front of a record. The parser would too, but nobody would know then on which line the record begins.
+    fn pass_line_ends(&mut self, piece: &mut &[u8]) {
+        while let Some((first, rest)) = piece.split_first() {
+            // A CR LF is one end of a line.
+            let ends_line = *first == b'\n' || self.is_after_cr;
+            self.parser
+                .set_line(self.parser.line() + u64::from(ends_line));
+            self.is_after_cr = *first == b'\r';
+            if !matches!(first, b'\r' | b'\n') {
+                self.line = self.parser.line();
+                self.is_between = false;
+                return;
+            }
+            *piece = rest;
+        }
     }
 
     fn grow_bytes(&mut self) -> Result<(), Error> {
@@ -147,7 +173,11 @@ impl Records {
             return Ok(None);
         };
         if columns.len() != self.ends_used {
-            let text = format!("{} fields, but {} columns", self.ends_used, columns.len());
+            let (fields, columns) = (
+                counted(self.ends_used, "field"),
+                counted(columns.len(), "column"),
+            );
+            let text = format!("{fields}, but {columns}");
             return Err(self.malformed(&text));
         }
         let mut row = Rows::with_capacity(Arc::clone(columns), self.ends_used, self.bytes_used);
@@ -172,6 +202,12 @@ impl Records {
             format!("invalid CSV: {what} at line {}", self.line),
         )
     }
+}
+
+/// "1 field", "2 fields".
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{ending}")
 }
 
 /// The first name that is there more than once.
@@ -261,8 +297,15 @@ mod tests {
 
     #[test]
     fn faults_say_what_and_where() {
-        check_error(b"a,b\n1,2\n3\n", "1 fields, but 2 columns at line 3");
-        check_error(b"a,b\r\n1,2\r\n3\r\n", "1 fields, but 2 columns at line 3");
+        check_error(b"a,b\n1,2\n3\n", "1 field, but 2 columns at line 3");
+        check_error(b"a,b\r\n1,2\r\n3\r\n", "1 field, but 2 columns at line 3");
+        check_error(b"a,b\n1,2\n\n\n\n1\n", "1 field, but 2 columns at line 6");
+        check_error(
+            b"\r\n\r\na,b\r\n\r\n1\r\n",
+            "1 field, but 2 columns at line 5",
+        );
+        check_error(b"a,b\r1,2\r\r1\r", "1 field, but 2 columns at line 4");
+        check_error(b"a,b\n\"1\n1\",2\n\n1", "1 field, but 2 columns at line 5");
         check_error(b"a,b\n1,2,3", "3 fields, but 2 columns at line 2");
         check_error(b"a\n\"x\ny\n", "a quote that never ends at line 2");
         check_error(b"a\n\"", "a quote that never ends at line 2");

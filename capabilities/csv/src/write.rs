@@ -1,6 +1,7 @@
 //! Text of rows, which are read where they lie in the script.
 
 use crate::options::Options;
+use crate::read::counted;
 use sampan_host::json::{write_f64, write_i64};
 use sampan_host::reader::{Keys, Kind};
 use sampan_host::{Error, Handle, Reader};
@@ -18,6 +19,8 @@ pub(crate) struct Encoder {
     /// The names in the header, once it is written.
     columns: Option<Rc<[Vec<u8>]>>,
     out: Vec<u8>,
+    /// How many fields each line has, once there is one.
+    width: Option<usize>,
     /// How many fields the line at hand has.
     fields: usize,
     rows: u64,
@@ -33,6 +36,7 @@ impl Encoder {
             has_choice: options.columns.is_some(),
             columns: None,
             out: Vec::new(),
+            width: None,
             fields: 0,
             rows: 0,
             field: Vec::new(),
@@ -61,7 +65,7 @@ impl Encoder {
 
     /// Writes a row. After an error nothing of it is there.
     pub(crate) fn add(&mut self, reader: &dyn Reader, row: Handle) -> Result<(), Error> {
-        let (bytes, columns) = (self.out.len(), self.columns.clone());
+        let (bytes, columns, width) = (self.out.len(), self.columns.clone(), self.width);
         self.rows += 1;
         let added = match reader.kind(row) {
             Kind::List => self.add_list(reader, row),
@@ -71,17 +75,38 @@ impl Encoder {
         if added.is_err() {
             self.rows -= 1;
             self.out.truncate(bytes);
-            self.columns = columns;
+            (self.columns, self.width) = (columns, width);
         }
         added
     }
 
     fn add_list(&mut self, reader: &dyn Reader, row: Handle) -> Result<(), Error> {
+        let count = reader.len(row).map_err(|error| {
+            let text = format!("row {}: {}", self.rows, error.message());
+            error.with_message(text)
+        })?;
+        // What reads CSV refuses lines of different lengths, and passes over empty ones.
+        let width = *self.width.get_or_insert(count);
+        if count == 0 {
+            return Err(self.fault("it has no fields"));
+        }
+        if count != width {
+            let (fields, whose) = (
+                counted(count, "field"),
+                match self.columns {
+                    Some(_) if width == 1 => "there is 1 column".to_owned(),
+                    Some(_) => format!("there are {width} columns"),
+                    None => format!("the first row has {width}"),
+                },
+            );
+            return Err(self.fault(&format!("it has {fields}, but {whose}")));
+        }
         self.fields = 0;
-        for at in 0..reader.len(row)? {
+        for at in 0..count {
             let cell = reader.item(row, at)?;
-            let is_text = self.read(reader, cell)?;
-            self.put(is_text);
+            let is_text = self.read(reader, cell);
+            let is_text = is_text.map_err(|what| self.fault_at(&format!("field {}", at + 1), what));
+            self.put(is_text?);
         }
         self.end_line();
         Ok(())
@@ -95,13 +120,17 @@ impl Encoder {
         };
         let keys = self.by_column(reader, &columns, keys)?;
         self.fields = 0;
-        for key in keys {
+        for (key, column) in keys.into_iter().zip(&*columns) {
             self.field.clear();
             let is_text = match key {
-                Some(key) => self.read(reader, reader.value(row, key)?)?,
-                None => false,
+                Some(key) => self.read(reader, reader.value(row, key)?),
+                None => Ok(false),
             };
-            self.put(is_text);
+            let is_text = is_text.map_err(|what| {
+                let column = String::from_utf8_lossy(column);
+                self.fault_at(&format!("column {column:?}"), what)
+            });
+            self.put(is_text?);
         }
         self.end_line();
         Ok(())
@@ -109,9 +138,12 @@ impl Encoder {
 
     /// The first row names the columns.
     fn begin(&mut self, reader: &dyn Reader, keys: Keys) -> Result<Rc<[Vec<u8>]>, Error> {
+        if self.width.is_some() {
+            return Err(self.fault("it has names, but the first row is a list"));
+        }
         let mut columns = Vec::with_capacity(keys.len());
         for key in keys.iter() {
-            self.read(reader, key)?;
+            self.read_name(reader, key)?;
             columns.push(self.field.clone());
         }
         if columns.is_empty() {
@@ -127,6 +159,7 @@ impl Encoder {
             self.put(true);
         }
         self.end_line();
+        self.width = Some(columns.len());
         let columns: Rc<[Vec<u8>]> = columns.into();
         self.columns = Some(Rc::clone(&columns));
         columns
@@ -141,7 +174,7 @@ impl Encoder {
     ) -> Result<Vec<Option<Handle>>, Error> {
         let mut found = vec![None; columns.len()];
         for (at, key) in keys.iter().enumerate() {
-            self.read(reader, key)?;
+            self.read_name(reader, key)?;
             let is_it = |column: &Vec<u8>| *column == self.field;
             let column = match columns.get(at) {
                 Some(column) if is_it(column) => Some(at),
@@ -160,8 +193,20 @@ impl Encoder {
         Ok(found)
     }
 
-    /// Leaves the text of a value in `field`, and tells whether it was text before.
-    fn read(&mut self, reader: &dyn Reader, it: Handle) -> Result<bool, Error> {
+    /// Leaves the name of a column in `field`.
+    fn read_name(&mut self, reader: &dyn Reader, key: Handle) -> Result<(), Error> {
+        // A list of Lua whose first item is nil looks like a map with numbers for names.
+        match self.read(reader, key) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                Err(self.fault("a column has a name that is no text, or a list has holes"))
+            }
+            Err(what) => Err(self.fault(what)),
+        }
+    }
+
+    /// Leaves the text of a value in `field`, and tells whether it was text before. The error says what is wrong with it.
+    fn read(&mut self, reader: &dyn Reader, it: Handle) -> Result<bool, &'static str> {
         self.field.clear();
         let kind = reader.kind(it);
         match kind {
@@ -170,18 +215,15 @@ impl Encoder {
             Kind::Bool(false) => self.field.extend_from_slice(b"false"),
             Kind::Int(value) => write_i64(&mut self.field, value),
             Kind::Float(value) if write_f64(&mut self.field, value) => {}
-            Kind::Float(_) => return Err(self.fault("NaN and infinity cannot be written")),
+            Kind::Float(_) => return Err("NaN and infinity cannot be written"),
             Kind::Text => {
                 let field = &mut self.field;
                 reader.bytes(it, &mut |bytes| field.extend_from_slice(bytes));
                 if std::str::from_utf8(&self.field).is_err() {
-                    return Err(self.fault("a text is not UTF-8"));
+                    return Err("a text is not UTF-8");
                 }
             }
-            _ => {
-                let text = "a field must be text, a number, a boolean or nothing";
-                return Err(self.fault(text));
-            }
+            _ => return Err("a field must be text, a number, a boolean or nothing"),
         }
         Ok(kind == Kind::Text)
     }
@@ -228,5 +270,10 @@ impl Encoder {
     #[cold]
     fn fault(&self, what: &str) -> Error {
         Error::script(format!("row {}: {what}", self.rows))
+    }
+
+    #[cold]
+    fn fault_at(&self, place: &str, what: &str) -> Error {
+        Error::script(format!("row {}, {place}: {what}", self.rows))
     }
 }

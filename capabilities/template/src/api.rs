@@ -227,7 +227,7 @@ fn add(
 ) -> Result<Value, Error> {
     let store = store(context)?;
     if store.is_loaded.get() {
-        return Err(refusals::too_late());
+        return Err(refusals::too_late("filters and functions of templates"));
     }
     let name = args.text(0);
     let mut chars = name.chars();

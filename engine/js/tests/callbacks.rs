@@ -73,7 +73,10 @@ fn an_error_is_the_callers_and_keeps_its_line() {
 
 #[test]
 fn a_function_that_is_called_back_cannot_wait() {
-    check_error("() => calls.now(async () => 1)", "cannot wait here");
+    check_error(
+        "() => calls.now(async () => 1)",
+        "calls.now: cannot wait here: its function returned a promise",
+    );
     check_error("() => calls.now(() => time.sleep(0))", "cannot wait here");
     check(
         "async () => { try { calls.now(async () => 1); } catch {} await time.sleep(0.001); return 'waited'; }",

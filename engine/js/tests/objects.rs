@@ -98,7 +98,7 @@ fn methods_are_called_on_objects_and_checked_like_functions() {
         ),
         (
             "() => objects.counter().within()",
-            "app.js:2: counter.within: the last argument must be a function",
+            "app.js:2: counter.within: the last argument must be a function, not undefined",
         ),
         (
             "() => objects.counter().within(async () => {})",
@@ -291,7 +291,7 @@ fn a_bracket_that_waits_goes_with_its_request() {
     let error = app.route("/no-function", get("/")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "app.js:4: objects.around: the last argument must be a function"
+        "app.js:4: objects.around: the last argument must be a function, not undefined"
     );
     assert!(app.route("/batch", get("/")).is_err());
     let error = common::load_files(&[(

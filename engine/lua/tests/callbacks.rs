@@ -88,9 +88,14 @@ fn an_error_is_the_callers_and_keeps_its_line() {
 fn a_function_that_is_called_back_cannot_wait() {
     check_error(
         "calls.now(function() time.sleep(0.001) end)",
-        "cannot wait here",
+        "cannot wait here: not inside a function that calls.now calls",
     );
     check_error("calls.now(function() coroutine.yield() end)", "yield");
+    // Only inside of it.
+    check_error(
+        "calls.now(function() end) table.sort({ 2, 1 }, function() time.sleep(0) end)",
+        "called back, as by table.sort",
+    );
     check(
         "pcall(calls.now, function() time.sleep(0) end) time.sleep(0.001) return 'waited'",
         "waited",

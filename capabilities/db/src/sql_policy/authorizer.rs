@@ -134,9 +134,11 @@ fn judge(asked: &AuthContext<'_>) -> Option<String> {
         )
     };
     match asked.action {
-        A::Transaction { .. } => {
-            Some("not authorized: transactions are made by db.batch: use db.batch".to_owned())
-        }
+        A::Transaction { .. } => Some(
+            "not authorized: db.batch and db.transaction make transactions: one commits when its function ends, and is \
+             rolled back when that throws an error"
+                .to_owned(),
+        ),
         A::Savepoint { .. } => Some(
             "not authorized: savepoints are made by db.batch, which nests: use db.batch".to_owned(),
         ),

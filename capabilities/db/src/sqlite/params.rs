@@ -18,12 +18,13 @@ pub(crate) fn bind(execution: &mut Execution<'_>, params: &Value) -> Result<(), 
     match params {
         Value::Null => bind_list(execution, &[], None),
         Value::List(values) => bind_list(execution, values, Some(Hint::ShortList)),
-        Value::Map(members) if members.is_empty() => {
+        // An empty table of Lua is a list too.
+        Value::Map(members) if members.is_empty() && names(execution).is_empty() => {
             bind_list(execution, &[], Some(Hint::ShortList))
         }
         Value::Map(members) => bind_names(execution, members),
         other => Err(refused(format!(
-            "parameters are a list or a table, not {}",
+            "parameters are a list or named values, not {}",
             other.type_name()
         ))),
     }
@@ -95,10 +96,16 @@ fn bind_names(execution: &mut Execution<'_>, members: &[(String, Value)]) -> Res
         };
         // The first byte is the prefix. `:x` and `@x` are two parameters that one member fills.
         let Some(at) = members.iter().position(|(key, _)| bare(key) == &name[1..]) else {
-            let given = list(members.iter().map(|(key, _)| key.as_str()));
+            let given = match members {
+                [] => "none is given".to_owned(),
+                _ => format!(
+                    "given are {}",
+                    list(members.iter().map(|(key, _)| key.as_str()))
+                ),
+            };
             return Err(Trouble::Refused(
                 ErrorCode::Parameter,
-                format!("parameter {name} is missing: given are {given}"),
+                format!("parameter {name} is missing: {given}"),
                 Some(Hint::MissingMember),
             ));
         };
@@ -264,7 +271,7 @@ mod tests {
         assert!(refusal(&db, "SELECT ?3", &one).starts_with("3 parameters expected, 1 given"));
         assert_eq!(
             refusal(&db, "SELECT :a", &table(&[])),
-            "1 parameter expected, none given: the statement has :a (in: SELECT :a)"
+            "parameter :a is missing: none is given (in: SELECT :a)"
         );
         for none in [Value::Null, list([]), table(&[])] {
             assert_eq!(rows(&db, "SELECT 1", &none).len(), 1);
@@ -343,7 +350,7 @@ mod tests {
         }
         assert!(
             refusal(&db, "SELECT ?", &Value::from("x"))
-                .starts_with("parameters are a list or a table, not a string")
+                .starts_with("parameters are a list or named values, not a string")
         );
     }
 }

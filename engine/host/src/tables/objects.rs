@@ -155,6 +155,22 @@ impl Objects {
         value.downcast().ok()
     }
 
+    /// Takes back a new object that was made outside of any request.
+    ///
+    /// # Errors
+    /// Its class has objects of requests only.
+    #[cold]
+    pub fn check_outside(&self, object: Object) -> Result<(), Error> {
+        if object.class.lifetime == Lifetime::Collector {
+            return Ok(());
+        }
+        self.remove(object);
+        Err(Error::script(format!(
+            "{} belongs to a request: make it in a handler",
+            object.class.with_article()
+        )))
+    }
+
     /// Whether the object is still there.
     pub fn contains(&self, object: Object) -> bool {
         self.with(object, |_| ()).is_some()

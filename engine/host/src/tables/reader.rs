@@ -116,7 +116,7 @@ pub trait Reader {
     /// How many items a list has, or how many keys a map would give. Runs no script, but for a proxy.
     ///
     /// # Errors
-    /// As for all of these.
+    /// A list of Lua with holes: it has no length. Else as for all of these.
     fn len(&self, it: Handle) -> Result<usize, Error>;
 
     /// An item of a list, from 0; nothing beyond its end.

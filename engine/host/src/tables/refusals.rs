@@ -34,10 +34,12 @@ pub fn check_pattern(pattern: &str) -> Result<(), Error> {
     )))
 }
 
-/// What is said of a declaration in a handler.
+/// What is said of a declaration in a handler: `what` is declared too late.
 #[cold]
-pub fn too_late() -> Error {
-    Error::script("routes and middleware are declared while the project loads, not in a handler")
+pub fn too_late(what: &str) -> Error {
+    Error::script(format!(
+        "{what} are declared while the project loads, not in a handler"
+    ))
 }
 
 /// What is said of a name of a header field that is no token (RFC 9110 section 5.6.2).

@@ -288,6 +288,12 @@ fn returned(cx: Cx<'_>, row: &BoundRow, value: Value) -> Result<Val, Failure> {
         return Ok(cx.undefined());
     }
     if let Value::Object(object) = value {
+        if cx.core().is_loading() {
+            cx.core()
+                .context_of_capabilities
+                .objects()
+                .check_outside(object)?;
+        }
         cx.core().tasks().own(cx.core(), object);
     }
     let spell = |columns: &Arc<[String]>| cx.core().spellings.of(columns);

@@ -7,6 +7,7 @@
 
 use crate::values::value;
 use crate::vm::bind::{BoundRow, checked, promised};
+use crate::vm::declare::found;
 use crate::vm::isolate::Classes;
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, UNDEFINED, Val, arguments, class_id, is_object, is_promise,
@@ -99,10 +100,11 @@ pub(crate) fn check_function<'a>(
 ) -> Result<(RawValue, &'a [RawValue]), Error> {
     match args.split_last() {
         Some((function, rest)) if cx.is_function(*function) => Ok((*function, rest)),
-        _ => {
+        last => {
             let name = row.name();
+            let found = last.map_or("undefined", |(last, _)| found(cx, *last));
             Err(Error::script(format!(
-                "{name}: the last argument must be a function"
+                "{name}: the last argument must be a function, not {found}"
             )))
         }
     }

@@ -4,6 +4,7 @@ use crate::promises::suspend::{WatchedPromise, ended};
 use crate::promises::tasks::Tasks;
 use crate::request::call::promise_result;
 use crate::values::value;
+use crate::vm::bind::BoundRow;
 use crate::vm::bracket::unfinished;
 use crate::vm::error;
 use crate::vm::isolate::Core;
@@ -15,12 +16,13 @@ use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
 
 /// Keeps a function.
-pub(crate) fn keep(cx: Cx<'_>, function: RawValue) -> Callback {
+pub(crate) fn keep(cx: Cx<'_>, function: RawValue, row: BoundRow) -> Callback {
     let core = cx.core();
     let key = core.callbacks.borrow_mut().insert(cx.dup(function));
     Rc::new(JsFunction {
         core: core.me(),
         key,
+        row,
     })
 }
 
@@ -28,6 +30,8 @@ pub(crate) fn keep(cx: Cx<'_>, function: RawValue) -> Callback {
 struct JsFunction {
     core: Weak<Core>,
     key: usize,
+    /// The row that it was given to.
+    row: BoundRow,
 }
 
 impl Drop for JsFunction {
@@ -58,8 +62,10 @@ impl JsFunction {
         let call = || -> Result<Value, Failure> {
             let returned = self.invoke(cx, args)?;
             if let Some(what) = unfinished(cx, &returned)? {
-                let text =
-                    format!("cannot wait here: a function that is called back returned {what}");
+                let text = format!(
+                    "{}: cannot wait here: its function returned {what}",
+                    self.row.name()
+                );
                 return Err(Error::script(text).into());
             }
             value::from_js(cx, returned.raw())

@@ -49,7 +49,7 @@ fn check_loading(cx: Cx<'_>) -> Result<(), Failure> {
     if cx.core().is_loading() {
         return Ok(());
     }
-    Err(refusals::too_late().into())
+    Err(refusals::too_late("routes and middleware").into())
 }
 
 /// Changes what the project declares.

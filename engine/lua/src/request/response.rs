@@ -195,7 +195,7 @@ pub(crate) unsafe extern "C-unwind" fn check_loading(state: State) -> c_int {
     // SAFETY: two stages.
     unsafe {
         checked(state, || match current().is_loaded.get() {
-            true => Err(refusals::too_late()),
+            true => Err(refusals::too_late("routes and middleware")),
             false => Ok(()),
         })
     }

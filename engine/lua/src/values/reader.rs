@@ -257,7 +257,14 @@ impl Reader for LuaReader<'_> {
         };
         if self.kind(it) == Kind::List {
             // SAFETY: the length of a table without asking its metatable.
-            return Ok(self.ask(slot, |state, index| unsafe { lua_objlen(state, index) }));
+            let length = self.ask(slot, |state, index| unsafe { lua_objlen(state, index) });
+            // Its length would be that up to any of the holes.
+            if items_of(table) != length {
+                return Err(Error::script(
+                    "a list with holes cannot be read: use app.null",
+                ));
+            }
+            return Ok(length);
         }
         let mut keys = Vec::new();
         self.collect(table, &mut keys);
@@ -315,6 +322,18 @@ impl Reader for LuaReader<'_> {
         self.slots.truncate(count);
         self.anchored.set(self.anchored.get().min(count));
     }
+}
+
+/// How many values a table has under the numbers 1, 2, 3 and so on.
+fn items_of(table: &Table) -> usize {
+    let items = table.array().iter().skip(1).filter(|slot| !slot.is_nil());
+    let is_index = |number: f64| number >= 1.0 && number.fract() == 0.0;
+    let nodes = table.nodes().iter().filter(|node| !node.value.is_nil());
+    // SAFETY: the key of a node in use is alive as long as the table.
+    let keys = nodes.filter(
+        |node| matches!(unsafe { node.key.see() }, SlotValue::Number(key) if is_index(key)),
+    );
+    items.count() + keys.count()
 }
 
 impl LuaReader<'_> {

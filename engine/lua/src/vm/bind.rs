@@ -51,7 +51,16 @@ pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {
         return Some(format!("cannot wait inside {}", open.name()));
     }
     // SAFETY: as for the caller.
-    (!unsafe { can_wait(state) }).then(|| CANNOT_WAIT.to_string_lossy().into_owned())
+    if unsafe { can_wait(state) } {
+        return None;
+    }
+    Some(match core.called_back_by.get() {
+        Some(row) => format!(
+            "cannot wait here: not inside a function that {} calls",
+            row.name()
+        ),
+        None => CANNOT_WAIT.to_string_lossy().into_owned(),
+    })
 }
 
 /// Whether the running coroutine can wait.
@@ -245,13 +254,22 @@ pub(crate) unsafe fn make_room(state: State) {
     }
 }
 
+/// A new object of a request becomes that of the request that runs.
+fn own(value: Value) -> Result<Value, Error> {
+    if let Value::Object(object) = value {
+        if !current().is_loaded.get() {
+            current().context.objects().check_outside(object)?;
+        }
+        current().own(object);
+    }
+    Ok(value)
+}
+
 /// Second stage: pushes or raises what the first left in the isolate.
 pub(crate) unsafe fn give_result(state: State, result: Result<Value, Error>) -> c_int {
     // SAFETY: the value is moved into the isolate before anything can raise, and dropped when it has been pushed.
     unsafe {
-        if let Ok(Value::Object(object)) = result {
-            current().own(object);
-        }
+        let result = result.and_then(own);
         let cell = current().result.get();
         let is_error = result.is_err();
         *cell = Some(result);
@@ -274,7 +292,7 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
         let row = row(state);
         let references = callback::anchor(state, &row);
         let result = called_by(state, || {
-            let args = arguments(state, row, callback::own(references))?;
+            let args = arguments(state, row, callback::own(references, row))?;
             match row.function.kind {
                 FunctionKind::Sync(body) => body(&current().context, args),
                 FunctionKind::Reading(body) => {
@@ -299,7 +317,7 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
         let row = row(state);
         let references = callback::anchor(state, &row);
         let begun = called_by(state, || {
-            let functions = callback::own(references);
+            let functions = callback::own(references, row);
             if let Some(why) = cannot_wait(state) {
                 return Err(Error::script(format!("{}: {why}", row.name())));
             }

@@ -41,10 +41,14 @@ pub(crate) unsafe fn anchor(state: State, row: &BoundRow) -> References {
 }
 
 /// Makes callbacks of the anchored functions, which own the references from now on.
-pub(crate) fn own(references: References) -> Functions {
+pub(crate) fn own(references: References, row: BoundRow) -> Functions {
     let owned = references.into_iter().flatten().map(|(index, reference)| {
         let core = current().me();
-        let callback: Callback = Rc::new(LuaFunction { core, reference });
+        let callback: Callback = Rc::new(LuaFunction {
+            core,
+            reference,
+            row,
+        });
         (index, callback)
     });
     owned.collect()
@@ -54,6 +58,8 @@ pub(crate) fn own(references: References) -> Functions {
 pub(crate) struct LuaFunction {
     core: Weak<Core>,
     reference: c_int,
+    /// The row that it was given to.
+    row: BoundRow,
 }
 
 impl LuaFunction {
@@ -80,7 +86,10 @@ impl ScriptFunction for LuaFunction {
             args,
             result: Ok(Value::Null),
         };
-        core.nested(run_nested, &mut call)?;
+        let outer = core.called_back_by.replace(Some(self.row));
+        let ran = core.nested(run_nested, &mut call);
+        core.called_back_by.set(outer);
+        ran?;
         call.result
     }
 

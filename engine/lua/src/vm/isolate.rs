@@ -7,6 +7,7 @@ use crate::values::layout::StackSlot;
 use crate::values::objects::BoundClass;
 use crate::values::reader::ReaderTools;
 use crate::values::rows::RowShapes;
+use crate::vm::bind::BoundRow;
 use crate::vm::bracket::OpenBracket;
 use crate::vm::error::{self, Raised, UncaughtError};
 use crate::vm::limits;
@@ -99,6 +100,8 @@ pub(crate) struct Core {
     pub(crate) running: Cell<State>,
     /// The coroutine that has called the row that runs; null while none does.
     pub(crate) calling: Cell<State>,
+    /// The row whose callback runs, if one does.
+    pub(crate) called_back_by: Cell<Option<BoundRow>>,
     /// Registry references of the handlers, by their number, once they are declared: errors look for them on the stack.
     pub(crate) handlers: OnceCell<Rc<[c_int]>>,
     /// Whether the project's files have been run: routes cannot be declared any more, and waiting is possible.
@@ -166,6 +169,7 @@ impl Core {
             report: setup.report.clone(),
             running: Cell::new(ptr::null_mut()),
             calling: Cell::new(ptr::null_mut()),
+            called_back_by: Cell::new(None),
             handlers: OnceCell::new(),
             is_loaded: Cell::new(false),
             has_streams: Cell::new(false),

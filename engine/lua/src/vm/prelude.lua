@@ -257,7 +257,10 @@ end
 app.json = app.json or {}
 app.json.array = function(list) return setmetatable(list or {}, host.array_meta) end
 app.json.object = function(map) return setmetatable(map or {}, host.object_meta) end
-setmetatable(app.json, { __call = function(_, body, options) return json_response(body, options) end })
+setmetatable(app.json, { __call = function(_, body, options)
+  if body == app then error("app.json: write a dot, not a colon: app.json(...)", 2) end
+  return json_response(body, options)
+end })
 
 -- The first value under a name of a query or form: names that come twice have a list.
 function app.first(value)

@@ -2,6 +2,14 @@ import { app, csv, stream, time } from "sampan";
 
 let kept;
 
+let early;
+try {
+  csv.writer();
+} catch (error) {
+  early = error.message;
+}
+
+app.get("/early", () => early);
 app.get("/stream", () => {
   const writer = csv.writer();
   return stream(async (write) => {

@@ -2,6 +2,9 @@ local app = require "sampan"
 local csv = app.csv
 local kept
 
+local _, early = pcall(csv.writer)
+
+app.get("/early", function() return tostring(early) end)
 app.get("/stream", function()
   local writer = csv.writer()
   return app.stream(function(write)

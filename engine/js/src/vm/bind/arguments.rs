@@ -66,7 +66,7 @@ pub(crate) fn checked(
             Type::Shown => shown::read(cx, *raw),
             Type::InPlace => Ok(Value::Null),
             Type::Function if cx.is_function(*raw) => {
-                functions.push((index, callback::keep(cx, *raw)));
+                functions.push((index, callback::keep(cx, *raw, *row)));
                 Ok(Value::Bool(true))
             }
             Type::Function if !is_nothing(*raw) => {
