@@ -139,7 +139,7 @@ declare module "sampan" {
     csv: typeof csv;
     db: typeof db;
     template: typeof template;
-    /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait and write. If it fails, the server does not start. Only while the project loads. */
+    /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads. */
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
     /** Runs the function when the server shuts down: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads. */
     onStop(fn: (...args: any[]) => any): void;

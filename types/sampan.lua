@@ -160,7 +160,7 @@ function app.redirect(location, status) end
 ---@return sampan.Response
 function app.stream(produce, options) end
 
---- Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait and write. If it fails, the server does not start. Only while the project loads.
+--- Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads.
 ---@param fn function A function without parameters.
 ---@param options? table `once = true`: once for the process, not in each isolate.
 function app.on_start(fn, options) end

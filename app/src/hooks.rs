@@ -7,8 +7,9 @@ use sampan_host::{
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The functions that stand beside routes and middleware.
 pub(crate) static MODULE: Module = Module {
@@ -27,8 +28,8 @@ pub(crate) static MODULE: Module = Module {
                 },
             ],
             returns: Type::Nothing,
-            doc: "Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait and write. \
-                  If it fails, the server does not start. Only while the project loads.",
+            doc: "Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at \
+                  most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads.",
             kind: FunctionKind::Sync(on_start),
         },
         Function {
@@ -111,12 +112,13 @@ impl Hooks {
     /// Runs what is to run before the isolate serves, one after the other. `once` tells whether the process has run its own.
     ///
     /// # Errors
-    /// One of them failed, or took longer than `time_max`, or what it wrote could not be committed.
+    /// One of them failed, or took longer than `handler_millis_max`, or what it wrote could not be committed, or the server is told to end.
     pub(crate) async fn start(
         &self,
         gate: &Rc<Gate>,
         once: &AtomicBool,
         time_max: Duration,
+        ending: &OnceLock<Instant>,
     ) -> Result<(), Error> {
         let hooks = self.start.take();
         if hooks.is_empty() {
@@ -125,7 +127,9 @@ impl Hooks {
         let is_first = !once.swap(true, Ordering::SeqCst);
         for hook in hooks {
             if is_first || !hook.is_once {
-                run("on_start", gate, hook.function, time_max).await?;
+                let limit = TimeLimit(time_max, "handler_millis_max");
+                let run = run("app.on_start: ", gate, hook.function, limit);
+                unless_ending(ending, run).await?;
             }
         }
         Ok(())
@@ -134,27 +138,48 @@ impl Hooks {
     /// Runs what is to run when the isolate ends. Those that fail do not keep others from running; `report` hears of them.
     pub(crate) async fn stop(&self, gate: &Rc<Gate>, time_max: Duration, report: impl Fn(&Error)) {
         for function in self.stop.take() {
-            if let Err(error) = run("on_stop", gate, function, time_max).await {
+            let limit = TimeLimit(time_max, "shutdown_millis_max");
+            if let Err(error) = run("", gate, function, limit).await {
                 report(&error);
             }
         }
     }
 }
 
+/// A time, and the setting that says it.
+struct TimeLimit(Duration, &'static str);
+
 /// Runs one function and waits until what it wrote is committed.
 async fn run(
-    name: &str,
+    prefix: &str,
     gate: &Rc<Gate>,
     function: Callback,
-    time_max: Duration,
+    TimeLimit(time_max, setting): TimeLimit,
 ) -> Result<(), Error> {
     let run = gate.background(function.start(Vec::new()));
     match tokio::time::timeout(time_max, run).await {
         Ok(ended) => ended?,
         Err(_) => {
-            let text = format!("{name}: it took longer than {} ms", time_max.as_millis());
+            let millis = time_max.as_millis();
+            let text = format!("{prefix}it took longer than {millis} ms ({setting})");
             return Err(Error::new(ErrorKind::Timeout, text));
         }
     }
     gate.settled().await
+}
+
+/// Gives the future up once the server is told to end.
+async fn unless_ending(
+    ending: &OnceLock<Instant>,
+    future: impl Future<Output = Result<(), Error>>,
+) -> Result<(), Error> {
+    const LOOKS_EVERY: Duration = Duration::from_millis(50);
+    let mut future = std::pin::pin!(future);
+    while ending.get().is_none() {
+        if let Ok(ended) = tokio::time::timeout(LOOKS_EVERY, &mut future).await {
+            return ended;
+        }
+    }
+    let text = "the server is told to end";
+    Err(Error::new(ErrorKind::Unavailable, text))
 }

@@ -34,6 +34,31 @@ pub enum ServerEvent {
     GiveUp,
 }
 
+/// Tells a server to end, from any thread, also while it starts.
+#[derive(Clone, Debug)]
+pub(crate) struct Stopper {
+    /// When that was, for the requests that are cut.
+    ending: Arc<OnceLock<Instant>>,
+    events: Sender<ServerEvent>,
+}
+
+impl Stopper {
+    pub(crate) fn new() -> (Self, Receiver<ServerEvent>) {
+        let (events, inbox) = channel();
+        let ending = Arc::default();
+        (Self { ending, events }, inbox)
+    }
+
+    pub(crate) fn stop(&self) {
+        let _ = self.ending.set(Instant::now());
+        let _ = self.events.send(ServerEvent::Shutdown);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.ending.get().is_some()
+    }
+}
+
 /// Starts servers.
 #[derive(Debug)]
 pub struct Server;
@@ -80,6 +105,16 @@ impl Server {
     /// # Errors
     /// The project does not load, or the address cannot be listened on: one line that says what to do.
     pub fn start(config: Config) -> Result<Running, String> {
+        let (stopper, inbox) = Stopper::new();
+        Self::start_until(config, stopper, inbox)
+    }
+
+    /// The same with something that stops it, also while it starts: that is an error then.
+    pub(crate) fn start_until(
+        config: Config,
+        stopper: Stopper,
+        inbox: Receiver<ServerEvent>,
+    ) -> Result<Running, String> {
         let mut limits = config.http.clone();
         if let Some(note) = sampan_http::raise_open_files(&mut limits, RESERVED_FILES) {
             config.logger.text(Level::Warn, note);
@@ -91,7 +126,6 @@ impl Server {
             .map_err(|error| bind_fault(config.listen, &error))?;
         let templates = config.project.templates()?.with_undefined(config.undefined);
         let (database, migrated) = database::prepare(&config)?;
-        let (events, inbox) = channel();
         let shared = Arc::new(ServerShared {
             config: Arc::new(config),
             limits: Arc::new(limits),
@@ -100,11 +134,11 @@ impl Server {
             watchdog: Watchdog::default(),
             crew: Mutex::default(),
             workers: Mutex::default(),
-            events,
+            events: stopper.events,
             next_id: AtomicU64::new(0),
             abandoned: AtomicUsize::new(0),
             is_ending: AtomicBool::new(false),
-            ending: Arc::default(),
+            ending: stopper.ending,
             started_once: Arc::default(),
         });
         let script_time_max = Duration::from_millis(shared.config.script.script_millis_max);
@@ -114,10 +148,7 @@ impl Server {
             .map_err(|error| format!("cannot start a thread: {error}"))?;
         let loaded = shared.start_workers();
         if let Err(fault) = loaded {
-            shared
-                .crew()
-                .iter()
-                .for_each(|member| member.handle.shutdown());
+            shared.end_workers();
             shared.watchdog.stop();
             shared.database.shutdown();
             if migrated.is_empty() {
@@ -187,16 +218,7 @@ impl Running {
         self.shared.is_ending.store(true, Ordering::SeqCst);
         let _ = self.shared.ending.set(Instant::now());
         self.accepting.stop();
-        let crew = std::mem::take(&mut *self.shared.crew());
-        for member in &crew {
-            member.handle.shutdown();
-        }
-        let patience =
-            Duration::from_millis(self.shared.limits.shutdown_millis_max + JOIN_MILLIS_MAX);
-        let deadline = Instant::now() + patience;
-        let all_ended = crew
-            .into_iter()
-            .all(|member| ends_by(member.thread, deadline));
+        let all_ended = self.shared.end_workers();
         self.shared.watchdog.stop();
         self.shared.database.shutdown();
         all_ended
@@ -229,6 +251,18 @@ impl ServerShared {
             }
         }
         Ok(())
+    }
+
+    /// Ends the workers that serve, and waits for them. False if some had to be left behind.
+    fn end_workers(&self) -> bool {
+        let crew = std::mem::take(&mut *self.crew());
+        for member in &crew {
+            member.handle.shutdown();
+        }
+        let patience = Duration::from_millis(self.limits.shutdown_millis_max + JOIN_MILLIS_MAX);
+        let deadline = Instant::now() + patience;
+        crew.into_iter()
+            .all(|member| ends_by(member.thread, deadline))
     }
 
     fn start_worker(self: &Arc<Self>, place: usize) -> Result<(u64, Starting), String> {

@@ -1,7 +1,7 @@
 //! The life of `sampan run`: start, wait for a signal, end in good order.
 
 use crate::config::Config;
-use crate::server::{Server, ServerEvent};
+use crate::server::{Server, ServerEvent, Stopper};
 use sampan_log::Level;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -49,11 +49,10 @@ fn serve(config: Config) -> Result<ServerEnd, String> {
     // A file that may not become larger is an error of the write, not the end of the process.
     signal_hook::flag::register(SIGXFSZ, Arc::default())
         .map_err(|error| format!("cannot wait for signals: {error}"))?;
-    let running = Server::start(config)?;
-    let events = running.events();
-    let notes = logger.clone();
+    // Before the start, which may last: a project's `on_start` waits as long as it wants.
+    let (stopper, inbox) = Stopper::new();
+    let (notes, for_signals) = (logger.clone(), stopper.clone());
     let body = move || {
-        let mut is_ending = false;
         for signal in signals.forever() {
             // Terminals send it when they close, and administrators to reload.
             if signal == SIGHUP {
@@ -62,11 +61,10 @@ fn serve(config: Config) -> Result<ServerEnd, String> {
                 notes.text(Level::Info, note);
                 continue;
             }
-            if is_ending {
+            if for_signals.is_stopped() {
                 std::process::exit(128 + signal);
             }
-            is_ending = true;
-            let _ = events.send(ServerEvent::Shutdown);
+            for_signals.stop();
         }
     };
     let thread = std::thread::Builder::new()
@@ -74,6 +72,13 @@ fn serve(config: Config) -> Result<ServerEnd, String> {
         .stack_size(256 * 1024)
         .spawn(body);
     thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+    let running = match Server::start_until(config, stopper.clone(), inbox) {
+        Err(_) if stopper.is_stopped() => {
+            logger.text(Level::Info, "shutting down before the start was complete");
+            return Ok(ServerEnd::Ended);
+        }
+        started => started?,
+    };
     match running.wait() {
         ServerEvent::GiveUp => {
             logger.text(

@@ -285,7 +285,8 @@ impl Loader {
     async fn start_hooks(&self, loaded: &Loaded) -> Result<(), Error> {
         let time_max = Duration::from_millis(self.config.http.handler_millis_max);
         self.gate.set_loading(true);
-        let started = loaded.hooks.start(&self.gate, &self.started_once, time_max);
+        let hooks = &loaded.hooks;
+        let started = hooks.start(&self.gate, &self.started_once, time_max, &self.ending);
         let started = started.await;
         self.gate.set_loading(false);
         started

@@ -183,6 +183,8 @@ impl sampan_http::BodyStream for ScriptStream {
                 })
             });
             made.map_err(|error| {
+                // The status is sent, so whatever it is, the client learns nothing but the cut.
+                let error = error.with_kind(ErrorKind::Internal);
                 log(&self.control, self.view.as_ref(), " (stream)", &error);
                 BodyError(error.message().to_owned())
             })

@@ -3,10 +3,12 @@
 use crate::promises::tasks::Tasks;
 use crate::request::call::{promise_result, rejected};
 use crate::request::response::{Answerer, signal_of};
+use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::{BACKGROUND_MAX, BACKGROUND_MILLIS_MAX};
 use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, native, number};
 use rquickjs::qjs;
+use sampan_host::engine::cancelled;
 use sampan_host::{Error, ErrorKind, HandlerId, ResponseSink, Suspended};
 use std::cell::{OnceCell, RefCell};
 use std::ffi::c_int;
@@ -220,16 +222,21 @@ impl Suspended for Waiting {
                 Some(request) => signal_of(cx, request)?,
                 None => None,
             };
-            let abort = cx.core().tables()?.abort_signal.raw();
-            if let Some(signal) = signal {
-                cx.call(abort, UNDEFINED, &[signal.raw()])?;
-            }
-            Ok(())
+            signal.map_or(Ok(()), |signal| abort(cx, &signal))
         });
         if let Ok(Err(Failure::Error(error))) | Err(error) = ran.value {
             (core.report)(error);
         }
     }
+}
+
+/// Aborts the signal of a request that is given up. The reason is what its waits fail with, under the name that the Web gives it.
+pub(crate) fn abort(cx: Cx<'_>, signal: &Val) -> Result<(), Failure> {
+    let reason = error::to_exception(cx, &cancelled())?;
+    error::hidden(cx, reason.raw(), c"name", cx.string("AbortError")?)?;
+    let abort = cx.core().tables()?.abort_signal.raw();
+    cx.call(abort, UNDEFINED, &[signal.raw(), reason.raw()])?;
+    Ok(())
 }
 
 impl Drop for Waiting {

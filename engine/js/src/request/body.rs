@@ -5,8 +5,9 @@
 use crate::request::fields::form_object;
 use crate::request::object::data;
 use crate::values::json_read;
+use crate::values::value::with_bytes_of;
 use crate::vm::error;
-use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, entry};
 use rquickjs::qjs;
 use sampan_host::request::{self, FormKind};
 use sampan_host::{BodySource, Error, RequestView};
@@ -15,6 +16,26 @@ use std::ffi::CStr;
 /// `json()`: a promise of the parsed body.
 pub(crate) fn json(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     consume(cx, this, c"json", json_read::json)
+}
+
+/// Adds `parse(bytes)` for the Web surface, which keeps bodies that were streamed or cloned: they are read as [`json`] reads them.
+pub(crate) fn register(
+    ctx: &rquickjs::Ctx<'_>,
+    table: &rquickjs::Object<'_>,
+) -> rquickjs::Result<()> {
+    // SAFETY: the context is alive for as long as it is borrowed.
+    let cx = unsafe { Cx::from_raw(ctx.as_raw().as_ptr()) };
+    let parse = cx.function(c"parse", 1, 0, entry(parse));
+    let done = parse.and_then(|parse| cx.define(table.as_raw(), c"parse", parse));
+    done.map_err(|Thrown| rquickjs::Error::Exception)
+}
+
+fn parse(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+    let &[bytes] = args else {
+        return Ok(cx.undefined());
+    };
+    let bytes = with_bytes_of(cx, bytes, <[u8]>::to_vec);
+    json_read::json(cx, &bytes.unwrap_or_default())
 }
 
 /// `text()`: a promise of the body as text; what is not UTF-8 is replaced, a byte order mark dropped.

@@ -2,7 +2,7 @@
 //!
 //! The next chunk is asked for only when the connection wants one, so a slow client slows its stream down.
 
-use crate::promises::suspend::{WatchedPromise, ended};
+use crate::promises::suspend::{WatchedPromise, abort, ended};
 use crate::promises::tasks::Tasks;
 use crate::request::call::promise_result;
 use crate::request::lent::LentBytes;
@@ -10,7 +10,7 @@ use crate::values::value::{is_uint8_array, with_bytes_of};
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::ROUNDS_MAX;
-use crate::vm::sys::{Cx, RawValue, Thrown, UNDEFINED, Val, is_nothing, is_promise};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, is_nothing, is_promise};
 use sampan_host::{Chunk, Error, HandlerId, StreamedBody};
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -156,7 +156,10 @@ impl JsStream {
                     .map_err(|Thrown| error::take(cx))
             };
             if let Some(signal) = &self.signal {
-                call(&tables.abort_signal, signal)?;
+                abort(cx, signal).map_err(|failure| match failure {
+                    Failure::Thrown => error::take(cx),
+                    Failure::Error(error) => error,
+                })?;
             }
             call(&tables.cancel_stream, &self.body)?;
             Ok(())

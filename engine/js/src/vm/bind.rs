@@ -238,6 +238,7 @@ unsafe extern "C" fn call(
                 bracket::check_function(cx, &row, args)?;
                 let args = checked(cx, &row, this, args)?;
                 check_loaded(cx, &row)?;
+                bracket::check_none_open(cx, &row)?;
                 promised(cx, &row, enter(context, args))
             }
             FunctionKind::Bracket { .. } => bracket(cx, &row, this, args),

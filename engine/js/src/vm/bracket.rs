@@ -67,7 +67,9 @@ pub(crate) fn bracket(
     let token = enter(&cx.core().context_of_capabilities, args)?;
     let open = OpenBracket { cx, leave, token };
     let shown = value::to_js(cx, open.token.clone());
+    let outer = cx.core().open_bracket.replace(Some(*row));
     let returned = shown.and_then(|shown| cx.call(function, UNDEFINED, &[shown.raw()]));
+    cx.core().open_bracket.set(outer);
     let checked = returned.and_then(|value| Ok((unfinished(cx, &value)?, value)));
     match checked {
         Ok((None, value)) => {
@@ -106,6 +108,17 @@ pub(crate) fn check_function<'a>(
             Err(Error::script(format!(
                 "{name}: the last argument must be a function, not {found}"
             )))
+        }
+    }
+}
+
+/// A bracket that waits would not be a part of the one that is open: it begins when that has ended.
+pub(crate) fn check_none_open(cx: Cx<'_>, row: &BoundRow) -> Result<(), Error> {
+    match cx.core().open_bracket.get() {
+        None => Ok(()),
+        Some(open) => {
+            let (name, open) = (row.name(), open.name());
+            Err(Error::script(format!("{name}: cannot wait inside {open}")))
         }
     }
 }

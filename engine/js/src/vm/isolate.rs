@@ -104,6 +104,8 @@ pub(crate) struct Core {
     pub(crate) not_found: Cell<Option<HandlerId>>,
     /// The handler that is the `fetch` of a default export.
     pub(crate) fetch: Cell<Option<HandlerId>>,
+    /// The innermost bracket whose function runs, by its row.
+    pub(crate) open_bracket: Cell<Option<crate::vm::bind::BoundRow>>,
     /// The timers of the module top level.
     pub(crate) top_level: RefCell<Option<Rc<Tasks>>>,
     /// The names of records as JavaScript spells them.
@@ -194,6 +196,7 @@ impl Core {
             handlers: RefCell::default(),
             callbacks: RefCell::default(),
             not_found: Cell::new(None),
+            open_bracket: Cell::new(None),
             fetch: Cell::new(None),
             top_level: RefCell::default(),
             spellings: Spellings::default(),

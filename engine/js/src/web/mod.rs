@@ -44,7 +44,7 @@
 //!   content, of which nothing has been read. Then that can be sent as if it were the body. Other streams go through `next`.
 //! - The prototype of each class has `kind`, its name, by which values that have no JSON are told.
 //! - A `Request` made by a script has the own properties `method`, `url`, `headers`, `body`, `used` and, once somebody
-//!   asked for it, `signal`.
+//!   asked for it, `signal`. A clone of a native request has `incoming` too (`true`): its body is what the client sent.
 //!
 //! **Native requests** inherit from `requestPrototype` and have, on their own prototype or themselves: getters `method`,
 //! `url` (absolute) and `headers` (a `Headers`); a getter `used` (a boolean, never `undefined`); a
@@ -137,6 +137,7 @@ fn natives<'js>(ctx: Ctx<'js>, subject: String) -> Result<Object<'js>> {
         "encoding" => encoding::register(&table)?,
         "form" => form::register(&table)?,
         "headers" => headers::register(&table)?,
+        "incoming" => crate::request::body::register(&ctx, &table)?,
         "streams" => crate::streams::register(&ctx, &table)?,
         "url" => url::register(&table)?,
         _ => {

@@ -116,6 +116,49 @@ fn work_after_the_answer_ends_before_the_process_does() {
     }
 }
 
+/// Both languages; the first worker waits in it, or one that starts beside workers that serve.
+#[test]
+fn sigterm_ends_a_start_that_waits() {
+    let lua = "local app = require 'sampan'\n\
+        app.on_start(function() if app.worker.index == AT then app.log.info('starts') app.time.sleep(100) end end)\n\
+        app.on_stop(function() app.log.info('stop ran') end)\n";
+    let js = "import { app, log, time } from 'sampan';\n\
+        app.onStart(async () => { if (app.worker.index === AT) { log.info('starts'); await time.sleep(100); } });\n\
+        app.onStop(() => log.info('stop ran'));\n";
+    for (name, source) in [("app.lua", lua), ("app.js", js)] {
+        for at in ["1", "2"] {
+            let scratch = Scratch::new(&[(name, &source.replace("AT", at))]);
+            let process = Process::start_until(&mut serve(&scratch.file(name), 2), "starts");
+            let begun = Stopwatch::start();
+            process.signal("TERM");
+            let (status, errors) = process.end();
+            assert_eq!(status, Some(0), "{name}: {errors}");
+            assert!(errors.contains("shutting down"), "{name}: {errors}");
+            assert_eq!(errors.contains("stop ran"), at == "2", "{name}: {errors}");
+            assert!(begun.fair() < Duration::from_secs(2), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_start_that_takes_too_long_names_the_setting() {
+    let files = [
+        (
+            "app.lua",
+            "local app = require 'sampan'\napp.on_start(function() app.time.sleep(60) end)\n",
+        ),
+        ("sampan.toml", "[limits]\nhandler_millis_max = 100\n"),
+    ];
+    let scratch = Scratch::new(&files);
+    let output = serve(&scratch.file("app.lua"), 1)
+        .output()
+        .expect("it runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    let told = "app.on_start: it took longer than 100 ms (handler_millis_max)";
+    assert!(errors.contains(told), "{errors}");
+}
+
 /// Both languages: what runs once does so for all workers, and what is written at the end is kept.
 #[test]
 fn hooks_run_at_start_and_at_the_end() {

@@ -78,6 +78,23 @@ impl Process {
         }
     }
 
+    /// Starts a command and waits for a line with this text, before it serves.
+    #[allow(clippy::zombie_processes)] // As above.
+    pub(crate) fn start_until(command: &mut Command, text: &str) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut errors = BufReader::new(child.stderr.take().expect("piped"));
+        let mut seen = String::new();
+        while !seen.contains(text) {
+            let length = errors.read_line(&mut seen).expect("UTF-8");
+            assert!(length > 0, "it ended before {text:?}:\n{seen}");
+        }
+        Self {
+            child,
+            errors: Some(errors),
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+        }
+    }
+
     pub(crate) fn client(&self) -> Client {
         Client::connect(self.address).expect("someone listens")
     }

@@ -42,6 +42,23 @@ app.get("/wait-inside", () => db.batch(() => {
     return { ok: false, message: error.message };
   }
 }));
+app.get("/transaction-inside", async () => {
+  try {
+    await db.batch(() => {
+      add("around-transaction");
+      const begun = db.transaction(async (tx) => { tx.exec("INSERT INTO t (name) VALUES ('apart')"); });
+      begun.catch(() => {});
+    });
+    return { ok: true };
+  } catch (error) {
+    return { ok: false, message: error.message };
+  }
+});
+app.get("/transaction-behind", async () => {
+  db.batch(() => {});
+  await db.transaction(async (tx) => { tx.batch(() => { tx.exec("INSERT INTO t (name) VALUES ('k2')"); }); });
+  return { ok: true };
+});
 app.get("/endless", () => db.batch(() => { add("i"); for (;;); }));
 app.get("/after-a-wait", async () => {
   await time.sleep(0.001);

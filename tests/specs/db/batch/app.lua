@@ -41,6 +41,20 @@ app.get("/wait-inside", function()
     return { ok = ok, message = tostring(type(err) == "table" and err.message or err) }
   end)
 end)
+app.get("/transaction-inside", function()
+  local ok, err = pcall(db.batch, function()
+    add "around-transaction"
+    db.transaction(function(tx) tx:exec("INSERT INTO t (name) VALUES ('apart')") end)
+  end)
+  return { ok = ok, message = tostring(err) }
+end)
+app.get("/transaction-behind", function()
+  db.batch(function() end)
+  db.transaction(function(tx)
+    tx:batch(function() tx:exec("INSERT INTO t (name) VALUES ('k2')") end)
+  end)
+  return { ok = true }
+end)
 app.get("/endless", function()
   db.batch(function() add "i" while true do end end)
 end)

@@ -1,7 +1,7 @@
 // What Request and Response have in common: taking in a body and reading it once (Fetch, section 2.2.4).
 // It works on any object with the hooks of the engine contract (mod.rs), so also on native requests.
-(function body({ p, symbols, load, peek, view, copy, concat, bufferOf }) {
-  const { body: BODY, used: USED, take: TAKE, headers: HEADERS } = symbols;
+(function body({ p, symbols, load, peek, native, view, copy, concat, bufferOf }) {
+  const { body: BODY, used: USED, take: TAKE, headers: HEADERS, incoming: INCOMING } = symbols;
   const { TypeError } = p;
 
   const isStream = (value) => peek("readable")?.stateOf(value) !== undefined;
@@ -150,6 +150,9 @@
     return getFrom(listOf(owner[HEADERS] ?? owner.headers), "content-type");
   }
 
+  // Whether the body is what a client sent: a native request's, or a clone's. What is wrong with it is the client's fault.
+  const isClients = (owner) => owner[TAKE] !== undefined || owner[INCOMING] === true;
+
   class Body {
     get body() {
       return stream(this);
@@ -167,6 +170,7 @@
       return takeText(this);
     }
     async json() {
+      if (isClients(this)) return native("incoming").parse(await takeBytes(this));
       return p.parse(await takeText(this));
     }
     async blob() {
@@ -176,7 +180,7 @@
     }
     async formData() {
       const type = contentType(this);
-      return load("formdata").decode(await takeBytes(this), type, this[TAKE] !== undefined);
+      return load("formdata").decode(await takeBytes(this), type, isClients(this));
     }
   }
 
@@ -185,5 +189,5 @@
     return p.isView(chunk) && p.typedLength(view(chunk)) > 0 ? chunk : undefined;
   }
 
-  return { Body, extract, asBody, cloneBody, moveBody, own, nonEmptyView };
+  return { Body, extract, asBody, cloneBody, isClients, moveBody, own, nonEmptyView };
 })

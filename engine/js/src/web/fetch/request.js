@@ -2,11 +2,11 @@
 // answers `method`, `url` and `headers` itself.
 (function request({ p, symbols, load, native, protos, adopt, usv }) {
   const { Headers, listCopy, fromList, fill, listOf, hasIn, add } = load("headers");
-  const { Body, extract, cloneBody, moveBody, own } = load("body");
+  const { Body, extract, cloneBody, isClients, moveBody, own } = load("body");
   const { requestUrl } = native("url");
   const { headerName } = native("headers");
   const { TypeError } = p;
-  const { method: METHOD, url: URL_TEXT, headers: HEADERS, body: BODY, used: USED, signal: SIGNAL } = symbols;
+  const { method: METHOD, url: URL_TEXT, headers: HEADERS, body: BODY, used: USED, signal: SIGNAL, incoming: INCOMING } = symbols;
   const OPTIONS = symbols.options;
 
   const NORMAL = { __proto__: null };
@@ -110,6 +110,7 @@
       const twin = new Request(this.url, { headers: this.headers });
       twin[METHOD] = this.method;
       twin[BODY] = body;
+      if (isClients(this)) twin[INCOMING] = true;
       twin[OPTIONS] = this[OPTIONS];
       twin[SIGNAL] = load("abort").following(this.signal);
       return twin;
