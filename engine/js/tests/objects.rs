@@ -291,7 +291,7 @@ fn a_bracket_that_waits_goes_with_its_request() {
     let error = app.route("/no-function", get("/")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "app.js:4: objects.around: the last argument must be a function, not undefined"
+        "app.js:4: objects.around: the last argument must be a function, not a string"
     );
     assert!(app.route("/batch", get("/")).is_err());
     let error = common::load_files(&[(

@@ -284,9 +284,16 @@ fn capabilities_are_bound_from_their_rows() {
         "pcall(app.probe.within, 'x', function() error('x') end) return app.data.log()",
         r#"enter x, leave Text("x") false"#,
     );
-    check_error("app.probe.within('x', 1)", "argument 2 must be a function");
+    check_error(
+        "app.probe.within('x', 1)",
+        "argument 2 must be a function, not a number",
+    );
     check("return app.probe.rows()[2].id", "9223372036854775807");
     check_error("app.probe.echo(print)", "a function cannot be passed here");
+    check_error(
+        "return app:json({ a = 1 })",
+        "app.json: write a dot, not a colon",
+    );
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn methods_are_called_with_a_colon_and_checked_like_functions() {
         ),
         (
             "objects.counter():within()",
-            "app.lua:2: counter:within: argument 1 must be a function",
+            "app.lua:2: counter:within: argument 1 must be a function, not nil",
         ),
         (
             "objects.counter():within(function() time.sleep(1) end)",

@@ -283,6 +283,14 @@
 
   const verbs = { get: "GET", post: "POST", put: "PUT", patch: "PATCH", delete: "DELETE", options: "OPTIONS", all: null };
 
+  // Whether a value is nothing but options: then its handler was forgotten.
+  function isOptions(value) {
+    if (typeof value !== "object" || value === null) return false;
+    const names = keys(value);
+    for (const key of names) if (key !== "bodyBytesMax" && key !== "stream") return false;
+    return names.length > 0;
+  }
+
   function declareVerb(owner, prefix, verb) {
     const name = `app.${verb}`;
     owner[verb] = (...args) => {
@@ -290,7 +298,7 @@
       check(name, "string", "pattern", pattern);
       checkPattern(name, pattern);
       const [limit, streams] = args.length > 2 ? bodyOptions(name, options) : [undefined, false];
-      const handler = args.length > 2 ? args[2] : options;
+      const handler = args.length > 2 ? args[2] : isOptions(options) ? undefined : options;
       if (handler === undefined) check(name, "function", "handler", handler);
       route(verbs[verb], joined(prefix, pattern), handler, limit, streams, here());
       return owner;

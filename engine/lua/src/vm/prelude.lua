@@ -133,7 +133,8 @@ end
 local function function_of(row, ...)
   local fn = select(row.count + 1, ...)
   if type(fn) == "function" then return fn end
-  error(row.title .. ": argument " .. row.nth .. " must be a function", 3)
+  local found = fn == nil and "nil" or "a " .. type(fn)
+  error(row.title .. ": argument " .. row.nth .. " must be a function, not " .. found, 3)
 end
 local function bracket(row)
   local enter, open, leave = row.call, row.open, row.leave
@@ -287,6 +288,15 @@ end
 
 local scope
 
+-- Whether a value is nothing but options: then its handler was forgotten.
+local function is_options(value)
+  if type(value) ~= "table" or G.next(value) == nil then return false end
+  for key in G.next, value do
+    if key ~= "stream" and key ~= "body_bytes_max" then return false end
+  end
+  return true
+end
+
 local function declare(into, prefix)
   for verb, method in pairs(verbs) do
     into[verb] = function(pattern, ...)
@@ -294,6 +304,7 @@ local function declare(into, prefix)
       host.check_loading("app." .. verb)
       local options, handler = ...
       if select("#", ...) < 2 then options, handler = nil, options end
+      if options == nil and is_options(handler) then handler = nil end
       if handler == nil then host.check("app." .. verb, "function", "handler", handler) end
       if options ~= nil then host.check("app." .. verb, "map", "options", options) end
       local body_bytes_max, stream
