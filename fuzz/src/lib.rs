@@ -40,6 +40,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     ),
     target("host_json", targets::host_json::run, mutate::JSON_WORDS),
     target("lua_pattern", targets::lua_pattern::run, &[b"\0"]),
+    target("template", targets::template::run, mutate::TEMPLATE_WORDS),
 ];
 
 const fn target(name: &'static str, run: fn(&[u8]), words: &'static [&'static [u8]]) -> FuzzTarget {

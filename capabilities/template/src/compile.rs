@@ -6,9 +6,10 @@ use crate::program::{
 use minijinja::machinery::ast::{self, Stmt};
 use minijinja::machinery::{CodeGenerator, Instruction, Instructions, parse};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Error, default_auto_escape_callback};
+use minijinja::{Error, ErrorKind, default_auto_escape_callback};
 use sampan_host::reader::Name;
 use std::collections::BTreeSet;
+use std::panic::catch_unwind;
 use std::sync::Arc;
 
 /// Compiles a template.
@@ -16,6 +17,16 @@ use std::sync::Arc;
 /// # Errors
 /// The text is no template.
 pub(crate) fn compile(name: &str, text: &str) -> Result<Template, Error> {
+    // The generator takes some trees for impossible that the parser makes of wrong text.
+    catch_unwind(|| compile_tree(name, text)).unwrap_or_else(|_| {
+        Err(Error::new(
+            ErrorKind::SyntaxError,
+            "a name was expected where something is assigned",
+        ))
+    })
+}
+
+fn compile_tree(name: &str, text: &str) -> Result<Template, Error> {
     let tree = parse(text, name, SyntaxConfig::default())?;
     let mut required = BTreeSet::new();
     find_required(std::slice::from_ref(&tree), &mut required);
@@ -103,19 +114,45 @@ fn fuse(ops: &mut [Op]) {
         }
     }
     for at in 0..ops.len() {
-        let fused = match &ops[at..] {
-            [Op::Lookup(name), Op::Attr(attr, _), Op::Emit, ..]
-                if !is_target[at + 1] && !is_target[at + 2] =>
-            {
-                Some(Op::EmitAttr(*name, *attr))
-            }
-            [Op::Lookup(name), Op::Emit, ..] if !is_target[at + 1] => Some(Op::EmitVar(*name)),
-            _ => None,
-        };
-        if let Some(fused) = fused {
+        if let Some((fused, count)) = fused(&ops[at..])
+            && !is_target[at + 1..at + count].contains(&true)
+        {
             ops[at] = fused;
         }
     }
+}
+
+/// The operation that does the work of the first ones, and how many those are.
+fn fused(ops: &[Op]) -> Option<(Op, usize)> {
+    let is_upper = |filter: &Known<KnownFilter>| match filter.known {
+        Some(KnownFilter::Upper) => Some(true),
+        Some(KnownFilter::Lower) => Some(false),
+        _ => None,
+    };
+    Some(match ops {
+        [Op::Iterate(target), Op::Store(name), ..] => (Op::IterateInto(*target, *name), 2),
+        [Op::Filter(filter, Some(1)), Op::Emit, ..] => {
+            let same = Known::new(&filter.name, filter.known);
+            (Op::EmitCased(same, is_upper(filter)?), 2)
+        }
+        [Op::Lookup(name), Op::Emit, ..] => (Op::EmitVar(*name), 2),
+        [Op::Lookup(name), Op::JumpIfFalse(target), ..] => (Op::JumpUnless(*name, *target), 2),
+        [Op::Lookup(name), Op::Attr(attr, _), Op::Emit, ..] => (Op::EmitAttr(*name, *attr), 3),
+        [
+            Op::Lookup(name),
+            Op::Attr(attr, _),
+            Op::JumpIfFalse(target),
+            ..,
+        ] => (Op::JumpUnlessAttr(*name, *attr, *target), 3),
+        [
+            Op::Lookup(name),
+            Op::Attr(attr, _),
+            Op::Filter(filter, Some(1)),
+            Op::Emit,
+            ..,
+        ] => (Op::EmitCasedAttr(*name, *attr, is_upper(filter)?), 4),
+        _ => return None,
+    })
 }
 
 fn operation(instruction: &Instruction<'_>) -> Op {

@@ -119,10 +119,21 @@ pub(crate) enum Op {
     IsUndefined,
     Enclose(Name),
     GetClosure,
+    /// `Filter`, `Emit` with a filter that has no argument
+    EmitCased(Known<KnownFilter>, bool),
+    /// `Iterate`, `Store`
+    IterateInto(u32, Name),
+    // All of these begin with a `Lookup`, which they do alone where they cannot do the rest.
     /// `Lookup`, `Emit`
     EmitVar(Name),
     /// `Lookup`, `Attr`, `Emit`
     EmitAttr(Name, Name),
+    /// `Lookup`, `Attr`, `Filter`, `Emit`
+    EmitCasedAttr(Name, Name, bool),
+    /// `Lookup`, `JumpIfFalse`
+    JumpUnless(Name, u32),
+    /// `Lookup`, `Attr`, `JumpIfFalse`
+    JumpUnlessAttr(Name, Name, u32),
 }
 
 impl Op {
@@ -133,7 +144,10 @@ impl Op {
             | Self::Jump(target)
             | Self::JumpIfFalse(target)
             | Self::JumpIfFalseOrPop(target)
-            | Self::JumpIfTrueOrPop(target) => Some(*target),
+            | Self::JumpIfTrueOrPop(target)
+            | Self::IterateInto(target, _)
+            | Self::JumpUnless(_, target)
+            | Self::JumpUnlessAttr(_, _, target) => Some(*target),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@
 mod callbacks;
 mod modules;
 mod objects;
+mod pages;
 mod parts;
 mod reading;
 mod requests;
@@ -12,6 +13,7 @@ mod timing;
 pub use callbacks::{CALLS, Kept};
 pub use modules::{DATA, LOG, PROBE, TIME};
 pub use objects::{LiveValues, OBJECTS};
+pub use pages::PAGES;
 pub use parts::{RequestStore, TestAnswer, TestRequest, added_fields, end, get, post};
 pub use reading::READING;
 pub use requests::VISITOR;

@@ -33,7 +33,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
     (
         "fuzz",
-        &["engine/http", "engine/host", "engine/lua", "engine/js"],
+        &[
+            "engine/http",
+            "engine/host",
+            "engine/lua",
+            "engine/js",
+            "capabilities/template",
+        ],
     ),
 ];
 

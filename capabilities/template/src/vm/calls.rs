@@ -201,7 +201,9 @@ impl<'m, 'e> Machine<'m, 'e> {
         let count = self.argument_count(count)?;
         let mut args = self.pop_count(count);
         let value = args.remove(0);
-        if let TemplateValue::Loop(number) = value {
+        if let TemplateValue::Loop(number) = value
+            && matches!(name.text(), "changed" | "cycle")
+        {
             let result = self.loop_method(number, name.text(), &args)?;
             self.push(result);
             return Ok(());

@@ -9,7 +9,7 @@ use crate::value::TemplateValue;
 use minijinja::Value;
 use minijinja::value::ValueIter;
 use sampan_host::Handle;
-use sampan_host::reader::{Keys, Kind, Mark};
+use sampan_host::reader::{Keys, Kind, Mark, Name};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -147,12 +147,31 @@ impl Machine<'_, '_> {
     }
 
     /// Pushes the next item, if there is one.
-    #[inline]
     pub(super) fn next_round(&mut self) -> Outcome<bool> {
+        let item = self.advance()?;
+        let is_round = item.is_some();
+        self.stack.extend(item);
+        Ok(is_round)
+    }
+
+    /// The same with a variable instead of the stack.
+    #[inline]
+    pub(super) fn next_round_into(&mut self, name: Name) -> Outcome<bool> {
+        match self.advance()? {
+            Some(item) => {
+                self.store(name, item);
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    #[inline(always)]
+    fn advance(&mut self) -> Outcome<Option<TemplateValue>> {
         self.count_round()?;
         self.settle_loop();
         let Some(at) = self.frames.last().and_then(|frame| frame.loop_at) else {
-            return Ok(false);
+            return Ok(None);
         };
         let state = &mut self.loops[at];
         let round = state.rounds;
@@ -161,6 +180,7 @@ impl Machine<'_, '_> {
         if state.has_variable && state.mark.count() >= self.enclosed {
             self.reader.release(state.mark);
         }
+        self.known_map = None;
         let item = match &mut state.items {
             Items::List(list) => (state.length > Some(round))
                 .then(|| self.reader.item(*list, round))
@@ -173,14 +193,12 @@ impl Machine<'_, '_> {
                 None => None,
             },
         };
-        let Some(item) = item else {
-            return Ok(false);
-        };
-        if let Some(frame) = self.frames.last() {
+        if item.is_some()
+            && let Some(frame) = self.frames.last()
+        {
             self.locals.truncate(frame.locals);
         }
-        self.push(item);
-        Ok(true)
+        Ok(item)
     }
 
     /// Ends what `continue` and `break` have jumped out of.

@@ -6,29 +6,29 @@
 
 mod blocks;
 mod calls;
+mod compare;
 mod loops;
 mod macros;
 mod math;
 mod modes;
 mod print;
+mod rare;
 mod scope;
 mod values;
 
 use crate::fault::{Fault, Outcome};
 use crate::program::{Escape, Op, Program, Source};
 use crate::templates::Templates;
-use crate::value::{TemplateValue, named};
+use crate::value::TemplateValue;
 use blocks::BlockStack;
 pub(crate) use blocks::not_found;
 use loops::LoopState;
-use minijinja::value::Tuple;
 use minijinja::{State, UndefinedBehavior, Value};
 pub(crate) use modes::Modes;
 use print::Capture;
 use sampan_host::reader::Name;
-use sampan_host::{Reader, ScriptLimits};
+use sampan_host::{Handle, Reader, ScriptLimits};
 use scope::{Closure, Frame};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -50,6 +50,8 @@ pub(crate) struct Machine<'m, 'e> {
     /// The variables that the script has given.
     data: TemplateValue,
     out: Vec<u8>,
+    /// Text that is changed before it is printed.
+    scratch: Vec<u8>,
     captures: Vec<Capture>,
     escape: Escape,
     /// The modes around the current one.
@@ -66,6 +68,8 @@ pub(crate) struct Machine<'m, 'e> {
     closures: Vec<Closure>,
     /// The handles below this number stay: a closure may have them.
     enclosed: usize,
+    /// The map of the script that was asked last, until its handle may mean another.
+    known_map: Option<Handle>,
     blocks: Vec<(Name, BlockStack)>,
     /// The templates that were extended.
     loaded: Vec<Arc<Source>>,
@@ -107,6 +111,7 @@ impl<'m, 'e> Machine<'m, 'e> {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             data,
             out: Vec::with_capacity(1024),
+            scratch: Vec::new(),
             captures: Vec::new(),
             escape: Escape::None,
             escapes: Vec::new(),
@@ -119,6 +124,7 @@ impl<'m, 'e> Machine<'m, 'e> {
             next_loop: 0,
             closures: Vec::new(),
             enclosed: 0,
+            known_map: None,
             blocks: Vec::new(),
             loaded: Vec::new(),
             block: None,
@@ -176,6 +182,12 @@ impl<'m, 'e> Machine<'m, 'e> {
         self.stack.pop().unwrap_or(TemplateValue::UNDEFINED)
     }
 
+    fn push_variable(&mut self, name: Name) -> Outcome<()> {
+        let found = self.lookup(name)?;
+        self.push(found.unwrap_or(TemplateValue::UNDEFINED));
+        Ok(())
+    }
+
     fn pop_count(&mut self, count: usize) -> Vec<TemplateValue> {
         let first = self.stack.len().saturating_sub(count);
         self.stack.split_off(first)
@@ -201,23 +213,81 @@ impl<'m, 'e> Machine<'m, 'e> {
                     self.check_size()?;
                 }
                 Op::EmitVar(name) => {
-                    self.emit_variable(*name)?;
+                    if let Some(it) = self.handle_of(*name)?
+                        && self.emit_handle(it)?
+                    {
+                        cursor.at += 2;
+                        continue;
+                    }
+                    self.push_variable(*name)?;
+                }
+                Op::EmitAttr(name, attr) => {
+                    if let Some(it) = self.member_of(*name, *attr)?
+                        && self.emit_handle(it)?
+                    {
+                        cursor.at += 3;
+                        continue;
+                    }
+                    self.push_variable(*name)?;
+                }
+                Op::EmitCasedAttr(name, attr, is_upper) => {
+                    if let Some(it) = self.member_of(*name, *attr)?
+                        && self.emit_cased(it, *is_upper)?
+                    {
+                        cursor.at += 4;
+                        continue;
+                    }
+                    self.push_variable(*name)?;
+                }
+                Op::JumpUnless(name, target) => {
+                    if let Some(it) = self.handle_of(*name)?
+                        && let Some(is_true) = self.truth(it)?
+                    {
+                        cursor.at = if is_true {
+                            cursor.at + 2
+                        } else {
+                            *target as usize
+                        };
+                        continue;
+                    }
+                    self.push_variable(*name)?;
+                }
+                Op::JumpUnlessAttr(name, attr, target) => {
+                    if let Some(it) = self.member_of(*name, *attr)?
+                        && let Some(is_true) = self.truth(it)?
+                    {
+                        cursor.at = if is_true {
+                            cursor.at + 3
+                        } else {
+                            *target as usize
+                        };
+                        continue;
+                    }
+                    self.push_variable(*name)?;
+                }
+                Op::IterateInto(target, name) => {
+                    if !self.next_round_into(*name)? {
+                        cursor.at = *target as usize;
+                        continue;
+                    }
                     cursor.at += 2;
                     continue;
                 }
-                Op::EmitAttr(name, attr) => {
-                    self.emit_attr(*name, *attr)?;
-                    cursor.at += 3;
-                    continue;
+                Op::EmitCased(filter, is_upper) => {
+                    if let Some(TemplateValue::Script(it)) = self.stack.last()
+                        && self.emit_cased(*it, *is_upper)?
+                    {
+                        self.stack.pop();
+                        cursor.at += 2;
+                        continue;
+                    }
+                    self.apply_filter(filter, Some(1))?;
                 }
                 Op::Emit => {
                     let value = self.pop();
                     self.emit(&value, cursor)?;
                 }
-                Op::Lookup(name) => {
-                    let found = self.lookup(*name)?;
-                    self.push(found.unwrap_or(TemplateValue::UNDEFINED));
-                }
+                Op::Lookup(name) => self.push_variable(*name)?,
                 Op::Attr(name, field) => {
                     let value = self.pop();
                     let found = self.attr(&value, *name, *field, cursor)?;
@@ -321,175 +391,6 @@ impl<'m, 'e> Machine<'m, 'e> {
             cursor.at += 1;
         }
         Ok(())
-    }
-
-    /// The operations that are not as frequent.
-    #[inline(never)]
-    fn other(&mut self, op: &Op, cursor: &mut Cursor) -> Outcome<()> {
-        match op {
-            Op::SetAttr(name) => {
-                let (target, value) = (self.pop(), self.pop());
-                self.set_attr(&target, name, &value)?;
-            }
-            Op::Item => {
-                let (key, value) = (self.pop(), self.pop());
-                let found = self.item(&value, &key, cursor)?;
-                self.push(found);
-            }
-            Op::Slice => {
-                let parts = self.pop_count(4);
-                let result = self.slice(&parts)?;
-                self.push_own(result);
-            }
-            Op::BuildMap(count) => {
-                let pairs = self.pop_pairs(*count)?;
-                self.push_own(Value::from_pairs(pairs));
-            }
-            Op::BuildKwargs(count) => self.build_kwargs(*count)?,
-            Op::MergeKwargs(count) => {
-                let sources = self.pop_count(*count);
-                let merged = self.merge_kwargs(&sources)?;
-                self.push_own(merged);
-            }
-            Op::BuildList(count) => {
-                let count = match count {
-                    Some(count) => *count,
-                    None => self.argument_count(None)?,
-                };
-                let items = self.pop_count(count);
-                self.push_list(items);
-            }
-            Op::BuildTuple(count) => {
-                let count = match count {
-                    Some(count) => *count,
-                    None => self.argument_count(None)?,
-                };
-                let items = self.pop_count(count);
-                let items = self.all_owned(&items)?;
-                self.push_own(Tuple::from(items));
-            }
-            Op::UnpackList(count) => self.unpack(*count)?,
-            Op::UnpackLists(count) => {
-                let lists = self.pop_count(*count);
-                let before = self.stack.len();
-                for list in &lists {
-                    self.unpack_into_stack(list)?;
-                }
-                let count = self.stack.len() - before;
-                self.push_own(count);
-            }
-            Op::Math(math) => {
-                let (b, a) = (self.pop(), self.pop());
-                let result = self.calculate(*math, &a, &b)?;
-                self.push_own(result);
-            }
-            Op::Neg => {
-                let value = self.pop();
-                let result = self.negate(&value)?;
-                self.push_own(result);
-            }
-            Op::Concat => {
-                let (b, a) = (self.pop(), self.pop());
-                let result = self.concat(&a, &b)?;
-                self.push_own(result);
-            }
-            Op::PushWith => self.push_frame(Frame::new(self.locals.len()))?,
-            Op::PopFrame => self.pop_frame(),
-            Op::PushDidNotIterate => {
-                let did_not = self.did_not_iterate();
-                self.push(did_not.into());
-            }
-            Op::PopEscape => {
-                if let Some(mode) = self.escapes.pop() {
-                    self.escape = mode;
-                }
-            }
-            Op::BeginCapture(is_wanted) => self.begin_capture(*is_wanted),
-            Op::EndCapture => {
-                let captured = self.end_capture();
-                self.push_own(captured);
-            }
-            Op::CallMethod(name, count) => self.call_method(*name, *count)?,
-            Op::CallObject(count) => self.call_object(*count)?,
-            Op::Duplicate => {
-                let top = self.stack.last().cloned();
-                self.push(top.unwrap_or(TemplateValue::UNDEFINED));
-            }
-            Op::Discard => drop(self.pop()),
-            Op::Swap => {
-                let (b, a) = (self.pop(), self.pop());
-                self.push(b);
-                self.push(a);
-            }
-            Op::Super => drop(self.call_super(false, cursor)?),
-            Op::Include(ignores_missing) => {
-                let name = self.pop();
-                self.include(&name, *ignores_missing, cursor)?;
-            }
-            Op::Export => self.export()?,
-            Op::BuildMacro {
-                name,
-                offset,
-                flags,
-            } => self.build_macro(name, *offset, *flags, cursor)?,
-            Op::IsUndefined => {
-                let value = self.pop();
-                let is_undefined = self.is_undefined(&value);
-                self.push(is_undefined.into());
-            }
-            Op::Enclose(name) => self.enclose(*name)?,
-            Op::GetClosure => {
-                let closure = self.frames.last().and_then(|frame| frame.closure);
-                self.push_own(closure.map_or(Value::UNDEFINED, Value::from));
-            }
-            _ => debug_assert!(false, "{op:?} is done elsewhere"),
-        }
-        Ok(())
-    }
-
-    fn pop_pairs(&mut self, count: usize) -> Outcome<Vec<(Value, Value)>> {
-        let items = self.pop_count(2 * count);
-        let items = self.all_owned(&items)?;
-        let mut items = items.into_iter();
-        let mut pairs = Vec::with_capacity(count);
-        while let (Some(key), Some(value)) = (items.next(), items.next()) {
-            pairs.push((key, value));
-        }
-        Ok(pairs)
-    }
-
-    fn build_kwargs(&mut self, count: usize) -> Outcome<()> {
-        let items = self.pop_count(2 * count);
-        let mut pairs = Vec::with_capacity(count);
-        for pair in items.chunks_exact(2) {
-            pairs.push((self.owned(&pair[0])?, pair[1].clone()));
-        }
-        let is_own = |value: &TemplateValue| matches!(value, TemplateValue::Own(_));
-        if pairs.iter().all(|(_, value)| is_own(value)) {
-            let pairs = pairs.into_iter().filter_map(|(name, value)| match value {
-                TemplateValue::Own(value) => Some((name, value)),
-                _ => None,
-            });
-            self.push_own(named(pairs));
-        } else {
-            self.push(TemplateValue::Named(pairs.into()));
-        }
-        Ok(())
-    }
-
-    fn push_list(&mut self, items: Vec<TemplateValue>) {
-        if items
-            .iter()
-            .all(|item| matches!(item, TemplateValue::Own(_)))
-        {
-            let items = items.into_iter().filter_map(|item| match item {
-                TemplateValue::Own(item) => Some(item),
-                _ => None,
-            });
-            self.push_own(items.collect::<Vec<Value>>());
-        } else {
-            self.push(TemplateValue::List(Rc::from(items)));
-        }
     }
 
     /// Looks at the time now and then, where nothing else does.

@@ -8,7 +8,7 @@ use crate::value::TemplateValue;
 use minijinja::Value;
 use minijinja::value::ValueKind;
 use sampan_host::Handle;
-use sampan_host::reader::{Kind, Name};
+use sampan_host::reader::Kind;
 use std::fmt::Write;
 
 /// Output that is kept back. It lies in the same buffer as all output.
@@ -81,39 +81,6 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    /// `{{ name }}`
-    #[inline]
-    pub(super) fn emit_variable(&mut self, name: Name) -> Outcome<()> {
-        let value = self.lookup(name)?.unwrap_or(TemplateValue::UNDEFINED);
-        if !self.try_emit(&value)? {
-            return Err(Fault::new(format!(
-                "undefined value: `{}` is undefined",
-                name.text()
-            )));
-        }
-        self.check_size()
-    }
-
-    /// `{{ name.attr }}`
-    #[inline]
-    pub(super) fn emit_attr(&mut self, name: Name, attr: Name) -> Outcome<()> {
-        let value = self.lookup(name)?.unwrap_or(TemplateValue::UNDEFINED);
-        let found = match &value {
-            TemplateValue::Script(it) if self.reader.kind(*it) == Kind::Map => {
-                TemplateValue::Script(self.reader.member(*it, attr)?)
-            }
-            value => self.attr_of(value, name, attr)?,
-        };
-        if !self.try_emit(&found)? {
-            return Err(Fault::new(format!(
-                "undefined value: `{}.{}` is undefined",
-                name.text(),
-                attr.text()
-            )));
-        }
-        self.check_size()
-    }
-
     pub(super) fn emit(&mut self, value: &TemplateValue, cursor: &Cursor) -> Outcome<()> {
         if !self.try_emit(value)? {
             return Err(self.undefined_fault(cursor));
@@ -132,6 +99,39 @@ impl Machine<'_, '_> {
                 self.emit_own(&value)
             }
         }
+    }
+
+    /// Prints a text in capitals or small letters. False, with nothing done, if there is more to it than that.
+    #[inline]
+    pub(super) fn emit_cased(&mut self, it: Handle, is_upper: bool) -> Outcome<bool> {
+        if self.hides_known || self.escape == Escape::Json || self.reader.kind(it) != Kind::Text {
+            return Ok(false);
+        }
+        let (out, scratch) = (&mut self.out, &mut self.scratch);
+        scratch.clear();
+        self.reader
+            .bytes(it, &mut |bytes| scratch.extend_from_slice(bytes));
+        if !scratch.is_ascii() {
+            return Ok(false);
+        }
+        match is_upper {
+            true => scratch.make_ascii_uppercase(),
+            false => scratch.make_ascii_lowercase(),
+        }
+        match self.escape {
+            Escape::Html => escape_html(out, scratch),
+            _ => out.extend_from_slice(scratch),
+        }
+        self.check_size()?;
+        Ok(true)
+    }
+
+    /// Prints a value of the script. False, with nothing done, if it is not there.
+    #[inline]
+    pub(super) fn emit_handle(&mut self, it: Handle) -> Outcome<bool> {
+        let is_there = self.emit_in_place(it)?;
+        self.check_size()?;
+        Ok(is_there)
     }
 
     #[inline]

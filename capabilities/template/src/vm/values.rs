@@ -4,12 +4,11 @@ use super::loops::checked;
 use super::{Cursor, Machine};
 use crate::fault::{Fault, Outcome};
 use crate::objects::Namespace;
-use crate::program::{Compare, Escape, LoopField, Op, Program};
+use crate::program::{Escape, LoopField, Op, Program};
 use crate::value::{Copier, TemplateValue, named};
 use minijinja::{UndefinedBehavior, Value};
 use sampan_host::Handle;
 use sampan_host::reader::{Kind, Name};
-use std::cmp::Ordering;
 
 impl Machine<'_, '_> {
     /// The value as minijinja has it: a copy, if it is one of the script.
@@ -75,29 +74,29 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
+    /// Whether a value of the script is true. None if that must not be asked.
     #[inline]
+    pub(super) fn truth(&mut self, it: Handle) -> Outcome<Option<bool>> {
+        Ok(Some(match self.reader.kind(it) {
+            Kind::Nothing if self.undefined == UndefinedBehavior::Strict => return Ok(None),
+            Kind::Nothing | Kind::Null => false,
+            Kind::Bool(value) => value,
+            Kind::Int(value) => value != 0,
+            Kind::Float(value) => value != 0.0,
+            Kind::Text | Kind::Bytes => {
+                let is_there = self.reader.with_bytes(it, |bytes| !bytes.is_empty());
+                is_there.unwrap_or(false)
+            }
+            Kind::List | Kind::Map => self.reader.len(it)? > 0,
+            Kind::Function | Kind::Object(_) | Kind::Other(_) => true,
+        }))
+    }
+
     pub(super) fn is_true(&mut self, value: &TemplateValue) -> Outcome<bool> {
         match value {
-            TemplateValue::Script(it) => {
-                let it = *it;
-                Ok(match self.reader.kind(it) {
-                    Kind::Nothing if self.undefined == UndefinedBehavior::Strict => {
-                        return Err(Fault::new(
-                            "undefined value: what is asked for is undefined",
-                        ));
-                    }
-                    Kind::Nothing | Kind::Null => false,
-                    Kind::Bool(value) => value,
-                    Kind::Int(value) => value != 0,
-                    Kind::Float(value) => value != 0.0,
-                    Kind::Text | Kind::Bytes => self
-                        .reader
-                        .with_bytes(it, |bytes| !bytes.is_empty())
-                        .unwrap_or(false),
-                    Kind::List | Kind::Map => self.reader.len(it)? > 0,
-                    Kind::Function | Kind::Object(_) | Kind::Other(_) => true,
-                })
-            }
+            TemplateValue::Script(it) => self
+                .truth(*it)?
+                .ok_or_else(|| Fault::new("undefined value: what is asked for is undefined")),
             TemplateValue::Own(own) => {
                 if own.is_undefined() && self.undefined == UndefinedBehavior::Strict {
                     self.check_defined(value)?;
@@ -150,22 +149,6 @@ impl Machine<'_, '_> {
                 Ok(TemplateValue::Own(value.get_attr(name.text())?))
             }
         }
-    }
-
-    /// The same where it is known what the value is called.
-    pub(super) fn attr_of(
-        &mut self,
-        value: &TemplateValue,
-        parent: Name,
-        name: Name,
-    ) -> Outcome<TemplateValue> {
-        if !self.is_undefined(value) {
-            return self.attr_of_defined(value, name, LoopField::of(name.text()));
-        }
-        if self.undefined == UndefinedBehavior::Chainable {
-            return Ok(TemplateValue::UNDEFINED);
-        }
-        Err(no_member(&format!("`{}`", parent.text()), name.text()))
     }
 
     /// A member of what is not there.
@@ -287,65 +270,6 @@ impl Machine<'_, '_> {
         ))
     }
 
-    pub(super) fn compare(
-        &mut self,
-        how: Compare,
-        a: &TemplateValue,
-        b: &TemplateValue,
-    ) -> Outcome<bool> {
-        if matches!(how, Compare::In | Compare::NotIn) {
-            self.check_defined(b)?;
-            self.check_defined(a)?;
-            let (a, b) = (self.owned(a)?, self.owned(b)?);
-            let contains = self.contains(a, b)?;
-            return Ok(contains == (how == Compare::In));
-        }
-        if let Some(result) = self.compare_in_place(how, a, b) {
-            return Ok(result);
-        }
-        self.check_defined(a)?;
-        self.check_defined(b)?;
-        let (a, b) = (self.owned(a)?, self.owned(b)?);
-        Ok(match how {
-            Compare::Eq => a == b,
-            Compare::Ne => a != b,
-            Compare::Lt => a < b,
-            Compare::Lte => a <= b,
-            Compare::Gt => a > b,
-            _ => a >= b,
-        })
-    }
-
-    /// The comparison of a text or a whole number of the script with another.
-    fn compare_in_place(&self, how: Compare, a: &TemplateValue, b: &TemplateValue) -> Option<bool> {
-        let order = match (a, b) {
-            (TemplateValue::Script(a), TemplateValue::Own(b)) => self.order(*a, b)?,
-            (TemplateValue::Own(a), TemplateValue::Script(b)) => self.order(*b, a)?.reverse(),
-            _ => return None,
-        };
-        Some(match how {
-            Compare::Eq => order.is_eq(),
-            Compare::Ne => order.is_ne(),
-            Compare::Lt => order.is_lt(),
-            Compare::Lte => order.is_le(),
-            Compare::Gt => order.is_gt(),
-            Compare::Gte => order.is_ge(),
-            Compare::In | Compare::NotIn => return None,
-        })
-    }
-
-    fn order(&self, it: Handle, own: &Value) -> Option<Ordering> {
-        match self.reader.kind(it) {
-            Kind::Text => {
-                let own = own.as_str()?;
-                self.reader
-                    .with_bytes(it, |bytes| bytes.cmp(own.as_bytes()))
-            }
-            Kind::Int(whole) if own.is_integer() => Some(whole.cmp(&own.as_i64()?)),
-            _ => None,
-        }
-    }
-
     pub(super) fn merge_kwargs(&mut self, sources: &[TemplateValue]) -> Outcome<Value> {
         let mut merged: Vec<(Value, Value)> = Vec::new();
         for source in sources {
@@ -433,9 +357,12 @@ pub(super) fn described(program: &Program, at: usize) -> Option<String> {
         Some(described(program, before).unwrap_or_else(|| "(...)".to_owned()))
     };
     match program.ops.get(at)? {
-        Op::Lookup(name) | Op::EmitVar(name) | Op::EmitAttr(name, _) => {
-            Some(name.text().to_owned())
-        }
+        Op::Lookup(name)
+        | Op::EmitVar(name)
+        | Op::EmitAttr(name, _)
+        | Op::EmitCasedAttr(name, ..)
+        | Op::JumpUnless(name, _)
+        | Op::JumpUnlessAttr(name, ..) => Some(name.text().to_owned()),
         Op::Attr(name, _) => Some(format!("{}.{}", base()?, name.text())),
         _ => None,
     }

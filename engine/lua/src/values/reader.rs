@@ -24,6 +24,8 @@ use std::ptr;
 
 /// After how many questions the limits are looked at.
 const CALLS_PER_CHECK: u32 = 1024;
+/// A table with so many members is looked through for a position that does not lie in its array.
+const NODES_LOOKED_AT_MAX: usize = 16;
 /// Room for so many handles is made at once.
 const HANDLES_AT_ONCE: usize = 64;
 
@@ -134,8 +136,12 @@ impl<'a> LuaReader<'a> {
         if let Some(slot) = table.array().get(at) {
             return *slot;
         }
-        if table.nodes().len() == 1 && table.nodes()[0].value.is_nil() {
-            return StackSlot::NIL;
+        // Looking through a few is faster than asking.
+        let nodes = table.nodes();
+        if nodes.len() <= NODES_LOOKED_AT_MAX {
+            let key = StackSlot::number(at as f64);
+            let found = nodes.iter().find(|node| node.key == key);
+            return found.map_or(StackSlot::NIL, |node| node.value);
         }
         // SAFETY: a raw read.
         self.ask(list, |state, index| unsafe {
