@@ -216,7 +216,7 @@ declare module "sampan" {
 
   /** Writes CSV piece by piece, for answers that are streamed. It goes with its request. */
   export interface CsvWriter {
-    /** Writes a row, and the header before the first one. At most 16 MiB are kept until they are taken. */
+    /** Writes a row, and the header before the first one. At most 1 MiB is kept until it is taken. */
     add(row: any): void;
     /** The text that was written since the last time. */
     take(): string;

@@ -275,7 +275,7 @@ function app.csv.each(text, fn, options) end
 ---@class sampan.CsvWriter
 local CsvWriter = {}
 
---- Writes a row, and the header before the first one. At most 16 MiB are kept until they are taken.
+--- Writes a row, and the header before the first one. At most 1 MiB is kept until it is taken.
 ---@param row any A row as in `csv.encode`.
 function CsvWriter:add(row) end
 

@@ -25,7 +25,7 @@ pub(crate) static WRITER: Class = Class {
                 doc: "A row as in `csv.encode`.",
             }],
             returns: Type::Nothing,
-            doc: "Writes a row, and the header before the first one. At most 16 MiB are kept until they are taken.",
+            doc: "Writes a row, and the header before the first one. At most 1 MiB is kept until it is taken.",
             kind: FunctionKind::Reading(add),
         },
         Function {
@@ -45,8 +45,9 @@ pub(crate) fn encode(
     reader: &dyn Reader,
 ) -> Result<Value, Error> {
     let rows = args.handle(0);
-    let mut encoder = Encoder::new(&Options::read(args.take(1), WRITING)?);
     let limits = context.get::<ScriptLimits>().unwrap_or_default();
+    let options = Options::read(args.take(1), WRITING)?;
+    let mut encoder = Encoder::new(&options, (limits.memory_bytes_max, "memory_bytes_max"));
     let count = match reader.kind(rows) {
         Kind::List => reader.len(rows)?,
         // An empty table of Lua is both.
@@ -55,15 +56,13 @@ pub(crate) fn encode(
     };
     for at in 0..count {
         reader.round(|| encoder.add(reader, reader.item(rows, at)?))?;
-        if encoder.len() > limits.memory_bytes_max {
-            return Err(limits.value_too_large());
-        }
     }
     encoder.take().map(Value::Text)
 }
 
 pub(crate) fn writer(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let encoder = Encoder::new(&Options::read(args.take(0), WRITING)?);
+    let options = Options::read(args.take(0), WRITING)?;
+    let encoder = Encoder::new(&options, (UNTAKEN_BYTES_MAX, "take() them first"));
     let writer = context.objects().add(&WRITER, RefCell::new(encoder));
     Ok(Value::Object(writer))
 }
@@ -72,10 +71,6 @@ fn add(context: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Erro
     let (_, writer) = args.object::<RefCell<Encoder>>(context)?;
     // A getter of the row may call the writer again.
     let mut encoder = writer.try_borrow_mut().map_err(|_| is_busy())?;
-    if encoder.len() > UNTAKEN_BYTES_MAX {
-        let text = format!("{UNTAKEN_BYTES_MAX} bytes have been written: take() them first");
-        return Err(Error::script(text));
-    }
     encoder.add(reader, args.handle(0))?;
     Ok(Value::Null)
 }

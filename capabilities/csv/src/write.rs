@@ -1,10 +1,13 @@
 //! Text of rows, which are read where they lie in the script.
 
+use crate::limits::FIELDS_MAX;
 use crate::options::Options;
 use crate::read::counted;
 use sampan_host::json::{write_f64, write_i64};
 use sampan_host::reader::{Keys, Kind};
 use sampan_host::{Error, Handle, Reader};
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// What begins a formula in a spreadsheet.
@@ -17,8 +20,10 @@ pub(crate) struct Encoder {
     /// Whether rows may have more than the columns.
     has_choice: bool,
     /// The names in the header, once it is written.
-    columns: Option<Rc<[Vec<u8>]>>,
+    columns: Option<Rc<Columns>>,
     out: Vec<u8>,
+    /// How long `out` may become, and what is said of more.
+    room: (usize, &'static str),
     /// How many fields each line has, once there is one.
     width: Option<usize>,
     /// How many fields the line at hand has.
@@ -28,14 +33,35 @@ pub(crate) struct Encoder {
     field: Vec<u8>,
 }
 
+/// The names in a header.
+struct Columns {
+    names: Vec<Vec<u8>>,
+    /// Where each is: made for the first row that has them in another order.
+    places: OnceCell<HashMap<Vec<u8>, usize>>,
+}
+
+impl Columns {
+    /// Where a column is that is expected there.
+    fn find(&self, name: &[u8], expected: usize) -> Option<usize> {
+        if self.names.get(expected).is_some_and(|there| there == name) {
+            return Some(expected);
+        }
+        let names = || self.names.iter().cloned();
+        let places = self.places.get_or_init(|| names().zip(0..).collect());
+        places.get(name).copied()
+    }
+}
+
 impl Encoder {
-    pub(crate) fn new(options: &Options) -> Self {
+    /// Writes at most so many bytes until they are taken; more is an error that says why.
+    pub(crate) fn new(options: &Options, room: (usize, &'static str)) -> Self {
         let mut encoder = Self {
             separator: options.separator,
             is_spreadsheet: options.is_spreadsheet,
             has_choice: options.columns.is_some(),
             columns: None,
             out: Vec::new(),
+            room,
             width: None,
             fields: 0,
             rows: 0,
@@ -50,11 +76,6 @@ impl Encoder {
             encoder.write_header(columns.collect());
         }
         encoder
-    }
-
-    /// How many bytes have been written and not taken.
-    pub(crate) fn len(&self) -> usize {
-        self.out.len()
     }
 
     /// Takes what has been written.
@@ -90,6 +111,9 @@ impl Encoder {
         if count == 0 {
             return Err(self.fault("it has no fields"));
         }
+        if count > FIELDS_MAX {
+            return Err(self.fault(&format!("it has more than {FIELDS_MAX} fields")));
+        }
         if count != width {
             let (fields, whose) = (
                 counted(count, "field"),
@@ -107,6 +131,7 @@ impl Encoder {
             let is_text = self.read(reader, cell);
             let is_text = is_text.map_err(|what| self.fault_at(&format!("field {}", at + 1), what));
             self.put(is_text?);
+            self.check_room()?;
         }
         self.end_line();
         Ok(())
@@ -120,7 +145,7 @@ impl Encoder {
         };
         let keys = self.by_column(reader, &columns, keys)?;
         self.fields = 0;
-        for (key, column) in keys.into_iter().zip(&*columns) {
+        for (key, column) in keys.into_iter().zip(&columns.names) {
             self.field.clear();
             let is_text = match key {
                 Some(key) => self.read(reader, reader.value(row, key)?),
@@ -131,15 +156,28 @@ impl Encoder {
                 self.fault_at(&format!("column {column:?}"), what)
             });
             self.put(is_text?);
+            self.check_room()?;
         }
         self.end_line();
         Ok(())
     }
 
+    /// A few long texts, named again and again, must not take more memory than there is.
+    fn check_room(&self) -> Result<(), Error> {
+        let (bytes_max, why) = self.room;
+        if self.out.len() > bytes_max {
+            return Err(self.fault(&format!("more than {bytes_max} bytes are written: {why}")));
+        }
+        Ok(())
+    }
+
     /// The first row names the columns.
-    fn begin(&mut self, reader: &dyn Reader, keys: Keys) -> Result<Rc<[Vec<u8>]>, Error> {
+    fn begin(&mut self, reader: &dyn Reader, keys: Keys) -> Result<Rc<Columns>, Error> {
         if self.width.is_some() {
             return Err(self.fault("it has names, but the first row is a list"));
+        }
+        if keys.len() > FIELDS_MAX {
+            return Err(self.fault(&format!("it has more than {FIELDS_MAX} fields")));
         }
         let mut columns = Vec::with_capacity(keys.len());
         for key in keys.iter() {
@@ -152,15 +190,18 @@ impl Encoder {
         Ok(self.write_header(columns))
     }
 
-    fn write_header(&mut self, columns: Vec<Vec<u8>>) -> Rc<[Vec<u8>]> {
+    fn write_header(&mut self, names: Vec<Vec<u8>>) -> Rc<Columns> {
         self.fields = 0;
-        for column in &columns {
-            self.field.clone_from(column);
+        for name in &names {
+            self.field.clone_from(name);
             self.put(true);
         }
         self.end_line();
-        self.width = Some(columns.len());
-        let columns: Rc<[Vec<u8>]> = columns.into();
+        self.width = Some(names.len());
+        let columns = Rc::new(Columns {
+            names,
+            places: OnceCell::new(),
+        });
         self.columns = Some(Rc::clone(&columns));
         columns
     }
@@ -169,18 +210,13 @@ impl Encoder {
     fn by_column(
         &mut self,
         reader: &dyn Reader,
-        columns: &[Vec<u8>],
+        columns: &Columns,
         keys: Keys,
     ) -> Result<Vec<Option<Handle>>, Error> {
-        let mut found = vec![None; columns.len()];
+        let mut found = vec![None; columns.names.len()];
         for (at, key) in keys.iter().enumerate() {
             self.read_name(reader, key)?;
-            let is_it = |column: &Vec<u8>| *column == self.field;
-            let column = match columns.get(at) {
-                Some(column) if is_it(column) => Some(at),
-                _ => columns.iter().position(is_it),
-            };
-            match column {
+            match columns.find(&self.field, at) {
                 Some(column) => found[column] = Some(key),
                 None if self.has_choice => {}
                 None => {

@@ -41,6 +41,15 @@ const cases = {
   unknown: () => csv.encode([], { header: false }),
   bad_separator: () => csv.encode([], { separator: "--" }),
   bad_columns: () => csv.encode([], { columns: [1] }),
+  // Names in another order than in the first row.
+  wide: () => {
+    const names = Array.from({ length: 16000 }, (_, i) => `k${i + 1}`);
+    const row = (names) => Object.fromEntries(names.map((name) => [name, Number(name.slice(1))]));
+    const other = row(names.toReversed());
+    return String(csv.encode([{ a: 1, ...row(names) }, other, other, other, other, other, other, other]).length);
+  },
+  beyond: () => csv.encode([Array(20000).fill(1)]),
+  huge: () => csv.encode([Array(1000).fill("x".repeat(1000000))]),
 };
 
 app.get("/:case", (req) => {

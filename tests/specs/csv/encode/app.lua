@@ -41,6 +41,22 @@ local cases = {
   unknown = function() return csv.encode({}, { header = false }) end,
   bad_separator = function() return csv.encode({}, { separator = "--" }) end,
   bad_columns = function() return csv.encode({}, { columns = { 1 } }) end,
+  wide = function()
+    local first, other = {}, {}
+    for i = 1, 16000 do first["k" .. i] = i other["k" .. i] = i end
+    first.a, other.b = 1, nil
+    return #csv.encode { first, other, other, other, other, other, other, other }
+  end,
+  beyond = function()
+    local row = {}
+    for i = 1, 20000 do row["k" .. i] = i end
+    return csv.encode { row }
+  end,
+  huge = function()
+    local row, long = {}, ("x"):rep(1000000)
+    for i = 1, 1000 do row[i] = long end
+    return csv.encode { row }
+  end,
 }
 
 app.get("/:case", function(req)
