@@ -94,7 +94,7 @@ impl Machine<'_, '_> {
         called: &Macro,
         mut args: Vec<TemplateValue>,
     ) -> Outcome<(Vec<TemplateValue>, Option<TemplateValue>)> {
-        let mut named = match args.last() {
+        let named = match args.last() {
             Some(last) if is_named(last) => {
                 let last = args.pop().unwrap_or(TemplateValue::UNDEFINED);
                 self.named_pairs(&last)?
@@ -108,16 +108,16 @@ impl Machine<'_, '_> {
                 called.params.len()
             )));
         }
+        let mut used = vec![false; named.len()];
         let mut take = |name: &str| {
-            let at = named
-                .iter()
-                .position(|(known, _)| known.as_str() == Some(name))?;
-            Some(named.swap_remove(at).1)
+            let mut names = named.iter().map(|(known, _)| known.as_str());
+            let at = names.position(|known| known == Some(name))?;
+            used[at] = true;
+            Some(named[at].1.clone())
         };
         let given = args.len();
         for (at, name) in called.params.iter().enumerate() {
-            let named = take(name.text());
-            match named {
+            match take(name.text()) {
                 Some(_) if at < given => {
                     return Err(Fault::new(format!(
                         "too many arguments: duplicate argument `{}`",
@@ -132,7 +132,8 @@ impl Machine<'_, '_> {
         let caller = called
             .uses_caller
             .then(|| take("caller").unwrap_or(TemplateValue::UNDEFINED));
-        if let Some((name, _)) = named.first() {
+        let unknown = named.iter().zip(&used).find(|(_, is_used)| !**is_used);
+        if let Some(((name, _), _)) = unknown {
             return Err(Fault::new(format!(
                 "too many arguments: unknown keyword argument `{name}`"
             )));

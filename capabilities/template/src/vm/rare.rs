@@ -147,9 +147,14 @@ impl Machine<'_, '_> {
 
     fn build_kwargs(&mut self, count: usize) -> Outcome<()> {
         let items = self.pop_count(2 * count);
-        let mut pairs = Vec::with_capacity(count);
+        let mut pairs: Vec<(Value, TemplateValue)> = Vec::with_capacity(count);
         for pair in items.chunks_exact(2) {
-            pairs.push((self.owned(&pair[0])?, pair[1].clone()));
+            let name = self.owned(&pair[0])?;
+            // Of two arguments with one name the last counts.
+            match pairs.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, known)) => *known = pair[1].clone(),
+                None => pairs.push((name, pair[1].clone())),
+            }
         }
         let is_own = |value: &TemplateValue| matches!(value, TemplateValue::Own(_));
         if pairs.iter().all(|(_, value)| is_own(value)) {
