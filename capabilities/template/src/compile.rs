@@ -92,6 +92,15 @@ fn find_required<'a>(statements: &[Stmt<'a>], found: &mut BTreeSet<&'a str>) {
 fn translate(instructions: &Instructions<'_>) -> (Vec<Op>, Vec<u32>) {
     let all = (0..).map_while(|at| instructions.get(at));
     let mut ops: Vec<Op> = all.map(operation).collect();
+    for at in 1..ops.len() {
+        if let ([.., Op::Const(names)], [Op::BuildMacro { params, .. }, ..]) = ops.split_at_mut(at)
+        {
+            let names = names.try_iter().into_iter().flatten();
+            *params = names
+                .map(|name| Name::new(name.as_str().unwrap_or_default()))
+                .collect();
+        }
+    }
     let lines = (0..ops.len() as u32).map(|at| instructions.get_line(at).unwrap_or(0) as u32);
     let lines = lines.collect();
     fuse(&mut ops);
@@ -237,6 +246,7 @@ fn operation(instruction: &Instruction<'_>) -> Op {
         Instruction::ExportLocals => Op::Export,
         Instruction::BuildMacro(name, offset, flags) => Op::BuildMacro {
             name: (*name).into(),
+            params: Arc::default(),
             offset: *offset,
             flags: *flags,
         },

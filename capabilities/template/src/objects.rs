@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Macro {
     pub(crate) name: Value,
     /// The names of its parameters.
-    pub(crate) params: Vec<Name>,
+    pub(crate) params: Arc<[Name]>,
     pub(crate) program: Arc<Program>,
     /// Where its operations begin.
     pub(crate) offset: u32,

@@ -112,6 +112,8 @@ pub(crate) enum Op {
     Export,
     BuildMacro {
         name: Box<str>,
+        /// The names of its parameters. They are on the stack too.
+        params: Arc<[Name]>,
         offset: u32,
         flags: u8,
     },

@@ -16,17 +16,15 @@ impl Machine<'_, '_> {
     pub(super) fn build_macro(
         &mut self,
         name: &str,
+        params: &Arc<[Name]>,
         offset: u32,
         flags: u8,
         cursor: &Cursor,
     ) -> Outcome<()> {
-        let (params, closure) = (self.pop(), self.pop());
-        let params = self.owned(&params)?.try_iter()?;
+        let (_, closure) = (self.pop(), self.pop());
         let built = Macro {
             name: Value::from(name),
-            params: params
-                .map(|name| Name::new(name.as_str().unwrap_or_default()))
-                .collect(),
+            params: Arc::clone(params),
             program: Arc::clone(&cursor.program),
             offset,
             render: self.number,
@@ -69,7 +67,7 @@ impl Machine<'_, '_> {
         let stack = self.stack.len();
         let result = self.check_depth().and_then(|()| {
             if let Some(caller) = caller {
-                self.store(Name::new("caller"), caller);
+                self.store(self.caller_name, caller);
             }
             self.stack.extend(args);
             self.run(&called.program, called.offset)

@@ -77,6 +77,7 @@ pub(crate) struct Machine<'m, 'e> {
     rounds_until_check: u32,
     loop_name: Name,
     super_name: Name,
+    caller_name: Name,
 }
 
 /// Where a run is.
@@ -131,6 +132,7 @@ impl<'m, 'e> Machine<'m, 'e> {
             rounds_until_check: ROUNDS_PER_CHECK,
             loop_name: modes.loop_name(),
             super_name: modes.super_name(),
+            caller_name: modes.caller_name(),
         }
     }
 

@@ -8,6 +8,7 @@ use std::cell::OnceCell;
 use std::sync::LazyLock;
 
 static LOOP: LazyLock<Name> = LazyLock::new(|| Name::new("loop"));
+static CALLER: LazyLock<Name> = LazyLock::new(|| Name::new("caller"));
 static SUPER: LazyLock<Name> = LazyLock::new(|| Name::new("super"));
 
 /// An environment, and for each mode of escaping an empty template, once one is needed.
@@ -44,6 +45,10 @@ impl<'e> Modes<'e> {
 
     pub(crate) fn loop_name(&self) -> Name {
         *LOOP
+    }
+
+    pub(crate) fn caller_name(&self) -> Name {
+        *CALLER
     }
 
     pub(crate) fn super_name(&self) -> Name {

@@ -116,9 +116,10 @@ impl Machine<'_, '_> {
             Op::Export => self.export()?,
             Op::BuildMacro {
                 name,
+                params,
                 offset,
                 flags,
-            } => self.build_macro(name, *offset, *flags, cursor)?,
+            } => self.build_macro(name, params, *offset, *flags, cursor)?,
             Op::IsUndefined => {
                 let value = self.pop();
                 let is_undefined = self.is_undefined(&value);

@@ -297,11 +297,26 @@ fn returned(cx: Cx<'_>, row: &BoundRow, value: Value) -> Result<Val, Failure> {
         }
         cx.core().tasks().own(cx.core(), object);
     }
+    let value = match value {
+        Value::List(answer) if row.function.returns == Type::Answer => {
+            return answer_parts(cx, answer);
+        }
+        value => value,
+    };
     let spell = |columns: &Arc<[String]>| cx.core().spellings.of(columns);
     Ok(value::to_js(
         cx,
         renamed(value, row.function.returns, spell),
     )?)
+}
+
+/// The body and the content type of an answer. A string of ASCII is sent from where it lies; any other is faster as bytes.
+fn answer_parts(cx: Cx<'_>, answer: Vec<Value>) -> Result<Val, Failure> {
+    let parts = answer.into_iter().map(|part| match part {
+        Value::Bytes(body) if body.is_ascii() => cx.string_from(&body),
+        part => value::to_js(cx, part),
+    });
+    Ok(cx.array(parts.collect::<Result<Vec<Val>, Thrown>>()?)?)
 }
 
 /// A result that is a record has its fields spelled as JavaScript spells them: `lastId`.
