@@ -128,7 +128,7 @@ impl Args {
         Ok((this, value.ok_or_else(|| this.class().is_over())?))
     }
 
-    /// The same arguments for a caller that can wait for the row's `later`, see [`FunctionKind::Prompt`].
+    /// The same arguments for a caller that can wait for the row's `later`, see [`FunctionKind::Prompt`](crate::FunctionKind::Prompt).
     #[must_use]
     pub fn waiting(mut self, may_wait: bool) -> Self {
         self.may_wait = may_wait;
