@@ -306,3 +306,23 @@ fn answers_that_never_end_are_refused() {
         ends(handler, &[Memory, Script, Stopped]);
     }
 }
+
+/// QuickJS makes an error of a block that is refused, and collected then, while a shape was in no list of its collector.
+#[test]
+fn memory_that_ends_while_an_object_grows_crashes_no_collection() {
+    let source = "import { app } from 'sampan';
+app.get('/', () => {
+  const object = {};
+  try { for (let i = 0; ; i++) object[i] = i; } catch (error) { return error.message; }
+});";
+    for step in 0..12 {
+        let limits = ScriptLimits {
+            memory_bytes_max: (4 << 20) + step * (300 << 10),
+            ..ScriptLimits::default()
+        };
+        let app = load_with(&[("app.js", source)], limits).expect("the project loads");
+        for _ in 0..2 {
+            let _ = app.only(get("/"));
+        }
+    }
+}

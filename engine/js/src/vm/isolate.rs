@@ -167,7 +167,7 @@ impl Core {
         let ctx = context.as_raw().as_ptr();
         // SAFETY: the context is alive, and stays so as long as what is made here.
         let (cx, stopper) = unsafe { (Cx::from_raw(ctx), Stopper::new(ctx, &setup.watch)) };
-        memory.stop_with(stopper.counter());
+        memory.serve(cx.runtime(), stopper.counter());
         let hidden = HiddenKeys::default();
         let atoms = Atoms::new(cx, &hidden)
             .map_err(|Thrown| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate"))?;

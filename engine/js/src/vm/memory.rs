@@ -5,6 +5,7 @@
 //! be made and destructors run; but the script that needed it is stopped.
 
 use rquickjs::allocator::Allocator;
+use rquickjs::qjs;
 use sampan_host::Watch;
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -19,6 +20,9 @@ const RESERVE_BYTES: usize = 1024 * 1024;
 /// Blocks up to this size, in bytes, may come from the reserve. An arena of QuickJS has 4 KiB.
 const SMALL_BYTES_MAX: usize = 20 * 1024;
 
+/// The threshold of a runtime that does not collect, in bytes.
+pub(crate) const NEVER_COLLECT: usize = usize::MAX;
+
 /// Before each block stands its size.
 const HEADER_BYTES: usize = 16;
 
@@ -29,6 +33,8 @@ pub(crate) struct Memory {
     is_exhausted: Cell<bool>,
     /// The poll counter of the context, to stop a script at once.
     counter: Cell<Option<*const AtomicI32>>,
+    /// The runtime that uses it; null until there is one.
+    runtime: Cell<*mut qjs::JSRuntime>,
     watch: Arc<Watch>,
 }
 
@@ -41,6 +47,7 @@ impl Memory {
             limit,
             is_exhausted,
             counter,
+            runtime: Cell::new(null_mut()),
             watch,
         })
     }
@@ -64,8 +71,9 @@ impl Memory {
         }
     }
 
-    /// Names the poll counter of the context that uses this memory.
-    pub(crate) fn stop_with(&self, counter: Option<*const AtomicI32>) {
+    /// Names the runtime that uses this memory, and the poll counter of its context.
+    pub(crate) fn serve(&self, runtime: *mut qjs::JSRuntime, counter: Option<*const AtomicI32>) {
+        self.runtime.set(runtime);
         self.counter.set(counter);
     }
 
@@ -75,11 +83,11 @@ impl Memory {
         let used = self.used.get() - old + new;
         if new > old {
             if used > self.limit && !self.allows(used, new) {
-                return false;
+                return self.refuse();
             }
             // Built-ins that fill a buffer without polling end here when the script must stop.
             if new > SMALL_BYTES_MAX && self.watch.must_stop() {
-                return false;
+                return self.refuse();
             }
         }
         self.used.set(used);
@@ -94,6 +102,17 @@ impl Memory {
     /// Such a block is gone, or no longer here.
     pub(crate) fn release(&self, bytes: usize) {
         self.grow(bytes, 0);
+    }
+
+    /// QuickJS answers a refusal with an error object, which may be reason enough to collect; and it may ask for the block while the shape of
+    /// an object is in no list of its collector (`resize_properties`), which crashes a collection. So nothing is collected until the run has ended.
+    #[cold]
+    fn refuse(&self) -> bool {
+        if !self.runtime.get().is_null() {
+            // SAFETY: the runtime is the one that asks, so it is alive. This sets a number.
+            unsafe { qjs::JS_SetGCThreshold(self.runtime.get(), NEVER_COLLECT as _) };
+        }
+        false
     }
 
     #[cold]

@@ -4,6 +4,7 @@ use super::Core;
 use crate::promises::tasks::Tasks;
 use crate::vm::error;
 use crate::vm::limits;
+use crate::vm::memory::NEVER_COLLECT;
 use crate::vm::sys::{Cx, RawValue, address};
 use rquickjs::qjs;
 use sampan_host::{Error, HandlerId};
@@ -118,8 +119,12 @@ impl Core {
     fn choose_gc_threshold(&self, cx: Cx<'_>, threshold: usize) {
         let limit = self.limits.memory_bytes_max;
         let alive = threshold / 3 * 2;
-        let latest = (limit / 8 * 7).max(alive + limit / 64);
-        let wanted = threshold.max(limits::GARBAGE_BYTES_MIN).min(latest);
+        let latest = (limit / 8 * 7).max(alive.saturating_add(limit / 64));
+        let wanted = match threshold {
+            // A block was refused in the run before.
+            NEVER_COLLECT => self.gc_threshold.get(),
+            _ => threshold.max(limits::GARBAGE_BYTES_MIN).min(latest),
+        };
         self.gc_threshold.set(wanted);
         // SAFETY: the runtime is alive and runs nothing.
         unsafe { qjs::JS_SetGCThreshold(cx.runtime(), wanted as _) };
