@@ -40,22 +40,7 @@ impl RequestPool {
 
 /// Makes the class.
 pub(crate) fn register_class(cx: Cx<'_>) -> Result<qjs::JSClassID, Thrown> {
-    let definition = qjs::JSClassDef {
-        class_name: c"Request".as_ptr(),
-        finalizer: Some(finalize),
-        gc_mark: Some(mark),
-        call: None,
-        exotic: std::ptr::null_mut(),
-    };
-    let mut id = 0;
-    // SAFETY: the runtime is alive; the definition is copied.
-    unsafe {
-        qjs::JS_NewClassID(cx.runtime(), &raw mut id);
-        if qjs::JS_NewClass(cx.runtime(), id, &raw const definition) < 0 {
-            return Err(Thrown);
-        }
-    }
-    Ok(id)
+    cx.class(c"Request", Some(finalize), Some(mark))
 }
 
 /// A request object for `view`, as a route gets it or as a `fetch` export does.

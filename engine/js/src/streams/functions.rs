@@ -81,22 +81,11 @@ fn register_in(cx: Cx<'_>, table: RawValue) -> Result<(), Thrown> {
 }
 
 fn register_class(cx: Cx<'_>) -> Result<qjs::JSClassID, Thrown> {
-    let definition = qjs::JSClassDef {
-        class_name: c"ReadableStreamDefaultController".as_ptr(),
-        finalizer: Some(finalize),
-        gc_mark: Some(mark),
-        call: None,
-        exotic: std::ptr::null_mut(),
-    };
-    let mut id = 0;
-    // SAFETY: the runtime is alive; the definition is copied.
-    unsafe {
-        qjs::JS_NewClassID(cx.runtime(), &raw mut id);
-        if qjs::JS_NewClass(cx.runtime(), id, &raw const definition) < 0 {
-            return Err(Thrown);
-        }
-    }
-    Ok(id)
+    cx.class(
+        c"ReadableStreamDefaultController",
+        Some(finalize),
+        Some(mark),
+    )
 }
 
 /// The controller that an object is.

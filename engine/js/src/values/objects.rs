@@ -28,21 +28,7 @@ pub(crate) fn register_classes(
     let classes = modules.iter().flat_map(|module| module.classes);
     let register = |class: &&'static Class| {
         let name = CString::new(class.name).map_err(|_| Thrown)?;
-        let definition = qjs::JSClassDef {
-            class_name: name.as_ptr(),
-            finalizer: Some(finalize),
-            gc_mark: None,
-            call: None,
-            exotic: std::ptr::null_mut(),
-        };
-        let mut id = 0;
-        // SAFETY: the runtime is alive; the definition and its name are copied.
-        unsafe {
-            qjs::JS_NewClassID(cx.runtime(), &raw mut id);
-            if qjs::JS_NewClass(cx.runtime(), id, &raw const definition) < 0 {
-                return Err(Thrown);
-            }
-        }
+        let id = cx.class(&name, Some(finalize), None)?;
         Ok(BoundClass { class, id })
     };
     classes.map(register).collect()

@@ -10,7 +10,7 @@ pub(crate) use cx::Cx;
 
 use rquickjs::qjs;
 use sampan_host::Error;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A value as QuickJS passes it: no reference is owned by it.
@@ -201,6 +201,33 @@ pub(crate) fn whole(value: i32) -> RawValue {
 #[inline]
 pub(crate) fn number(value: f64) -> RawValue {
     qjs::JS_NewFloat64(value)
+}
+
+impl Cx<'_> {
+    /// Makes a class of native objects with this name.
+    pub(crate) fn class(
+        self,
+        name: &CStr,
+        finalizer: qjs::JSClassFinalizer,
+        gc_mark: qjs::JSClassGCMark,
+    ) -> Result<qjs::JSClassID, Thrown> {
+        let definition = qjs::JSClassDef {
+            class_name: name.as_ptr(),
+            finalizer,
+            gc_mark,
+            call: None,
+            exotic: std::ptr::null_mut(),
+        };
+        let mut id = 0;
+        // SAFETY: the runtime is alive; the definition and its name are copied.
+        unsafe {
+            qjs::JS_NewClassID(self.runtime(), &raw mut id);
+            if qjs::JS_NewClass(self.runtime(), id, &raw const definition) < 0 {
+                return Err(Thrown);
+            }
+        }
+        Ok(id)
+    }
 }
 
 /// A native function as QuickJS calls it.
