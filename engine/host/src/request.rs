@@ -231,7 +231,7 @@ impl FormKind {
 pub fn text(body: &[u8]) -> Cow<'_, str> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     // What replaces goes byte by byte, and hardly any body needs it.
-    match std::str::from_utf8(body) {
+    match simdutf8::basic::from_utf8(body) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(body),
     }

@@ -10,6 +10,7 @@ use mlua_sys::lua51::*;
 use sampan_host::request::{self, FIELDS, Field, FormKind, Pairs, Twice};
 use sampan_host::{Error, LocalFuture, Module, RequestObjects, RequestView, Value};
 use slab::Slab;
+use std::borrow::Cow;
 use std::ffi::c_int;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -305,20 +306,27 @@ unsafe extern "C-unwind" fn method_json(state: State) -> c_int {
 
 /// `req:text()`
 unsafe extern "C-unwind" fn method_text(state: State) -> c_int {
-    // SAFETY: two stages, as in `index`.
+    // SAFETY: as in `method_json`; what had to be replaced is text of the scratch.
     unsafe {
         let scratch = &mut *current().scratch.get();
         scratch.clear();
-        let collected = guard(|| {
-            scratch.add(request::text(view_at(state, 1)?.body()).as_bytes());
-            Ok(())
+        let read = guard(|| match request::text(view_at(state, 1)?.body()) {
+            Cow::Borrowed(text) => Ok(std::ptr::from_ref(text.as_bytes())),
+            Cow::Owned(text) => {
+                scratch.add(text.as_bytes());
+                Ok(std::ptr::from_ref(scratch.get(0)))
+            }
         });
-        if let Err(error) = collected {
-            *current().result.get() = Some(Err(error));
-            raise_result(state);
+        match read {
+            Ok(text) => {
+                push_text(state, &*text);
+                1
+            }
+            Err(error) => {
+                *current().result.get() = Some(Err(error));
+                raise_result(state)
+            }
         }
-        push_text(state, (*current().scratch.get()).get(0));
-        1
     }
 }
 
