@@ -37,6 +37,7 @@ pub(crate) static WRITER: Class = Class {
         },
     ],
     lifetime: Lifetime::Request,
+    is_keyed: false,
 };
 
 pub(crate) fn encode(

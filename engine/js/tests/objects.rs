@@ -22,6 +22,59 @@ fn outcome(handler: &str) -> String {
 }
 
 #[test]
+fn an_object_with_keys_is_read_and_written_like_any() {
+    let cases = [
+        (
+            "() => { const b = objects.box(); b.userId = 7; b['a b'] = { x: [1] }; return [b.userId, b['a b'].x, b.none === undefined]; }",
+            "[7,[1],true]",
+        ),
+        (
+            "() => { const b = objects.box(); b.a = 1; b.b = 'x'; return [Object.keys(b), { ...b }, 'a' in b, 'c' in b, Object.entries(b)]; }",
+            r#"[["a","b"],{"a":1,"b":"x"},true,false,[["a",1],["b","x"]]]"#,
+        ),
+        (
+            "() => { const b = objects.box(); b.a = 1; b.b = 2; delete b.a; b.b = undefined; b[0] = 5; return [Object.keys(b), b[0]]; }",
+            r#"[["0"],5]"#,
+        ),
+        (
+            "() => { const b = objects.box(); b.set('a', 1); Object.assign(b, { c: 2 }); b.c += 1; return [b.get('a'), b.c, b.keys()]; }",
+            r#"[1,3,["a","c"]]"#,
+        ),
+        (
+            "() => { const b = objects.box(); b.a = 1; b.clear(); return [b.keys(), String(b), b.constructor.name]; }",
+            r#"[[],"[object Box]","Box"]"#,
+        ),
+        (
+            "async () => { const b = objects.box(); b.a = 1; return [(await b).a]; }",
+            "[1]",
+        ),
+        (
+            "() => { objects.box().clear = 1; }",
+            "app.js:2: \"clear\" is a method of a Box: choose another key for what is kept in the box",
+        ),
+        (
+            "() => { objects.box().f = () => 1; }",
+            "app.js:2: box.set: argument 2 (value): a function cannot be passed here",
+        ),
+        (
+            "() => { objects.box()[Symbol.iterator] = 1; }",
+            "app.js:2: a Box has no symbols as keys",
+        ),
+        (
+            "() => Object.defineProperty(objects.box(), 'a', { get() { return 1; } })",
+            "app.js:2: a key of a Box has a value and nothing else",
+        ),
+        (
+            "() => { const b = Object.create(objects.box()); b.a = 1; return [b.a, 'a' in b]; }",
+            "[1,true]",
+        ),
+    ];
+    for (handler, expected) in cases {
+        assert_eq!(outcome(handler), expected, "{handler}");
+    }
+}
+
+#[test]
 fn methods_are_called_on_objects_and_checked_like_functions() {
     let cases = [
         (

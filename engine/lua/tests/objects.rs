@@ -21,6 +21,47 @@ fn outcome(body: &str) -> String {
 }
 
 #[test]
+fn an_object_with_keys_is_read_and_written_like_a_table() {
+    let cases = [
+        (
+            "local b = objects.box() b.user_id = 7 b['a b'] = { x = { 1 } } return { b.user_id, b['a b'].x, b.none == nil }",
+            "[7,[1],true]",
+        ),
+        (
+            "local b = objects.box() b.a = 1 b.b = 'x' local all = {} for k, v in pairs(b) do all[#all + 1] = { k, v } end return all",
+            r#"[["a",1],["b","x"]]"#,
+        ),
+        (
+            "local b = objects.box() b.a = 1 b.b = 2 b.a = nil return b:keys()",
+            r#"["b"]"#,
+        ),
+        (
+            "local b = objects.box() b:set('a', 1) b.a = b.a + 2 return { b:get('a'), tostring(b) }",
+            r#"[3,"Box"]"#,
+        ),
+        (
+            "local b = objects.box() b.a = 1 b:clear() return { #b:keys() }",
+            "[0]",
+        ),
+        (
+            "objects.box().clear = 1",
+            "app.lua:2: \"clear\" is a method of a Box: choose another key for what is kept in the box",
+        ),
+        (
+            "objects.box()[1] = 1",
+            "app.lua:2: box:set: argument 1 (key) must be a string, not a number",
+        ),
+        (
+            "objects.box().f = print",
+            "app.lua:2: box:set: argument 2 (value): a function cannot be passed here",
+        ),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(outcome(body), expected, "{body}");
+    }
+}
+
+#[test]
 fn methods_are_called_with_a_colon_and_checked_like_functions() {
     let cases = [
         (

@@ -5,7 +5,7 @@ use crate::modules::{Until, row};
 use sampan_host::{
     Args, Class, Context, Error, FunctionKind, Lifetime, LocalFuture, Module, Param, Type, Value,
 };
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -61,6 +61,7 @@ static COUNTER: Class = Class {
         ),
     ],
     lifetime: Lifetime::Collector,
+    is_keyed: false,
 };
 
 /// One that goes with its request.
@@ -70,7 +71,73 @@ static TICKET: Class = Class {
     doc: "",
     methods: &[row("add", &[NUMBER], Type::Int, FunctionKind::Sync(add))],
     lifetime: Lifetime::Request,
+    is_keyed: false,
 };
+
+const KEY: Param = Param {
+    name: "key",
+    ty: Type::Text,
+    optional: false,
+    doc: "",
+};
+
+const VALUE: Param = Param {
+    name: "value",
+    ty: Type::Any,
+    optional: true,
+    doc: "",
+};
+
+/// What is behind a box: what the script put there.
+type Kept = RefCell<Vec<(String, Value)>>;
+
+/// An object with keys of the script's own.
+static BOX: Class = Class {
+    name: "Box",
+    variable: "box",
+    doc: "",
+    methods: &[
+        row("get", &[KEY], Type::Any, FunctionKind::Sync(get)),
+        row("set", &[KEY, VALUE], Type::Nothing, FunctionKind::Sync(set)),
+        row("keys", &[], Type::List, FunctionKind::Sync(keys)),
+        row("clear", &[], Type::Nothing, FunctionKind::Sync(clear)),
+    ],
+    lifetime: Lifetime::Collector,
+    is_keyed: true,
+};
+
+fn get(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let (_, kept) = args.object::<Kept>(context)?;
+    let (key, kept) = (args.text(0), kept.borrow());
+    let found = kept.iter().find(|(other, _)| *other == key);
+    Ok(found.map_or(Value::Null, |(_, value)| value.clone()))
+}
+
+fn set(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let (object, kept) = args.object::<Kept>(context)?;
+    let (key, value) = (args.text(0), args.take(1));
+    object.class().check_key(&key)?;
+    kept.borrow_mut().retain(|(other, _)| *other != key);
+    if value != Value::Null {
+        kept.borrow_mut().push((key, value));
+    }
+    Ok(Value::Null)
+}
+
+fn keys(context: &Context, args: Args) -> Result<Value, Error> {
+    let (_, kept) = args.object::<Kept>(context)?;
+    let keys = kept
+        .borrow()
+        .iter()
+        .map(|(key, _)| key.clone().into())
+        .collect();
+    Ok(Value::List(keys))
+}
+
+fn clear(context: &Context, args: Args) -> Result<Value, Error> {
+    args.object::<Kept>(context)?.1.borrow_mut().clear();
+    Ok(Value::Null)
+}
 
 fn make(context: &Context, class: &'static Class) -> Value {
     let live = context.get::<LiveValues>().unwrap_or_default();
@@ -137,6 +204,14 @@ pub static OBJECTS: Module = Module {
             FunctionKind::Sync(|context, _| Ok(make(context, &COUNTER))),
         ),
         row(
+            "box",
+            &[],
+            Type::Object(&BOX),
+            FunctionKind::Sync(|context, _| {
+                Ok(Value::Object(context.objects().add(&BOX, Kept::default())))
+            }),
+        ),
+        row(
             "ticket",
             &[],
             Type::Object(&TICKET),
@@ -182,6 +257,6 @@ pub static OBJECTS: Module = Module {
             },
         ),
     ],
-    classes: &[&COUNTER, &TICKET],
+    classes: &[&COUNTER, &TICKET, &BOX],
     ..Module::EMPTY
 };

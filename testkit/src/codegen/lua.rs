@@ -12,30 +12,16 @@ pub(super) fn declarations(modules: &[&Module]) -> String {
     let mut out = HEAD
         .replace("@REQUEST_FIELDS@", &requests::lua_fields(modules))
         .replace("@REQUEST_METHODS@\n", &requests::lua_methods(modules));
-    for module in modules.iter().filter(|module| has_table(module)) {
-        let is_own = module.name == "app";
-        if !is_own {
-            let _ = writeln!(out, "--- {}", module.doc);
-        }
-        if module.name == "json" {
-            out.push_str("--- Called, it makes a JSON answer.\n");
-            out.push_str("---@class sampan.Json\n---@overload fun(body: any, options?: sampan.Options): sampan.Response\n");
-            out.push_str("---@field array fun(list?: table): table marks a table as a list, so that it is `[]` if it is empty\n");
-            out.push_str("---@field object fun(map?: table): table marks a table as an object\n");
-        } else if !is_own {
-            // Without a class of its own, an editor takes any field of the table as there.
-            let _ = writeln!(out, "---@class sampan.modules.{}", module.name);
-        }
-        let prefix = in_lua(module.name);
-        if !is_own {
-            let _ = writeln!(out, "app.{} = {{}}\n", module.name);
-        }
-        for function in module.functions.iter().filter(|row| !is_tag(row)) {
-            lua_of(&mut out, &prefix, function);
+    for module in modules {
+        if has_table(module) {
+            lua_table(&mut out, module);
         }
         for class in module.classes {
             let name = class.name;
             let _ = writeln!(out, "--- {}\n---@class sampan.{name}", class.doc);
+            if class.is_keyed {
+                out.push_str("---@field [string] any\n");
+            }
             let _ = writeln!(out, "local {name} = {{}}\n");
             for method in class.methods {
                 lua_of(&mut out, &format!("{name}:"), method);
@@ -44,6 +30,30 @@ pub(super) fn declarations(modules: &[&Module]) -> String {
     }
     out.push_str("return app\n");
     out
+}
+
+/// The table of a module with its functions.
+fn lua_table(out: &mut String, module: &Module) {
+    let is_own = module.name == "app";
+    if !is_own {
+        let _ = writeln!(out, "--- {}", module.doc);
+    }
+    if module.name == "json" {
+        out.push_str("--- Called, it makes a JSON answer.\n");
+        out.push_str("---@class sampan.Json\n---@overload fun(body: any, options?: sampan.Options): sampan.Response\n");
+        out.push_str("---@field array fun(list?: table): table marks a table as a list, so that it is `[]` if it is empty\n");
+        out.push_str("---@field object fun(map?: table): table marks a table as an object\n");
+    } else if !is_own {
+        // Without a class of its own, an editor takes any field of the table as there.
+        let _ = writeln!(out, "---@class sampan.modules.{}", module.name);
+    }
+    let prefix = in_lua(module.name);
+    if !is_own {
+        let _ = writeln!(out, "app.{} = {{}}\n", module.name);
+    }
+    for function in module.functions.iter().filter(|row| !is_tag(row)) {
+        lua_of(out, &prefix, function);
+    }
 }
 
 /// The annotated declaration of a function or a method.

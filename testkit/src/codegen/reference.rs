@@ -12,7 +12,8 @@ pub(super) fn page(modules: &[&Module]) -> String {
         .to_owned();
     requests::reference(&mut out, modules);
     let mut last = "";
-    for module in modules.iter().filter(|module| has_table(module)) {
+    let is_shown = |module: &&&Module| has_table(module) || !module.classes.is_empty();
+    for module in modules.iter().filter(is_shown) {
         // Several capabilities may have functions of `app`.
         if module.name != last {
             let _ = write!(out, "\n## {}\n\n{}\n", module.name, module.doc);
@@ -23,6 +24,13 @@ pub(super) fn page(modules: &[&Module]) -> String {
         }
         for class in module.classes {
             let _ = write!(out, "\n### {}\n\n{}\n", class.name, class.doc);
+            if class.is_keyed {
+                let it = class.variable;
+                let _ = write!(
+                    out,
+                    "\n```lua\n{it}.name = value\nfor key, value in pairs({it}) do ... end\n```\n```js\n{it}.name = value\ndelete {it}.name\n```\n"
+                );
+            }
             for method in class.methods {
                 reference_of(&mut out, class.owner(), method);
             }

@@ -28,20 +28,22 @@ pub(super) fn declarations(modules: &[&Module]) -> String {
         let name = camel_case(function.name);
         let _ = writeln!(out, "  export const {name}: App[\"{name}\"];\n");
     }
-    for module in others.into_iter().filter(|module| has_table(module)) {
-        let _ = writeln!(
-            out,
-            "  /** {} */\n  export namespace {} {{",
-            respelled(module.doc, modules),
-            module.name
-        );
-        for function in module.functions {
-            typescript_of(&mut out, "    function ", function, modules);
+    for module in others {
+        if has_table(module) {
+            let doc = respelled(module.doc, modules);
+            let name = module.name;
+            let _ = writeln!(out, "  /** {doc} */\n  export namespace {name} {{");
+            for function in module.functions {
+                typescript_of(&mut out, "    function ", function, modules);
+            }
+            out.push_str("  }\n\n");
         }
-        out.push_str("  }\n\n");
         for class in module.classes {
             let doc = respelled(class.doc, modules);
             let _ = writeln!(out, "  /** {doc} */\n  export interface {} {{", class.name);
+            if class.is_keyed {
+                out.push_str("    [key: string]: any;\n");
+            }
             for method in class.methods {
                 typescript_of(&mut out, "    ", method, modules);
             }

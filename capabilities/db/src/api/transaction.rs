@@ -50,6 +50,7 @@ pub(crate) static TRANSACTION: Class = Class {
         },
     ],
     lifetime: Lifetime::Request,
+    is_keyed: false,
 };
 
 fn with<T>(

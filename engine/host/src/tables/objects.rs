@@ -21,6 +21,9 @@ pub struct Class {
     pub methods: &'static [Function],
     /// When its objects go, unless a method removes them before.
     pub lifetime: Lifetime,
+    /// Whether its objects have keys of the script's own, as `session.user_id`. A key that is no method is read by the method `get`, written
+    /// by `set` (with [`Value::Null`](crate::Value::Null) to remove it) and listed by `keys`; they are rows of kind `Sync`.
+    pub is_keyed: bool,
 }
 
 /// When an object goes.
@@ -39,6 +42,25 @@ impl Class {
             name: self.variable,
             is_class: true,
         }
+    }
+
+    /// Its method of this name.
+    pub fn method(&self, name: &str) -> Option<&'static Function> {
+        self.methods.iter().find(|method| method.name == name)
+    }
+
+    /// Refuses a key of the script's that would hide a method.
+    ///
+    /// # Errors
+    /// There is a method of this name.
+    pub fn check_key(&self, key: &str) -> Result<(), Error> {
+        if self.method(key).is_none() {
+            return Ok(());
+        }
+        let (name, it) = (self.name, self.variable);
+        Err(Error::script(format!(
+            "{key:?} is a method of a {name}: choose another key for what is kept in the {it}"
+        )))
     }
 
     /// Its name with an article: "a Transaction".
@@ -292,6 +314,7 @@ mod tests {
             doc: "",
             methods: &[],
             lifetime,
+            is_keyed: false,
         }
     }
 

@@ -40,7 +40,7 @@ impl RequestPool {
 
 /// Makes the class.
 pub(crate) fn register_class(cx: Cx<'_>) -> Result<qjs::JSClassID, Thrown> {
-    cx.class(c"Request", Some(finalize), Some(mark))
+    cx.class(c"Request", Some(finalize), Some(mark), None)
 }
 
 /// A request object for `view`, as a route gets it or as a `fetch` export does.

@@ -85,6 +85,7 @@ fn register_class(cx: Cx<'_>) -> Result<qjs::JSClassID, Thrown> {
         c"ReadableStreamDefaultController",
         Some(finalize),
         Some(mark),
+        None,
     )
 }
 

@@ -1,6 +1,8 @@
 //! Native objects as objects of a native class each: what such an object holds is an [`Object`], two numbers. Scripts cannot make one, and what
 //! they put into its place is not of the class.
 
+mod keyed;
+
 use crate::vm::error::hidden;
 use crate::vm::sys::{Cx, RawValue, Thrown, Val, class_id, entry};
 use rquickjs::qjs;
@@ -28,7 +30,8 @@ pub(crate) fn register_classes(
     let classes = modules.iter().flat_map(|module| module.classes);
     let register = |class: &&'static Class| {
         let name = CString::new(class.name).map_err(|_| Thrown)?;
-        let id = cx.class(&name, Some(finalize), None)?;
+        let exotic = class.is_keyed.then_some(&keyed::METHODS);
+        let id = cx.class(&name, Some(finalize), None, exotic)?;
         Ok(BoundClass { class, id })
     };
     classes.map(register).collect()

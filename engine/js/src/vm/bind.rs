@@ -171,6 +171,29 @@ pub(crate) fn request_field(
     returned(cx, &row, body(&cx.core().context_of_capabilities, args)?)
 }
 
+/// Calls a method of a native object from outside of any script, see [`Class::is_keyed`].
+pub(crate) fn call_method(
+    cx: Cx<'_>,
+    object: Object,
+    this: RawValue,
+    name: &str,
+    args: &[RawValue],
+) -> Result<Val, Failure> {
+    let class = object.class();
+    let function = class.method(name);
+    let Some((function, FunctionKind::Sync(body))) = function.map(|row| (row, row.kind)) else {
+        let text = format!("a {} has no method {name}", class.name);
+        return Err(Error::new(ErrorKind::Internal, text).into());
+    };
+    let row = BoundRow {
+        owner: class.owner(),
+        class: Some(class),
+        function,
+    };
+    let args = checked(cx, &row, this, args)?;
+    returned(cx, &row, body(&cx.core().context_of_capabilities, args)?)
+}
+
 /// The name and the function of a row.
 fn bind_row(
     cx: Cx<'_>,

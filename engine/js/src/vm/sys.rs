@@ -210,13 +210,17 @@ impl Cx<'_> {
         name: &CStr,
         finalizer: qjs::JSClassFinalizer,
         gc_mark: qjs::JSClassGCMark,
+        exotic: Option<&'static qjs::JSClassExoticMethods>,
     ) -> Result<qjs::JSClassID, Thrown> {
         let definition = qjs::JSClassDef {
             class_name: name.as_ptr(),
             finalizer,
             gc_mark,
             call: None,
-            exotic: std::ptr::null_mut(),
+            // QuickJS only reads it.
+            exotic: exotic.map_or(std::ptr::null_mut(), |exotic| {
+                std::ptr::from_ref(exotic).cast_mut()
+            }),
         };
         let mut id = 0;
         // SAFETY: the runtime is alive; the definition and its name are copied.

@@ -16,7 +16,7 @@ pub(crate) struct BoundClass {
     address: *const c_void,
 }
 
-/// Pushes a list of all classes, for the prelude: `{ name, meta, rows }`. Under protection.
+/// Pushes a list of all classes, for the prelude: `{ name, meta, rows, is_keyed }`. Under protection.
 pub(crate) unsafe fn push_classes(state: State, core: &Core) {
     // SAFETY: under protection; a `BoundClass` has no destructor, and the list of them lies in the isolate.
     unsafe {
@@ -24,7 +24,7 @@ pub(crate) unsafe fn push_classes(state: State, core: &Core) {
         let modules = core.modules.iter();
         let classes = modules.flat_map(|module| module.classes.iter().copied());
         for (at, class) in classes.enumerate() {
-            lua_createtable(state, 0, 3);
+            lua_createtable(state, 0, 4);
             push_text(state, class.name.as_bytes());
             lua_setfield(state, -2, c"name".as_ptr());
             push_meta(state, core, class);
@@ -32,6 +32,8 @@ pub(crate) unsafe fn push_classes(state: State, core: &Core) {
             lua_createtable(state, 0, 0);
             bind::push_rows(state, core.modules.len() + at, class.owner(), class.methods);
             lua_setfield(state, -2, c"rows".as_ptr());
+            lua_pushboolean(state, c_int::from(class.is_keyed));
+            lua_setfield(state, -2, c"is_keyed".as_ptr());
             lua_rawseti(state, -2, at as i64 + 1);
         }
     }
@@ -41,7 +43,7 @@ pub(crate) unsafe fn push_classes(state: State, core: &Core) {
 unsafe fn push_meta(state: State, core: &Core, class: &'static Class) {
     // SAFETY: as above.
     unsafe {
-        lua_createtable(state, 0, 5);
+        lua_createtable(state, 0, 7);
         if class.lifetime == Lifetime::Collector {
             lua_pushlightuserdata(state, std::ptr::from_ref(core).cast_mut().cast());
             lua_pushcclosure(state, forget, 1);

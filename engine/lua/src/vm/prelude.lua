@@ -253,6 +253,23 @@ for _, class in ipairs(host.classes) do
   for _, row in ipairs(class.rows) do bind(row, methods) end
   class.meta.__index, class.meta.__metatable, class.meta.__name = methods, false, name
   class.meta.__tostring = function() return name end
+  if class.is_keyed then
+    local get, keys = methods.get, methods.keys
+    class.meta.__newindex = methods.set
+    class.meta.__index = function(object, key)
+      local method = methods[key]
+      if method ~= nil then return method end
+      return get(object, key)
+    end
+    class.meta.__pairs = function(object)
+      local names, at = keys(object), 0
+      return function()
+        at = at + 1
+        local key = names[at]
+        if key ~= nil then return key, get(object, key) end
+      end
+    end
+  end
 end
 
 app.json = app.json or {}
