@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: Sampan and its peers, the same routes on the same number of threads.
 //!
-//! [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database, [`suites::stream()`] large bodies. The order of things in all:
+//! [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database, [`suites::stream()`] large bodies,
+//! [`suites::template()`] templates. The order of things in all:
 //! install the peers and start them (`peers`), check their answers, warm up and measure in rounds (`suites`, with wrk through
 //! `load`), and write it all down (`report`).
 
@@ -31,6 +32,8 @@ enum Benchmark {
     Db(suites::DbOptions),
     /// Large bodies, both ways, beside Bun
     Stream(suites::StreamOptions),
+    /// Pages from templates, beside Eta, EJS, Nunjucks, Go and Lua in nginx
+    Template(suites::TemplateOptions),
     /// Hold idle keep-alive connections open until standard input ends (the benchmark starts this itself)
     #[command(hide = true)]
     IdleClient(load::IdleClient),
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Benchmark::Hello(options) => suites::hello(options),
         Benchmark::Db(options) => suites::db(options),
         Benchmark::Stream(options) => suites::stream(options),
+        Benchmark::Template(options) => suites::template(options),
         Benchmark::IdleClient(options) => load::idle_client(options),
     };
     match outcome {

@@ -290,11 +290,17 @@ fn run(command: &mut Command) -> Result<String, String> {
     Err(format!("{name} failed: {}", last.unwrap_or_default()))
 }
 
+/// Copies the files of a folder and of those in it.
 fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        fs::copy(entry.path(), to.join(entry.file_name()))?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
     }
     Ok(())
 }

@@ -12,7 +12,9 @@ use std::process::Command;
 
 use crate::peers::placement::Placement;
 use crate::peers::storage::BenchStorage;
-use crate::suites::routes::{BODIES, DB, EVENTS, GREETINGS, HELLO, Route, STREAM, VISITS};
+use crate::suites::routes::{
+    BODIES, DB, EVENTS, GREETINGS, HELLO, Route, STREAM, TEMPLATE, VISITS,
+};
 
 /// A server to measure.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +86,17 @@ pub(crate) const STREAM_PEERS: &[Peer] = &[
     peer(BUN_STREAM, "Bun.serve", PeerKind::Bun, STREAM),
 ];
 
+/// Everyone in `bench template`, ours first.
+#[rustfmt::skip]
+pub(crate) const TEMPLATE_PEERS: &[Peer] = &[
+    peer(SAMPAN_LUA, "Sampan, Lua", PeerKind::Sampan("bench_template/app.lua"), TEMPLATE),
+    peer(SAMPAN_JS, "Sampan, JavaScript", PeerKind::Sampan("bench_template/app.js"), TEMPLATE),
+    peer(BUN_ETA, "Bun + Eta", PeerKind::Bun, TEMPLATE),
+];
+
+/// The peers of every benchmark.
+const ALL_PEERS: &[&[Peer]] = &[PEERS, DB_PEERS, STREAM_PEERS, TEMPLATE_PEERS];
+
 const fn peer(
     id: &'static str,
     title: &'static str,
@@ -102,6 +115,8 @@ const fn peer(
 pub(crate) const BUN_STREAM: &str = "bun-stream";
 /// Bun with its own SQLite.
 pub(crate) const BUN_DB: &str = "bun-db";
+/// Bun with the templates of Eta.
+pub(crate) const BUN_ETA: &str = "bun-eta";
 /// Ours with the Lua app.
 pub(crate) const SAMPAN_LUA: &str = "sampan-lua";
 /// Ours with the JavaScript app.
@@ -112,8 +127,11 @@ pub(crate) const SAMPAN_JS_BODIES: &str = "sampan-js-bodies";
 impl Peer {
     /// The one with this id.
     pub(crate) fn named(id: &str) -> Option<&'static Self> {
-        let mut all = PEERS.iter().chain(DB_PEERS).chain(STREAM_PEERS);
-        all.find(|peer| peer.id == id)
+        ALL_PEERS
+            .iter()
+            .copied()
+            .flatten()
+            .find(|peer| peer.id == id)
     }
 
     /// Whether it is ours.
@@ -214,7 +232,7 @@ mod tests {
     #[test]
     fn every_peer_has_its_files() {
         let root = crate::root();
-        let all = PEERS.iter().chain(DB_PEERS).chain(STREAM_PEERS);
+        let all = ALL_PEERS.iter().copied().flatten();
         for peer in all.filter(|peer| !peer.is_ours()) {
             let file = match peer.kind {
                 PeerKind::Nginx { .. } => "nginx.conf",

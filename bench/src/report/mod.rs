@@ -74,6 +74,15 @@ pub(crate) static STREAM: Suite = Suite {
     axis_per_group: false,
 };
 
+/// `bench template`.
+pub(crate) static TEMPLATE: Suite = Suite {
+    name: "template",
+    about: " The rows of a page are made once, at the start of a server; every server sends the same bytes.",
+    ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
+    columns: &[COLUMNS],
+    axis_per_group: false,
+};
+
 const DATABASE_COLUMNS: &[Column] = &[
     (
         "rows/s",

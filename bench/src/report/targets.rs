@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::peers::storage::Durability::{self, Full, Normal};
-use crate::peers::{BUN_DB, BUN_STREAM, Peer, SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA};
+use crate::peers::{BUN_DB, BUN_ETA, BUN_STREAM, Peer, SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA};
 use crate::suites::case::{CONNECTIONS, LoadCase};
 use crate::suites::figures::Figure;
 use crate::suites::measure::Series;
@@ -84,6 +84,17 @@ pub(crate) const STREAM: &[RatioTarget] = &[
     transfer(SAMPAN_JS, Route::Upload, 0.80),
     transfer(SAMPAN_LUA, Route::Download, 1.00),
     transfer(SAMPAN_JS, Route::Download, 1.00),
+];
+
+/// `bench template`.
+#[rustfmt::skip]
+pub(crate) const TEMPLATE: &[RatioTarget] = &[
+    cost(SAMPAN_LUA, BUN_ETA, Route::Simple, 0.88),
+    cost(SAMPAN_LUA, BUN_ETA, Route::Loop, 0.85),
+    RatioTarget { aim: Some(0.72), ..cost(SAMPAN_LUA, BUN_ETA, Route::Full, 0.80) },
+    cost(SAMPAN_JS, BUN_ETA, Route::Simple, 0.93),
+    cost(SAMPAN_JS, BUN_ETA, Route::Loop, 0.88),
+    RatioTarget { aim: Some(0.75), ..cost(SAMPAN_JS, BUN_ETA, Route::Full, 0.82) },
 ];
 
 const fn transfer(ours: &'static str, route: Route, ratio_max: f64) -> RatioTarget {
@@ -245,6 +256,27 @@ mod tests {
         let browser = "Sampan, Lua: GET /version, with a browser's headers, against without";
         assert_eq!(of(browser), ("1.20", Some(false)));
         assert_eq!(found.len(), HELLO.len() + 1);
+    }
+
+    #[test]
+    fn templates_are_compared_with_eta() {
+        let full = LoadCase::plain(Route::Full, Headers::Plain, 1);
+        let measured = [
+            series(SAMPAN_LUA, full, &[8.0]),
+            series(SAMPAN_JS, full, &[9.0]),
+            series(BUN_ETA, full, &[10.0]),
+        ];
+        let found = judge(TEMPLATE, &measured, 1);
+        let of = |what| row(&found, what);
+        assert_eq!(
+            of("Sampan, Lua: GET /full, against Bun + Eta"),
+            ("0.80", Some(true))
+        );
+        assert_eq!(
+            of("Sampan, JavaScript: GET /full, against Bun + Eta"),
+            ("0.90", Some(false))
+        );
+        assert_eq!(found.len(), TEMPLATE.len());
     }
 
     #[test]

@@ -84,6 +84,7 @@ fn judge(answer: &Answer, expected: &ExpectedAnswer) -> Result<(), String> {
         .unwrap_or("none");
     let wanted = match expected {
         ExpectedAnswer::Text { .. } => "text/plain",
+        ExpectedAnswer::Page(_) => "text/html",
         _ => "application/json",
     };
     if content_type.split(';').next() != Some(wanted) {
@@ -98,19 +99,38 @@ fn judge(answer: &Answer, expected: &ExpectedAnswer) -> Result<(), String> {
             None => Err(format!("a wrong text of {} bytes", answer.body.len())),
         };
     }
+    if let ExpectedAnswer::Page(page) = expected {
+        return same_page(&answer.body, page);
+    }
     let found: Value =
         serde_json::from_slice(&answer.body).map_err(|error| format!("{error}: {}", text()))?;
     let right = match expected {
         ExpectedAnswer::Json(wanted) => found == *wanted,
         ExpectedAnswer::JsonWith(wanted) => has_fields(&found, wanted),
         ExpectedAnswer::Fits(holds) => holds(&found),
-        ExpectedAnswer::Text { .. } | ExpectedAnswer::Refusal => false,
+        ExpectedAnswer::Text { .. } | ExpectedAnswer::Page(_) | ExpectedAnswer::Refusal => false,
     };
     if right {
         Ok(())
     } else {
         Err(format!("wrong answer {}", text()))
     }
+}
+
+/// Whether a page is the one expected, to the byte. The error shows the first line that differs.
+fn same_page(found: &[u8], expected: &str) -> Result<(), String> {
+    if found == expected.as_bytes() {
+        return Ok(());
+    }
+    let found = String::from_utf8_lossy(found);
+    let mut lines = found.split('\n').zip(expected.split('\n')).enumerate();
+    let difference = lines.find(|(_, (found, expected))| found != expected);
+    Err(match difference {
+        Some((at, (found, expected))) => {
+            format!("line {}: {found:?} instead of {expected:?}", at + 1)
+        }
+        None => format!("{} bytes instead of {}", found.len(), expected.len()),
+    })
 }
 
 fn has_fields(found: &Value, wanted: &Value) -> bool {
@@ -170,6 +190,38 @@ mod tests {
             (
                 version("200 OK", json, 17, &format!("{VERSION} ")),
                 "no status line",
+            ),
+        ] {
+            let found = found.expect_err("it is wrong");
+            assert!(found.contains(fault), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_compared_to_the_byte() {
+        let page = |content_type: &str, body: &str| {
+            let answer = Answer {
+                status: 200,
+                headers: vec![("content-type".to_owned(), content_type.to_owned())],
+                body: body.as_bytes().to_vec(),
+                ..Answer::default()
+            };
+            judge(&answer, &ExpectedAnswer::Page("<p>a &amp; b</p>\n<p>c</p>"))
+        };
+        let html = "text/html; charset=utf-8";
+        assert_eq!(page(html, "<p>a &amp; b</p>\n<p>c</p>"), Ok(()));
+        for (found, fault) in [
+            (
+                page("text/plain", "<p>a &amp; b</p>\n<p>c</p>"),
+                "content type",
+            ),
+            (
+                page(html, "<p>a & b</p>\n<p>c</p>"),
+                "line 1: \"<p>a & b</p>\" instead of",
+            ),
+            (
+                page(html, "<p>a &amp; b</p>\n<p>c</p>\n"),
+                "26 bytes instead of 25",
             ),
         ] {
             let found = found.expect_err("it is wrong");

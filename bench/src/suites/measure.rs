@@ -9,7 +9,7 @@ use crate::peers::server::PeerServer;
 use crate::report::stats::Spread;
 use crate::suites::case::LoadCase;
 use crate::suites::check;
-use crate::suites::routes::{BODIES, Headers, Route};
+use crate::suites::routes::{GREETINGS, Headers, Route};
 
 /// A server with its peer.
 pub(crate) struct Runner {
@@ -177,8 +177,8 @@ impl MeasurementPlan<'_> {
                     Skipped::note(skipped, format!("{} {}", peer.title, route.title()), fault);
                     continue;
                 }
-                // Everyone's headers cost something; ours are measured on every route, the others' where it is telling.
-                let is_telling = (peer.is_ours() && !BODIES.contains(&route))
+                // Everyone's headers cost something; ours are measured on all small routes, the others' where it is telling.
+                let is_telling = (peer.is_ours() && GREETINGS.contains(&route))
                     || matches!(route, Route::Version | Route::Greet);
                 for headers in [Headers::Plain, Headers::Browser] {
                     if headers == Headers::Plain || is_telling {
@@ -280,7 +280,6 @@ fn progress(series: &Series, sample: &Sample) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::peers::{DB_PEERS, PEERS};
 
     /// A series of one peer with these CPU times, and one error in each round.
     pub(crate) fn series(id: &str, case: LoadCase, cpu_micros: &[f64]) -> Series {
@@ -299,11 +298,7 @@ pub(crate) mod tests {
             resident_bytes: 10 << 20,
             database: None,
         };
-        let peer = PEERS
-            .iter()
-            .chain(DB_PEERS)
-            .find(|peer| peer.id == id)
-            .expect("a known peer");
+        let peer = Peer::named(id).expect("a known peer");
         Series {
             peer,
             case,

@@ -11,6 +11,7 @@ pub(crate) mod routes;
 pub(crate) mod rows;
 mod setup;
 mod stream;
+mod template;
 
 use std::fs;
 use std::path::Path;
@@ -22,6 +23,7 @@ use crate::report::{BenchReport, chart};
 pub(crate) use db::{DbOptions, db};
 pub(crate) use hello::{HelloOptions, hello};
 pub(crate) use stream::{StreamOptions, stream};
+pub(crate) use template::{TemplateOptions, template};
 
 /// A machine with a higher load average has other work, which bends every figure.
 const LOAD_AVERAGE_MAX: f64 = 0.5;

@@ -1,6 +1,7 @@
 //! What is measured: the routes of the examples, the requests made to them, and a browser's headers.
 
 mod bodies;
+mod pages;
 
 use std::borrow::Cow;
 
@@ -19,7 +20,7 @@ const HARD_NAME: (&str, &str) = ("Zo%C3%AB%20%22x%22", "Zoë \"x\"");
 /// What is sent to the echo while measuring.
 const ECHO: &str = r#"{"user":"ada","id":7,"score":1.5,"tags":["a","b"],"address":{"city":"London","zip":null},"active":true}"#;
 
-/// A route of examples/hello, examples/bench_bodies or examples/bench_db.
+/// A route of the examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Route {
     /// `GET /version`: precomputed where the server can
@@ -64,6 +65,12 @@ pub(crate) enum Route {
     Upload,
     /// `GET /download`: 100 MB in chunks of 64 kB
     Download,
+    /// `GET /simple`: a page with two variables
+    Simple,
+    /// `GET /loop`: a page with a loop of 50 items and a conditional
+    Loop,
+    /// `GET /full`: a page of 2.9 kB with a base, blocks, an include, a loop and a filter
+    Full,
 }
 
 /// What `bench hello` measures, in the order of reports.
@@ -108,6 +115,9 @@ pub(crate) const DB: &[Route] = &[
 /// What `bench stream` measures, in the order of reports.
 pub(crate) const STREAM: &[Route] = &[Route::Upload, Route::Download];
 
+/// What `bench template` measures, in the order of reports.
+pub(crate) const TEMPLATE: &[Route] = &[Route::Simple, Route::Loop, Route::Full];
+
 /// Takes one of these routes from the command line.
 pub(crate) fn parser(routes: &[Route]) -> impl TypedValueParser<Value = Route> + use<> {
     let names: PossibleValuesParser = routes
@@ -140,6 +150,8 @@ pub(crate) enum ExpectedAnswer {
         body: String,
         fields: Vec<(String, String)>,
     },
+    /// 200 with this page.
+    Page(&'static str),
     /// A client or server error: the body was not JSON, and a server that answers 200 has not parsed it.
     Refusal,
 }
@@ -169,6 +181,9 @@ impl Route {
             Self::Visits => "GET /visits",
             Self::Upload => "POST /upload, 100 MB",
             Self::Download => "GET /download, 100 MB",
+            Self::Simple => "GET /simple",
+            Self::Loop => "GET /loop",
+            Self::Full => "GET /full",
         }
     }
 
@@ -240,6 +255,9 @@ impl Route {
             // The check of `bench stream` is in its load: each transfer is looked at.
             Self::Upload => post("/upload", "", ExpectedAnswer::Fits(Value::is_object)),
             Self::Download => get("/download", ExpectedAnswer::Fits(|_| true)),
+            Self::Simple => get("/simple", ExpectedAnswer::Page(pages::SIMPLE)),
+            Self::Loop => get("/loop", ExpectedAnswer::Page(pages::LOOP)),
+            Self::Full => get("/full", ExpectedAnswer::Page(pages::FULL)),
         }
     }
 
@@ -262,7 +280,10 @@ impl Route {
             | Self::Visit
             | Self::Visits
             | Self::Upload
-            | Self::Download => {}
+            | Self::Download
+            | Self::Simple
+            | Self::Loop
+            | Self::Full => {}
             Self::Greet => exchanges.push(greet(path, name)),
             Self::Echo => {
                 exchanges.push(post(

@@ -1,0 +1,80 @@
+//! `cargo xtask bench template`: pages rendered from templates, with the routes of examples/bench_template.
+
+use clap::Args;
+
+use super::before;
+use super::setup::SuiteOptions;
+use crate::Error;
+use crate::peers::TEMPLATE_PEERS;
+use crate::peers::placement::Placement;
+use crate::report::targets;
+use crate::report::{self, BenchReport};
+use crate::suites::case::CONNECTIONS;
+use crate::suites::measure::MeasurementPlan;
+use crate::suites::routes::{self, Route};
+
+/// The peers render on one thread.
+const THREADS: u32 = 1;
+
+/// What `cargo xtask bench template` takes.
+#[derive(Args)]
+pub(crate) struct TemplateOptions {
+    /// Measure only these servers
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = super::peer_names(TEMPLATE_PEERS))]
+    only: Vec<String>,
+    /// Measure only these routes
+    #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::TEMPLATE))]
+    routes: Vec<Route>,
+    /// How often each server is measured on each route
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// How long each measurement takes
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=600))]
+    seconds: u32,
+    #[command(flatten)]
+    suite: SuiteOptions,
+}
+
+/// Runs the benchmark and writes `template.json`, `template.md` and `template.svg`. `false` if nothing could be measured.
+///
+/// # Errors
+///
+/// When wrk or taskset is missing, or the results cannot be written.
+pub(crate) fn template(options: &TemplateOptions) -> Result<bool, Error> {
+    let mut setup = options.suite.prepare(TEMPLATE_PEERS, &options.only)?;
+    let placement = Placement::here(THREADS as usize);
+    let mut runners = setup.start(&placement, THREADS as usize);
+    let renew = |peer| setup.start_one(peer, &placement, THREADS as usize);
+    let mut skipped = Vec::new();
+    let (rounds, seconds) = (options.rounds, options.seconds);
+    let plan = MeasurementPlan {
+        root: &setup.root,
+        placement: &placement,
+        routes: super::chosen(&options.routes, routes::TEMPLATE),
+        threads: THREADS,
+        rounds,
+        seconds,
+        renew: options.suite.before.is_some().then_some(&renew),
+    };
+    let series = plan.run(&mut runners, &mut skipped);
+    drop(runners);
+    setup.skipped.append(&mut skipped);
+    if options.suite.before.is_some() {
+        return Ok(before::print(&series));
+    }
+    let mut conditions = super::conditions(setup.busy);
+    conditions.push(("threads", format!("{THREADS}; {}", placement.describe())));
+    let load = format!("wrk, {CONNECTIONS} connections, {seconds} s × {rounds} rounds");
+    conditions.push(("load", load));
+    let report = BenchReport {
+        suite: &report::TEMPLATE,
+        conditions,
+        versions: super::versions(&setup.installed),
+        ratios: targets::judge(targets::TEMPLATE, &series, THREADS),
+        series,
+        figures: Vec::new(),
+        skipped: setup.skipped,
+    };
+    super::write(&report, &setup.out)?;
+    Ok(!report.series.is_empty())
+}
