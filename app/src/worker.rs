@@ -9,8 +9,11 @@ use crate::request::id::Ids;
 use crate::request::response_sink;
 use crate::routing::loaded::{Control, Loaded};
 use crate::watchdog::Watchdog;
+use sampan_crypto::KeySealer;
 use sampan_db::Database;
-use sampan_host::{Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Watch, WorkerPlace};
+use sampan_host::{
+    Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Watch, WorkerPlace, sealer,
+};
 use sampan_http::{Limits, WorkerHandle};
 use sampan_log::{Entry, Level};
 use sampan_template::{TemplateStore, Templates};
@@ -227,6 +230,9 @@ impl Loader {
         context.put(self.place);
         context.put(Hooks::default());
         context.put(TemplateStore::new(Arc::clone(&self.templates)));
+        if let Some(keys) = &config.secret_keys {
+            sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
+        }
         self.gate.put_into(&context);
         let gate = Rc::clone(&self.gate);
         let (report_to, printed) = (Rc::clone(&logger), Rc::clone(&logger));

@@ -11,6 +11,7 @@ pub use raw::Flags;
 use crate::project::Project;
 use crate::request::proxies::Cidr;
 use raw::{FILE, RawConfig, RawLog};
+use sampan_crypto::SecretKeys;
 use sampan_host::{Module, ScriptLimits};
 use sampan_http::Limits;
 use sampan_log::{Logger, Settings};
@@ -21,6 +22,8 @@ use std::str::FromStr;
 
 /// Where a server listens unless told otherwise.
 const LISTEN: &str = "127.0.0.1:8080";
+/// The environment variable with the secret keys.
+const SECRET_KEYS: &str = "SAMPAN_SECRET_KEYS";
 /// The most workers that can be asked for.
 pub const WORKERS_MAX: usize = 1_024;
 
@@ -45,6 +48,8 @@ pub struct Config {
     pub migrate: bool,
     /// Where the log goes.
     pub logger: Logger,
+    /// The secret keys, if it has any.
+    pub secret_keys: Option<SecretKeys>,
     /// What templates do with values that are not there.
     pub undefined: UndefinedBehavior,
     /// The capabilities that scripts get.
@@ -59,7 +64,11 @@ impl Config {
     pub fn resolve(flags: &Flags) -> Result<Self, String> {
         let project = Project::find(&flags.path)?;
         let (raw, name) = RawConfig::of(project.root(), flags)?;
-        Self::from_raw(project, &raw, &name, flags)
+        let mut config = Self::from_raw(project, &raw, &name, flags)?;
+        if let Ok(keys) = std::env::var(SECRET_KEYS) {
+            config.secret_keys = keys_of_variable(&keys)?;
+        }
+        Ok(config)
     }
 
     /// The configuration of a project folder or file, with a configuration file's text instead of a file and without flags.
@@ -114,6 +123,8 @@ impl Config {
         let db = db.map_err(|fault| format!("{name}: db.{fault}"))?;
         let settings = log_settings(&raw.log).map_err(|fault| format!("{name}: log.{fault}"))?;
         let logger = Logger::new(settings);
+        let secret_keys = SecretKeys::new(&raw.secrets.keys);
+        let secret_keys = secret_keys.map_err(|fault| format!("{name}: secrets.keys: {fault}"))?;
         let undefined = undefined(raw.template.undefined.as_deref());
         let undefined =
             undefined.map_err(|fault| format!("{name}: template.undefined: {fault}"))?;
@@ -127,10 +138,21 @@ impl Config {
             db,
             migrate: raw.db.migrates() && !flags.no_migrate,
             logger,
+            secret_keys,
             undefined,
             modules: crate::MODULES,
         })
     }
+}
+
+/// The keys that the environment names, with commas between them. They replace those of the file.
+fn keys_of_variable(text: &str) -> Result<Option<SecretKeys>, String> {
+    let texts = text.split(',').map(str::trim);
+    let texts: Vec<String> = texts
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned)
+        .collect();
+    SecretKeys::new(&texts).map_err(|fault| format!("{SECRET_KEYS}: {fault}"))
 }
 
 /// What `template.undefined` says.
@@ -343,6 +365,10 @@ mod tests {
                 "[log]\nline_bytes_max = 10",
                 "log.line_bytes_max is 10; it must be 1024 to",
             ),
+            (
+                "[secrets]\nkeys = [\"short\"]",
+                "sampan.toml: secrets.keys: key 1 has 5 characters; it must have 32",
+            ),
         ] {
             let error = resolve(text, &Flags::default()).expect_err(text);
             assert!(error.contains(part), "{error}");
@@ -360,5 +386,17 @@ mod tests {
                 .expect_err("no workers")
                 .starts_with("--workers: 0")
         );
+    }
+    #[test]
+    fn the_environment_names_keys_with_commas() {
+        let fault = keys_of_variable("short").expect_err("too short");
+        assert!(
+            fault.starts_with("SAMPAN_SECRET_KEYS: key 1 has 5 characters"),
+            "{fault}"
+        );
+        let one = "0123456789abcdef0123456789abcdef";
+        let keys = keys_of_variable(&format!("{one} , {one},")).expect("valid");
+        assert_eq!(format!("{keys:?}"), "Some(SecretKeys(2))");
+        assert!(keys_of_variable(" ").expect("valid").is_none());
     }
 }

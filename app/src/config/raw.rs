@@ -6,6 +6,7 @@ use super::units::{Bytes, Millis};
 use sampan_host::ScriptLimits;
 use sampan_http::Limits;
 use serde::Deserialize;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// What the command line says; `None` where it says nothing.
@@ -34,6 +35,7 @@ pub(crate) struct RawConfig {
     pub(crate) log: RawLog,
     pub(crate) db: RawDb,
     pub(crate) template: RawTemplate,
+    pub(crate) secrets: RawSecrets,
 }
 
 /// `[template]`.
@@ -41,6 +43,20 @@ pub(crate) struct RawConfig {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RawTemplate {
     pub(crate) undefined: Option<String>,
+}
+
+/// `[secrets]`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RawSecrets {
+    pub(crate) keys: Vec<String>,
+}
+
+/// Does not show the keys.
+impl fmt::Debug for RawSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RawSecrets({})", self.keys.len())
+    }
 }
 
 /// `[server]`.
