@@ -44,6 +44,14 @@ declare module "sampan" {
     csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
     /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
     csvDownload(name: string): void;
+    /** The answer sets a cookie, whatever the handler returns. Name and value have at most 4096 bytes. What browsers would ignore is an error. */
+    setCookie(name: string, value: string, options?: Record<string, any>): void;
+    /** The answer deletes a cookie of the browser. */
+    deleteCookie(name: string, options?: Record<string, any>): void;
+    /** The value of a cookie that was set with `signed`. Nothing if there is none, if it was changed, or if its `max_age` has passed. */
+    signedCookie(name: string): string | null;
+    /** The same for a cookie that was set with `encrypted`. */
+    encryptedCookie(name: string): string | null;
     /** An object of this request's own. */
     readonly state: Record<string, any>;
     /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is a `File`: name the type then. */
@@ -69,6 +77,14 @@ declare module "sampan" {
     csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
     /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
     csvDownload(name: string): void;
+    /** The answer sets a cookie, whatever the handler returns. Name and value have at most 4096 bytes. What browsers would ignore is an error. */
+    setCookie(name: string, value: string, options?: Record<string, any>): void;
+    /** The answer deletes a cookie of the browser. */
+    deleteCookie(name: string, options?: Record<string, any>): void;
+    /** The value of a cookie that was set with `signed`. Nothing if there is none, if it was changed, or if its `max_age` has passed. */
+    signedCookie(name: string): string | null;
+    /** The same for a cookie that was set with `encrypted`. */
+    encryptedCookie(name: string): string | null;
     /** `req.state` of the middleware around `fetch`. */
     readonly state: Record<string, any>;
   }
@@ -137,6 +153,7 @@ declare module "sampan" {
     log: typeof log;
     env: typeof env;
     csv: typeof csv;
+    crypto: typeof crypto;
     db: typeof db;
     template: typeof template;
     /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads. */
@@ -220,6 +237,28 @@ declare module "sampan" {
     add(row: any): void;
     /** The text that was written since the last time. */
     take(): string;
+  }
+
+  /** Digests, signatures, encryption and random bytes. */
+  export namespace crypto {
+    /** The SHA-256 digest: 32 bytes. */
+    function sha256(data: string | Uint8Array | ArrayBuffer): string | Uint8Array | ArrayBuffer;
+    /** The SHA-384 digest: 48 bytes. */
+    function sha384(data: string | Uint8Array | ArrayBuffer): string | Uint8Array | ArrayBuffer;
+    /** The SHA-512 digest: 64 bytes. */
+    function sha512(data: string | Uint8Array | ArrayBuffer): string | Uint8Array | ArrayBuffer;
+    /** The SHA-1 digest: 20 bytes. Only for old protocols that ask for it: it is broken. */
+    function sha1(data: string | Uint8Array | ArrayBuffer): string | Uint8Array | ArrayBuffer;
+    /** The MD5 digest: 16 bytes. Only for old protocols that ask for it: it is broken. */
+    function md5(data: string | Uint8Array | ArrayBuffer): string | Uint8Array | ArrayBuffer;
+    /** The HMAC of data. Compare it by `crypto.equal`. */
+    function hmac(algorithm: string, key: string | Uint8Array | ArrayBuffer, data: string | Uint8Array | ArrayBuffer): string | Uint8Array | ArrayBuffer;
+    /** Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody where they differ. */
+    function equal(a: string | Uint8Array | ArrayBuffer, b: string | Uint8Array | ArrayBuffer): boolean;
+    /** Random bytes that nobody can guess. */
+    function randomBytes(count: number): string | Uint8Array | ArrayBuffer;
+    /** A random text that nobody can guess, for links and keys: letters, digits, `-` and `_`. */
+    function token(count?: number): string;
   }
 
   /** SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit. */

@@ -41,6 +41,27 @@ function request:csv_records(fn, options) end
 ---@param name string The name of the file: `visits.csv`.
 function request:csv_download(name) end
 
+--- The answer sets a cookie, whatever the handler returns. Name and value have at most 4096 bytes. What browsers would ignore is an error.
+---@param name string The name of the cookie.
+---@param value string ASCII without spaces, quotes, commas, semicolons and backslashes; of an encrypted cookie any text.
+---@param options? table `max_age`: how many seconds it lasts; until the browser ends unless given. `path`, `/` unless given. `domain`. `same_site`: `"lax"` (default), `"strict"` or `"none"`. `http_only`, true unless given. `secure`, true over TLS unless given. `partitioned`. `signed = true`: `req:signed_cookie` gives it back. `encrypted = true`: `req:encrypted_cookie` does.
+function request:set_cookie(name, value, options) end
+
+--- The answer deletes a cookie of the browser.
+---@param name string The name of the cookie.
+---@param options? table `path` and `domain` as when it was set.
+function request:delete_cookie(name, options) end
+
+--- The value of a cookie that was set with `signed`. Nothing if there is none, if it was changed, or if its `max_age` has passed.
+---@param name string The name of the cookie.
+---@return string?
+function request:signed_cookie(name) end
+
+--- The same for a cookie that was set with `encrypted`.
+---@param name string The name of the cookie.
+---@return string?
+function request:encrypted_cookie(name) end
+
 ---@class sampan.Response
 ---@field status integer
 ---@field headers table<string, string|number|string[]>
@@ -282,6 +303,58 @@ function CsvWriter:add(row) end
 --- The text that was written since the last time.
 ---@return string
 function CsvWriter:take() end
+
+--- Digests, signatures, encryption and random bytes.
+---@class sampan.modules.crypto
+app.crypto = {}
+
+--- The SHA-256 digest: 32 bytes.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.crypto.sha256(data) end
+
+--- The SHA-384 digest: 48 bytes.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.crypto.sha384(data) end
+
+--- The SHA-512 digest: 64 bytes.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.crypto.sha512(data) end
+
+--- The SHA-1 digest: 20 bytes. Only for old protocols that ask for it: it is broken.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.crypto.sha1(data) end
+
+--- The MD5 digest: 16 bytes. Only for old protocols that ask for it: it is broken.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.crypto.md5(data) end
+
+--- The HMAC of data. Compare it by `crypto.equal`.
+---@param algorithm string `"sha256"`, `"sha384"`, `"sha512"`, or for old protocols `"sha1"`.
+---@param key string Bytes, or text as UTF-8.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.crypto.hmac(algorithm, key, data) end
+
+--- Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody where they differ.
+---@param a string Bytes or text.
+---@param b string Bytes or text.
+---@return boolean
+function app.crypto.equal(a, b) end
+
+--- Random bytes that nobody can guess.
+---@param count integer How many: 1 to 65536.
+---@return string
+function app.crypto.random_bytes(count) end
+
+--- A random text that nobody can guess, for links and keys: letters, digits, `-` and `_`.
+---@param count? integer How many random bytes it has: 32 unless given, 16 to 1024.
+---@return string
+function app.crypto.token(count) end
 
 --- SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit.
 ---@class sampan.modules.db

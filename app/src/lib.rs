@@ -39,6 +39,7 @@ pub static MODULES: &[&Module] = &[
     &sampan_env::MODULE,
     &sampan_json::MODULE,
     &sampan_csv::MODULE,
+    &sampan_crypto::MODULE,
     &sampan_db::MODULE,
     &sampan_template::MODULE,
 ];

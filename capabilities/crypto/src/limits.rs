@@ -6,3 +6,11 @@ pub(crate) const KEY_CHARS_MIN: usize = 32;
 pub(crate) const KEYS_MAX: usize = 16;
 /// For how many purposes derived keys are kept.
 pub(crate) const PURPOSES_MAX: usize = 256;
+/// The most random bytes of one call.
+pub(crate) const RANDOM_BYTES_MAX: usize = 65_536;
+/// How many random bytes a token has unless somebody says.
+pub(crate) const TOKEN_BYTES: usize = 32;
+/// The fewest random bytes of a token: 128 bits cannot be guessed.
+pub(crate) const TOKEN_BYTES_MIN: usize = 16;
+/// The most random bytes of a token.
+pub(crate) const TOKEN_BYTES_MAX: usize = 1024;

@@ -16,6 +16,7 @@ pub mod response;
 pub mod rows;
 mod run;
 pub mod sealer;
+pub mod set_cookie;
 pub mod store;
 mod tables;
 pub mod value;
