@@ -16,6 +16,8 @@ const SOURCE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const LIST_DEPTH_MAX: usize = 16;
 /// The folder of the templates.
 const TEMPLATES: &str = "templates";
+/// Folders that may be links to a folder outside of the project, so that projects can share them.
+const SHARED: [&str; 2] = [TEMPLATES, "locales"];
 
 /// A project: a folder and the file in it that is run.
 #[derive(Clone)]
@@ -191,6 +193,17 @@ struct FolderSources {
     root: PathBuf,
 }
 
+impl FolderSources {
+    /// Whether a file, by its canonical path, lies in a shared folder. Links in that folder may not point out of it.
+    fn is_shared(&self, relative: &Path, file: &Path) -> bool {
+        SHARED
+            .into_iter()
+            .filter(|folder| relative.starts_with(folder))
+            .filter_map(|folder| self.root.join(folder).canonicalize().ok())
+            .any(|folder| folder.is_dir() && file.starts_with(folder))
+    }
+}
+
 impl Sources for FolderSources {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
         let relative = Path::new(path);
@@ -199,12 +212,10 @@ impl Sources for FolderSources {
             return None;
         }
         // A symbolic link may point within the project, but not out of it.
-        let file = self
-            .root
-            .join(relative)
-            .canonicalize()
-            .ok()
-            .filter(|file| file.starts_with(&self.root))?;
+        let file = self.root.join(relative).canonicalize().ok()?;
+        if !file.starts_with(&self.root) && !self.is_shared(relative, &file) {
+            return None;
+        }
         let kind = file.metadata().ok()?;
         if !kind.is_file() || kind.len() > SOURCE_BYTES_MAX {
             return None;
@@ -298,6 +309,33 @@ mod tests {
             "none.lua",
             "a\0b",
             "",
+        ] {
+            assert_eq!(sources.read(outside), None, "{outside:?}");
+        }
+    }
+
+    #[test]
+    fn projects_share_templates_by_links() {
+        let scratch = scratch();
+        let (shared, inside) = (scratch.path().join("shared"), scratch.path().join("inside"));
+        fs::create_dir(&shared).expect("a folder");
+        fs::write(shared.join("page.html"), "page").expect("written");
+        fs::write(scratch.path().join("secret.html"), "no").expect("written");
+        fs::write(inside.join("app.lua"), "").expect("written");
+        let link = |from: &Path, to: PathBuf| std::os::unix::fs::symlink(from, to).expect("a link");
+        link(Path::new("../shared"), inside.join("templates"));
+        link(Path::new("../shared"), inside.join("lib"));
+        link(Path::new("../secret.html"), shared.join("out.html"));
+        let sources = Project::find(&inside).expect("a project").sources();
+        assert_eq!(sources.list("templates").len(), 2);
+        assert_eq!(
+            sources.read("templates/page.html").as_deref(),
+            Some(&b"page"[..])
+        );
+        for outside in [
+            "templates/out.html",
+            "templates/../app.lua",
+            "lib/page.html",
         ] {
             assert_eq!(sources.read(outside), None, "{outside:?}");
         }
