@@ -103,7 +103,8 @@ impl Installer {
         }
         let program = find("nginx").ok_or("nginx is not installed")?;
         let folder = self.folder().join(peer.id);
-        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        // What it reads beside its configuration.
+        self.copy_sources(peer.id, &folder)?;
         let to = folder.join("nginx.conf");
         let (prefix, file) = (folder.display().to_string(), to.display().to_string());
         let version = said("sh", &["-c", &format!("{} -v 2>&1", program.display())])?;
@@ -182,9 +183,8 @@ impl Installer {
 
     /// Copies a peer's files to where it runs, and installs its packages there if they have changed.
     fn npm(&self, id: &str) -> Result<PathBuf, String> {
-        let (sources, folder) = (self.sources(id), self.folder().join(id));
-        copy(&sources, &folder)
-            .map_err(|error| format!("cannot copy bench/peers/{id}: {error}"))?;
+        let folder = self.folder().join(id);
+        self.copy_sources(id, &folder)?;
         let Ok(wanted) = fs::read_to_string(folder.join("package.json")) else {
             return Ok(folder);
         };
@@ -234,6 +234,11 @@ impl Installer {
             run(&mut install)?;
         }
         Ok(())
+    }
+
+    fn copy_sources(&self, id: &str, folder: &Path) -> Result<(), String> {
+        copy(&self.sources(id), folder)
+            .map_err(|error| format!("cannot copy bench/peers/{id}: {error}"))
     }
 
     fn sources(&self, id: &str) -> PathBuf {
