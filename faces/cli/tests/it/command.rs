@@ -313,6 +313,29 @@ fn the_example_of_bodies_answers_as_it_is_measured() {
 }
 
 #[test]
+fn the_example_of_templates_answers_as_it_is_measured() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    for file in ["app.lua", "app.js"] {
+        let process = Process::start(&mut serve(
+            &format!("{root}/examples/bench_template/{file}"),
+            1,
+        ));
+        let mut client = process.client();
+        for name in ["simple", "loop", "full"] {
+            let page = format!("{root}/bench/pages/{name}.html");
+            let page = std::fs::read_to_string(page).expect("a page");
+            let answer = get(&mut client, &format!("/{name}")).expect("an answer");
+            let content_type = answer.header("content-type");
+            assert_eq!(content_type, ["text/html; charset=utf-8"], "{file} {name}");
+            // A template drops its last newline.
+            assert_eq!(answer.text() + "\n", page, "{file} {name}");
+        }
+        process.signal("TERM");
+        assert_eq!(process.end().0, Some(0));
+    }
+}
+
+#[test]
 fn connections_are_shared_among_the_workers() {
     let toml = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 2\n";
     let scratch = Scratch::new(&[("app.lua", HELLO)]);
