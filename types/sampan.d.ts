@@ -126,8 +126,8 @@ declare module "sampan" {
     /** A route for every method. */
     all: Verb<Prefix>;
     /** Wraps every path, or those of a pattern. */
-    use(middleware: Middleware): void;
-    use<Pattern extends string>(pattern: Pattern, middleware: Middleware): void;
+    use(middleware: Middleware | NativeMiddleware): void;
+    use<Pattern extends string>(pattern: Pattern, middleware: Middleware | NativeMiddleware): void;
     /** Calls `declare` with a group whose patterns begin with `prefix`. */
     group<Inner extends string>(prefix: Inner, declare: (group: Group<`${Prefix}${Inner}`>) => void): void;
   }
@@ -164,6 +164,10 @@ declare module "sampan" {
     render(name: string, data?: any, options?: ResponseOptions): Response;
     /** What a template prints that is no file. */
     renderString(template: string, data?: any): string;
+    /** Lets scripts of other sites call these paths. Answers preflight requests itself. It does not open the protection against requests of other sites, see `[csrf]`. */
+    cors(options: any): NativeMiddleware;
+    /** Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is. */
+    secureHeaders(options?: any): NativeMiddleware;
   }
 
   export const app: App;
@@ -233,6 +237,7 @@ declare module "sampan" {
 
   /** Writes CSV piece by piece, for answers that are streamed. It goes with its request. */
   export interface CsvWriter {
+    readonly [Symbol.toStringTag]: "CsvWriter";
     /** Writes a row, and the header before the first one. At most 1 MiB is kept until it is taken. */
     add(row: any): void;
     /** The text that was written since the last time. */
@@ -283,6 +288,7 @@ declare module "sampan" {
 
   /** A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail. */
   export interface Transaction {
+    readonly [Symbol.toStringTag]: "Transaction";
     /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the transaction wrote. */
     query<T = Row>(sql: string, params?: any): T[];
     /** The first row of a statement, or nothing. */

@@ -129,6 +129,8 @@ function group.all(pattern, handler) end
 ---@param pattern string
 ---@param middleware fun(req: sampan.Request, next: sampan.Next): any
 ---@overload fun(middleware: fun(req: sampan.Request, next: sampan.Next): any)
+---@overload fun(pattern: string, middleware: sampan.NativeMiddleware)
+---@overload fun(middleware: sampan.NativeMiddleware)
 function group.use(pattern, middleware) end
 --- Patterns that are declared in the group begin with the prefix.
 ---@param prefix string
@@ -202,6 +204,20 @@ function app.render(name, data, options) end
 ---@param data? any The variables of the template, by their names.
 ---@return string
 function app.render_string(template, data) end
+
+--- Lets scripts of other sites call these paths. Answers preflight requests itself. It does not open the protection against requests of other sites, see `[csrf]`.
+---@param options any `origins`: `"*"` or a list such as `"https://app.example"`. `methods`: those that a script of another site may use (GET, HEAD, POST, PUT, PATCH and DELETE unless given). `headers`: the header fields that it may send (`content-type` unless given). `expose`: those of the answer that it may read. `credentials`: whether the browser sends cookies. `max_age`: for how many seconds it may remember the permission.
+---@return sampan.NativeMiddleware
+function app.cors(options) end
+
+--- Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is.
+---@param options? any `csp`: a `Content-Security-Policy`. `frame_ancestors`: who may show the page in a frame, `"none"` (unless given), `"self"` or sources such as `"https://app.example"`; `false` for everybody. `referrer_policy`: `strict-origin-when-cross-origin` unless given, `false` for none. `hsts`: for how many seconds browsers come back by HTTPS only (a year unless given), `false` for none; sent only over HTTPS.
+---@return sampan.NativeMiddleware
+function app.secure_headers(options) end
+
+--- Ready middleware, for `app.use`.
+---@class sampan.NativeMiddleware
+local NativeMiddleware = {}
 
 --- The clock, and waiting.
 ---@class sampan.modules.time

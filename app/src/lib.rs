@@ -34,6 +34,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub static MODULES: &[&Module] = &[
     &hooks::MODULE,
     &sampan_template::ANSWERS,
+    &sampan_middleware::MODULE,
     &sampan_time::MODULE,
     &sampan_log::MODULE,
     &sampan_env::MODULE,

@@ -8,6 +8,7 @@ use crate::request::dispatch::Dispatch;
 use crate::request::id::Ids;
 use crate::request::response_sink;
 use crate::routing::loaded::{Control, Loaded};
+use crate::routing::wrapping::SharedGuard;
 use crate::watchdog::Watchdog;
 use sampan_crypto::KeySealer;
 use sampan_db::Database;
@@ -269,6 +270,10 @@ impl Loader {
             gate: Rc::clone(&self.gate),
             trusted: config.trusted_proxies.as_slice().into(),
             ids: Rc::clone(&self.ids),
+            csrf: config
+                .csrf
+                .as_ref()
+                .map(|csrf| Rc::new(csrf.clone()) as SharedGuard),
             current: self.current.clone(),
             worn_out: Box::new(move || {
                 if let Some(loader) = loader.upgrade() {

@@ -9,6 +9,7 @@ pub use db::Storage;
 pub use raw::Flags;
 
 use crate::project::Project;
+use crate::request::csrf::CsrfGuard;
 use crate::request::proxies::Cidr;
 use raw::{FILE, RawConfig, RawLog};
 use sampan_crypto::SecretKeys;
@@ -52,6 +53,8 @@ pub struct Config {
     pub secret_keys: Option<SecretKeys>,
     /// What templates do with values that are not there.
     pub undefined: UndefinedBehavior,
+    /// What refuses requests of other sites that may change something.
+    pub(crate) csrf: Option<CsrfGuard>,
     /// The capabilities that scripts get.
     pub modules: &'static [&'static Module],
 }
@@ -128,6 +131,8 @@ impl Config {
         let undefined = undefined(raw.template.undefined.as_deref());
         let undefined =
             undefined.map_err(|fault| format!("{name}: template.undefined: {fault}"))?;
+        let csrf = CsrfGuard::new(&raw.csrf.trusted_origins, &raw.csrf.except);
+        let csrf = csrf.map_err(|fault| format!("{name}: csrf.{fault}"))?;
         Ok(Self {
             project,
             listen,
@@ -140,6 +145,7 @@ impl Config {
             logger,
             secret_keys,
             undefined,
+            csrf: Some(csrf).filter(|_| raw.csrf.enabled != Some(false)),
             modules: crate::MODULES,
         })
     }
@@ -349,6 +355,14 @@ mod tests {
                 "limits.memory_bytes_max is 10",
             ),
             ("[limits]\njson_depth_max = 0", "limits.json_depth_max is 0"),
+            (
+                "[csrf]\ntrusted_origins = [\"app.example\"]",
+                "sampan.toml: csrf.trusted_origins: \"app.example\" is no origin: write scheme and host",
+            ),
+            (
+                "[csrf]\nexcept = [\"hooks/*\"]",
+                "csrf.except: the pattern must begin with '/'",
+            ),
             (
                 "[log]\nlevel = \"loud\"",
                 "log.level: \"loud\" is none of \"debug\",",

@@ -36,6 +36,16 @@ pub(crate) struct RawConfig {
     pub(crate) db: RawDb,
     pub(crate) template: RawTemplate,
     pub(crate) secrets: RawSecrets,
+    pub(crate) csrf: RawCsrf,
+}
+
+/// `[csrf]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RawCsrf {
+    pub(crate) enabled: Option<bool>,
+    pub(crate) trusted_origins: Vec<String>,
+    pub(crate) except: Vec<String>,
 }
 
 /// `[template]`.

@@ -6,6 +6,7 @@ use sampan_host::request::is_answered;
 use sampan_host::{Error, Store};
 use sampan_http::{Body, Response};
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 /// The additions to one request.
 #[derive(Default)]
@@ -35,8 +36,22 @@ fn takes_type(response: &Response) -> bool {
     }
 }
 
-/// The field lines to come, as those of a response that is never sent.
-struct PendingFields(RefCell<Response>);
+/// The field lines to come, as those of responses that are never sent.
+struct PendingFields {
+    added: RefCell<Response>,
+    /// Those that the answer has only if it has none of their names.
+    defaults: RefCell<Response>,
+}
+
+impl Default for PendingFields {
+    fn default() -> Self {
+        let none = || RefCell::new(Response::new(200));
+        Self {
+            added: none(),
+            defaults: none(),
+        }
+    }
+}
 
 impl Additions {
     /// What capabilities keep for the request.
@@ -46,19 +61,30 @@ impl Additions {
 
     /// Adds a field line to the answer.
     pub(crate) fn add_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
+        let pending = self.pending()?;
+        let added = pending.added.borrow_mut().header(name.as_bytes(), value);
+        added.map_err(|fault| refused(fault, name.as_bytes()))
+    }
+
+    /// The same unless the answer has a field of this name by then.
+    pub(crate) fn default_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
+        let pending = self.pending()?;
+        let mut defaults = pending.defaults.borrow_mut();
+        let added = defaults.set_header(name.as_bytes(), value);
+        added.map_err(|fault| refused(fault, name.as_bytes()))
+    }
+
+    fn pending(&self) -> Result<Rc<PendingFields>, Error> {
         if self.progress.get().is_answered {
             return Err(is_answered());
         }
-        let pending = match self.store.get::<PendingFields>() {
-            Some(pending) => pending,
-            None => self
-                .store
-                .put(PendingFields(RefCell::new(Response::new(200)))),
-        };
-        let mut fields = pending.0.borrow_mut();
-        fields
-            .header(name.as_bytes(), value)
-            .map_err(|fault| refused(fault, name.as_bytes()))
+        let pending = self.store.get::<PendingFields>();
+        Ok(pending.unwrap_or_else(|| self.store.put(PendingFields::default())))
+    }
+
+    /// Whether there is any field line to come.
+    pub(crate) fn has_fields(&self) -> bool {
+        self.store.get::<PendingFields>().is_some()
     }
 
     /// Puts the field lines into the answer, which is complete then.
@@ -76,7 +102,7 @@ impl Additions {
         let Some(pending) = self.store.get::<PendingFields>() else {
             return Ok(());
         };
-        let fields = pending.0.borrow();
+        let fields = pending.added.borrow();
         let mut lines = fields.headers();
         lines.try_for_each(|(name, value)| {
             let added = if !name.eq_ignore_ascii_case(b"content-type") {
@@ -86,6 +112,14 @@ impl Additions {
             } else {
                 Ok(())
             };
+            added.map_err(|fault| refused(fault, name))
+        })?;
+        let defaults = pending.defaults.borrow();
+        let is_there = |name| std::str::from_utf8(name).is_ok_and(|name| response.has_header(name));
+        let lacking = defaults.headers().filter(|(name, _)| !is_there(name));
+        let lacking: Vec<_> = lacking.collect();
+        lacking.into_iter().try_for_each(|(name, value)| {
+            let added = response.header(name, value);
             added.map_err(|fault| refused(fault, name))
         })
     }

@@ -7,10 +7,13 @@ use crate::request::given_up::{WaitingHandler, WaitingRequest};
 use crate::request::record::Record;
 use crate::request::request_view::{RouteInfo, View};
 use crate::request::response_sink::{self, HttpSink};
-use crate::routing::loaded::Loaded;
+use crate::routing::loaded::{FixedAnswer, Loaded};
 use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, RouteMatch, Spans};
-use sampan_host::{Call, Error, ErrorKind, HandlerId, Isolate, RequestView, Step, Suspended};
+use crate::routing::wrapping::SharedGuard;
+use sampan_host::{
+    Call, Error, ErrorKind, GuardStep, HandlerId, Isolate, RequestView, Step, Suspended,
+};
 use sampan_http::codec::Exceeded;
 use sampan_http::{Answer, BodyRule, Handler, Method, Observer, Request, Response};
 use sampan_log::{Cause, Entry, Level};
@@ -76,12 +79,15 @@ impl Handler for Dispatch {
         match loaded.routes.find(request.method(), &normal) {
             RouteMatch::Route(index, spans) => {
                 let entry = &loaded.entries[index];
-                let chain = loaded.chain_of(entry, &normal);
-                if let (Some(precomputed), []) = (&entry.precomputed, &*chain) {
+                let chain = loaded.middleware.of_route(&entry.chain, &normal);
+                let guards = &loaded.guards;
+                let guards = guards.of_route(&entry.guards, request.method(), &normal);
+                let fixed = entry.fixed.as_ref().filter(|_| chain.is_empty());
+                if let (Some(fixed), []) = (fixed, &*guards) {
                     if let Some(record) = record {
                         record.set_route(&entry.info);
                     }
-                    return Answer::Precomputed(Arc::clone(precomputed));
+                    return Answer::Precomputed(Arc::clone(&fixed.whole));
                 }
                 let view = view(request, normal, spans, &entry.info, record);
                 let exchange = DispatchedRequest {
@@ -90,7 +96,10 @@ impl Handler for Dispatch {
                     fallback: Fallback::NONE,
                     uses: Rc::clone(&entry.uses),
                 };
-                exchange.answer(Some(entry.handler), &chain)
+                exchange.check(&guards, |exchange| match fixed {
+                    Some(fixed) => exchange.answer_fixed(fixed),
+                    None => exchange.answer(Some(entry.handler), &chain),
+                })
             }
             RouteMatch::Nothing(allow) => no_route(loaded, request, normal, allow, record),
         }
@@ -188,22 +197,24 @@ fn no_route(
         (None, false) if is_options => (None, Fallback { status: 204, allow }),
         (None, false) => (None, Fallback { status: 405, allow }),
     };
-    let chain = loaded.middleware_of(&normal);
+    let chain = loaded.middleware.of_path(&normal);
+    let guards = loaded.guards.of_path(request.method(), &normal);
     let view = view(request, normal, Spans::default(), &loaded.no_route, record);
-    if handler.is_none() && chain.is_empty() {
-        let mut response = Response::new(fallback.status);
-        fallback.complete(&mut response);
-        view.tell_id(&mut response);
-        return Answer::Now(response);
-    }
     let uses = Rc::clone(&loaded.no_route_uses);
-    DispatchedRequest {
+    let exchange = DispatchedRequest {
         loaded,
         view,
         fallback,
         uses,
-    }
-    .answer(handler, &chain)
+    };
+    exchange.check(&guards, |exchange| {
+        if handler.is_some() || !chain.is_empty() {
+            return exchange.answer(handler, &chain);
+        }
+        let mut response = Response::new(fallback.status);
+        fallback.complete(&mut response);
+        exchange.answer_natively(response)
+    })
 }
 
 impl Drop for DispatchedRequest {
@@ -213,12 +224,71 @@ impl Drop for DispatchedRequest {
 }
 
 impl DispatchedRequest {
+    /// Asks the guards of the path, in their order, and goes on if they all pass the request.
+    #[inline]
+    fn check(self, guards: &[SharedGuard], pass: impl FnOnce(Self) -> Answer) -> Answer {
+        for guard in guards {
+            match guard.check(&*self.view) {
+                Ok(GuardStep::Pass) => {}
+                Ok(GuardStep::Answer(status)) => {
+                    return self.answer_natively(Response::new(status));
+                }
+                Err(error) => return self.refuse(error),
+            }
+        }
+        pass(self)
+    }
+
+    /// The answer to what a guard refuses, as to an error of a handler.
+    #[cold]
+    fn refuse(self, error: Error) -> Answer {
+        if self.loaded.on_error.is_none() {
+            self.log(&error);
+            return self.answer_natively(errors::answer_to(&error));
+        }
+        let failed = move |exchange: Self| {
+            let visit = exchange.loaded.control.gate.visit();
+            exchange.failed(&error, visit)
+        };
+        if self.loaded.control.gate.try_acquire(self.route()) {
+            return failed(self);
+        }
+        self.when_acquired(failed)
+    }
+
+    /// An answer that no script has made, and that depends on no write.
+    fn answer_natively(&self, mut response: Response) -> Answer {
+        if let Err(error) = self.view.additions.complete(&mut response) {
+            self.log(&error);
+            response = errors::answer_to(&error);
+        }
+        self.view.tell_id(&mut response);
+        Answer::Now(response)
+    }
+
+    /// The answer of a route that is a value, with what guards add to it.
+    fn answer_fixed(&self, fixed: &FixedAnswer) -> Answer {
+        let opened = match self.view.additions.has_fields() {
+            true => fixed.opened(),
+            false => None,
+        };
+        match opened {
+            Some(response) => self.answer_natively(response),
+            None => Answer::Precomputed(Arc::clone(&fixed.whole)),
+        }
+    }
+
     /// Answers by a handler within its middleware, as soon as it may run.
     fn answer(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
         if self.loaded.control.gate.try_acquire(self.route()) {
             return self.run(handler, middleware);
         }
         let middleware = middleware.to_vec();
+        self.when_acquired(move |exchange| exchange.run(handler, &middleware))
+    }
+
+    /// Runs a script as soon as it may.
+    fn when_acquired(self, run: impl FnOnce(Self) -> Answer + 'static) -> Answer {
         Answer::Later(Box::pin(async move {
             let control = &self.loaded.control;
             let begun = control.current.begin();
@@ -227,7 +297,7 @@ impl DispatchedRequest {
                 record.add_db(begun.elapsed());
             }
             match acquired {
-                Ok(()) => self.run(handler, &middleware),
+                Ok(()) => run(self),
                 Err(error) => {
                     self.log(&error);
                     let mut response = errors::answer_to(&error);

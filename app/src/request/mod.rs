@@ -2,6 +2,7 @@
 
 pub(crate) mod additions;
 pub(crate) mod commit_gate;
+pub(crate) mod csrf;
 pub(crate) mod dispatch;
 pub(crate) mod errors;
 mod fallback;

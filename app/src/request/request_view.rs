@@ -262,11 +262,7 @@ impl RequestView for View {
     }
 
     fn url(&self) -> String {
-        let is_https = self
-            .forwarded("x-forwarded-proto")
-            .last()
-            .is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
-        let scheme = if is_https { "https" } else { "http" };
+        let scheme = if self.is_https() { "https" } else { "http" };
         let host = self
             .forwarded_host()
             .or_else(|| self.request.host().map(str::to_owned));
@@ -312,6 +308,15 @@ impl RequestView for View {
         client(&self.request, &self.info.trusted).to_string()
     }
 
+    fn client(&self) -> Option<IpAddr> {
+        Some(client(&self.request, &self.info.trusted))
+    }
+
+    fn is_https(&self) -> bool {
+        let proto = self.forwarded("x-forwarded-proto").pop();
+        proto.is_some_and(|proto| proto.eq_ignore_ascii_case("https"))
+    }
+
     fn id(&self) -> Cow<'_, str> {
         let id = self.id.get_or_init(|| id_of(&self.request, &self.info));
         Cow::Borrowed(id)
@@ -334,6 +339,10 @@ impl RequestView for View {
 
     fn add_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
         self.additions.add_header(name, value)
+    }
+
+    fn default_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
+        self.additions.default_header(name, value)
     }
 
     fn is_over(&self) -> bool {

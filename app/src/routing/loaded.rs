@@ -9,17 +9,18 @@ use crate::request::id::Ids;
 use crate::request::proxies::Cidr;
 use crate::request::request_view::RouteInfo;
 use crate::request::response_sink::HttpSink;
-use crate::routing::pattern::{Covers, Pattern};
+use crate::routing::pattern::Pattern;
 use crate::routing::routes::{self, Routes};
+use crate::routing::wrapping::{Chain, Guards, RouteGuards, SharedGuard, Wrapping};
 use sampan_host::{
     BodyOptions, Call, CurrentRun, Error, ErrorKind, HandlerId, Isolate, Place, RequestView,
     RouteDef, Setup, Step, Store, request,
 };
-use sampan_http::{BodyRule, Precomputed};
+use sampan_http::{BodyRule, Precomputed, Response};
 use sampan_log::Logger;
 use sampan_template::TemplateStore;
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -32,7 +33,9 @@ pub(crate) struct Loaded {
     pub(crate) engine: Engine,
     pub(crate) routes: Routes,
     pub(crate) entries: Vec<RouteEntry>,
-    middleware: Vec<(Pattern, HandlerId)>,
+    /// The script's middleware.
+    pub(crate) middleware: Wrapping<HandlerId>,
+    pub(crate) guards: Guards,
     /// What requests without a route share.
     pub(crate) no_route: Rc<RouteInfo>,
     pub(crate) no_route_uses: Rc<RouteUses>,
@@ -56,6 +59,8 @@ pub(crate) struct Control {
     pub(crate) trusted: Rc<[Cidr]>,
     /// Makes the ids of the worker's requests.
     pub(crate) ids: Rc<Ids>,
+    /// Refuses requests of other sites that may change something.
+    pub(crate) csrf: Option<SharedGuard>,
     /// Whose script runs.
     pub(crate) current: CurrentRun,
     /// Called when the isolate ran out of memory and could not recover.
@@ -77,18 +82,18 @@ pub(crate) struct RouteEntry {
     pub(crate) info: Rc<RouteInfo>,
     /// What its handler does with the database.
     pub(crate) uses: Rc<RouteUses>,
-    pub(crate) chain: Chain,
+    pub(crate) chain: Chain<HandlerId>,
+    pub(crate) guards: RouteGuards,
     /// The answer of a route that is a value.
-    pub(crate) precomputed: Option<Arc<Precomputed>>,
+    pub(crate) fixed: Option<FixedAnswer>,
     pub(crate) body: BodyRule,
 }
 
-/// The middleware around a route.
-pub(crate) enum Chain {
-    /// The same for all paths of the route.
-    Fixed(Box<[HandlerId]>),
-    /// It depends on the path.
-    PerPath,
+/// An answer that is computed at start.
+pub(crate) struct FixedAnswer {
+    pub(crate) whole: Arc<Precomputed>,
+    /// Where guards check the route: the same, to be given with the header fields that they add.
+    open: Option<RefCell<Response>>,
 }
 
 impl Loaded {
@@ -106,17 +111,27 @@ impl Loaded {
             templates.close();
         }
         let program = engine.program();
-        let mut middleware = Vec::with_capacity(program.middleware.len());
+        let mut middleware = Wrapping::default();
         for def in &program.middleware {
-            middleware.push((parse(&def.pattern, def.place.as_ref())?, def.handler));
+            middleware.add(parse(&def.pattern, def.place.as_ref())?, def.handler);
+        }
+        let mut guards = Guards::default();
+        for def in &program.guards {
+            let pattern = parse(&def.pattern, def.place.as_ref())?;
+            guards.add(&pattern, Rc::clone(&def.guard));
+        }
+        if let Some(csrf) = &control.csrf {
+            // Behind the others, whose header fields its refusals have too.
+            guards.add(&Pattern::all(), Rc::clone(csrf));
         }
         let (mut routes, mut entries) =
             (Routes::default(), Vec::with_capacity(program.routes.len()));
         for (index, def) in program.routes.iter().enumerate() {
             let pattern = parse(&def.pattern, def.place.as_ref())?;
             insert(&mut routes, &program.routes, index, &pattern)?;
-            let precomputed = if def.fixed {
-                Some(precompute(&engine, def, &control)?)
+            let guards = guards.around(&pattern);
+            let fixed = if def.fixed {
+                Some(precompute(&engine, def, &control, guards.may_check())?)
             } else {
                 None
             };
@@ -131,8 +146,9 @@ impl Loaded {
                 handler: def.handler,
                 info: Rc::new(info),
                 uses: control.gate.uses(def.handler),
-                chain: Chain::around(&pattern, &middleware),
-                precomputed,
+                chain: middleware.around(&pattern),
+                guards,
+                fixed,
                 body: body_rule(&def.body, &def.pattern, def.place.as_ref(), language)?,
             });
         }
@@ -156,6 +172,7 @@ impl Loaded {
             routes,
             entries,
             middleware,
+            guards,
             no_route,
             not_found,
             on_error,
@@ -172,23 +189,6 @@ impl Loaded {
         let has_other =
             self.fetch.is_some() || self.not_found.is_some() || !self.middleware.is_empty();
         self.entries.is_empty() && !has_other
-    }
-
-    /// The middleware that wraps a path in normal form.
-    pub(crate) fn middleware_of(&self, path: &str) -> Vec<HandlerId> {
-        self.middleware
-            .iter()
-            .filter(|(pattern, _)| pattern.wraps(path))
-            .map(|(_, handler)| *handler)
-            .collect()
-    }
-
-    /// The middleware around a route, for a path of it.
-    pub(crate) fn chain_of<'a>(&self, entry: &'a RouteEntry, path: &str) -> Cow<'a, [HandlerId]> {
-        match &entry.chain {
-            Chain::Fixed(chain) => Cow::Borrowed(chain),
-            Chain::PerPath => Cow::Owned(self.middleware_of(path)),
-        }
     }
 
     /// What each handler is to a reader of the log: its route and its place.
@@ -223,17 +223,10 @@ impl Loaded {
     }
 }
 
-impl Chain {
-    fn around(route: &Pattern, middleware: &[(Pattern, HandlerId)]) -> Self {
-        let mut chain = Vec::new();
-        for (pattern, handler) in middleware {
-            match pattern.covers(route) {
-                Covers::Always => chain.push(*handler),
-                Covers::Never => {}
-                Covers::Perhaps => return Self::PerPath,
-            }
-        }
-        Self::Fixed(chain.into())
+impl FixedAnswer {
+    /// The answer, to be given once, with other header fields beside its own.
+    pub(crate) fn opened(&self) -> Option<Response> {
+        self.open.as_ref()?.borrow_mut().twin()
     }
 }
 
@@ -302,12 +295,13 @@ fn insert(
     })
 }
 
-/// Computes the answer of a route that is a value.
+/// Computes the answer of a route that is a value, and that may be checked by guards.
 fn precompute(
     engine: &Engine,
     def: &RouteDef,
     control: &Rc<Control>,
-) -> Result<Arc<Precomputed>, Error> {
+    is_guarded: bool,
+) -> Result<FixedAnswer, Error> {
     let view = AtStart {
         method: def.method.clone().unwrap_or_else(|| "GET".into()),
         path: def.pattern.clone(),
@@ -323,8 +317,14 @@ fn precompute(
     let mut sink = HttpSink::new(200, control, None);
     let fault = |message: String| Error::new(ErrorKind::Load, message).at(def.place.clone());
     match engine.start(call, &mut sink) {
-        Step::Done => Precomputed::new(sink.into_response())
-            .map_err(|_| fault(format!("the value of {} cannot be a stream", def.pattern))),
+        Step::Done => {
+            let mut response = sink.into_response();
+            let open = is_guarded.then(|| response.twin()).flatten();
+            let whole = Precomputed::new(response)
+                .map_err(|_| fault(format!("the value of {} cannot be a stream", def.pattern)))?;
+            let open = open.map(RefCell::new);
+            Ok(FixedAnswer { whole, open })
+        }
         Step::Failed(error) => Err(fault(format!(
             "the value of {} cannot be sent: {}",
             def.pattern,

@@ -3,3 +3,4 @@
 pub(crate) mod loaded;
 pub(crate) mod pattern;
 pub(crate) mod routes;
+pub(crate) mod wrapping;

@@ -39,12 +39,17 @@ pub(crate) enum Covers {
 }
 
 impl Pattern {
+    /// The pattern of all paths.
+    pub(crate) fn all() -> Self {
+        Self {
+            segments: vec![Segment::Rest("*".into())],
+        }
+    }
+
     /// Takes a pattern apart. The error says what is wrong with it.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text == "*" {
-            return Ok(Self {
-                segments: vec![Segment::Rest("*".into())],
-            });
+            return Ok(Self::all());
         }
         check_pattern(text).map_err(|error| error.message().to_owned())?;
         let inner = &text[1..];

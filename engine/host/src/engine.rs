@@ -1,8 +1,9 @@
 //! What an engine is to `app`: something that loads a project and answers requests.
 
 use crate::{
-    Context, Error, ErrorKind, Module, Place, RequestView, ResponseSink, ScriptLimits, Watch,
+    Context, Error, ErrorKind, Guard, Module, Place, RequestView, ResponseSink, ScriptLimits, Watch,
 };
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -65,6 +66,8 @@ pub struct Program {
     pub routes: Vec<RouteDef>,
     /// The middleware, outermost first.
     pub middleware: Vec<MiddlewareDef>,
+    /// The middleware in Rust, in the order of its declaration. It runs before the script's.
+    pub guards: Vec<GuardDef>,
     /// Answers what no route answers.
     pub not_found: Option<HandlerId>,
     /// Answers when a handler failed; called with the request and the error.
@@ -126,6 +129,26 @@ pub struct MiddlewareDef {
     pub handler: HandlerId,
     /// Where it was declared.
     pub place: Option<Place>,
+}
+
+/// One guard.
+#[derive(Clone)]
+pub struct GuardDef {
+    /// The pattern of the paths that it checks, as that of middleware.
+    pub pattern: String,
+    /// The guard.
+    pub guard: Rc<dyn Guard>,
+    /// Where it was declared.
+    pub place: Option<Place>,
+}
+
+impl fmt::Debug for GuardDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GuardDef")
+            .field("pattern", &self.pattern)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
 }
 
 /// One call of a handler.

@@ -10,6 +10,7 @@
 pub mod answer;
 pub mod engine;
 pub mod error;
+pub mod guard;
 pub mod json;
 pub mod request;
 pub mod response;
@@ -27,10 +28,11 @@ pub use tables::{Args, callback, module, names, objects, reader, refusals, words
 pub use callback::{Callback, ScriptFunction};
 pub use current_run::CurrentRun;
 pub use engine::{
-    BodyOptions, Call, Console, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program, RouteDef,
-    Setup, Sleep, Sources, Step, Suspended, WorkerPlace,
+    BodyOptions, Call, Console, GuardDef, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program,
+    RouteDef, Setup, Sleep, Sources, Step, Suspended, WorkerPlace,
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
+pub use guard::{AskingGuard, Guard, GuardStep, NativeMiddleware};
 pub use limits::ScriptLimits;
 pub use module::{Context, Function, FunctionKind, Module, Param, RowOwner, Type};
 pub use objects::{Class, Lifetime, Object, Objects, RequestObjects};

@@ -9,6 +9,7 @@ pub use body::{BodySource, already_read, not_here};
 use crate::json::JsonError;
 use crate::{Error, ErrorKind, Store};
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 /// A request that an engine reads from. `app` implements it over the HTTP engine's request; it is held behind `Rc`
 /// for as long as the script may ask.
@@ -37,6 +38,16 @@ pub trait RequestView {
     /// The client's address: the peer's, or what a trusted proxy says it is.
     fn ip(&self) -> String;
 
+    /// The same as a number; nothing where there is no client.
+    fn client(&self) -> Option<IpAddr> {
+        self.ip().parse().ok()
+    }
+
+    /// Whether the client asked over TLS, itself or as far as a trusted proxy says.
+    fn is_https(&self) -> bool {
+        self.url().starts_with("https:")
+    }
+
     /// What tells this request from all others, in the log and in the answer's `X-Request-Id`.
     fn id(&self) -> Cow<'_, str>;
 
@@ -59,6 +70,14 @@ pub trait RequestView {
     /// A name that is no token, a value with control bytes, more than an answer has room for, or an answer that has been
     /// handed over already.
     fn add_header(&self, name: &str, value: &[u8]) -> Result<(), Error>;
+
+    /// Adds a field line to the answer unless that has one of this name when it is complete.
+    ///
+    /// # Errors
+    /// As [`RequestView::add_header`].
+    fn default_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
+        self.add_header(name, value)
+    }
 
     /// Whether the request has ended: its handler and the stream of its answer, with what they clean up.
     fn is_over(&self) -> bool;

@@ -301,6 +301,23 @@ impl Response {
         self.body = body;
     }
 
+    /// The same response once more; nothing if its body is a stream. Both share the body from then on.
+    pub fn twin(&mut self) -> Option<Response> {
+        let (body, twin) = match std::mem::take(&mut self.body) {
+            Body::Empty => (Body::Empty, Some(Body::Empty)),
+            Body::Bytes(bytes) => shared(bytes.into()),
+            Body::Shared(bytes) => shared(bytes),
+            Body::Lent(lender) => shared((*lender).as_ref().into()),
+            stream @ Body::Stream(_) => (stream, None),
+        };
+        self.body = body;
+        Some(Response {
+            fields: self.fields.clone(),
+            body: twin?,
+            ..*self
+        })
+    }
+
     pub(crate) fn into_parts(self) -> (ResponseParts, Body) {
         let parts = ResponseParts {
             status: self.status,
@@ -322,6 +339,11 @@ impl fmt::Debug for Response {
             .field("fields", &String::from_utf8_lossy(&self.fields))
             .finish_non_exhaustive()
     }
+}
+
+/// The same bytes as two bodies.
+fn shared(bytes: Arc<[u8]>) -> (Body, Option<Body>) {
+    (Body::Shared(Arc::clone(&bytes)), Some(Body::Shared(bytes)))
 }
 
 /// A status that can end an exchange; 1xx is interim and only the engine sends it.

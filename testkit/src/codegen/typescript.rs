@@ -40,9 +40,14 @@ pub(super) fn declarations(modules: &[&Module]) -> String {
         }
         for class in module.classes {
             let doc = respelled(class.doc, modules);
-            let _ = writeln!(out, "  /** {doc} */\n  export interface {} {{", class.name);
+            let name = class.name;
+            let _ = writeln!(out, "  /** {doc} */\n  export interface {name} {{");
             if class.is_keyed {
                 out.push_str("    [key: string]: any;\n");
+            }
+            if class.methods.is_empty() && !class.is_keyed {
+                // An interface without members would accept any value.
+                let _ = writeln!(out, "    readonly [Symbol.toStringTag]: \"{name}\";");
             }
             for method in class.methods {
                 typescript_of(&mut out, "    ", method, modules);

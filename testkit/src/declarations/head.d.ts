@@ -98,8 +98,8 @@ declare module "sampan" {
     /** A route for every method. */
     all: Verb<Prefix>;
     /** Wraps every path, or those of a pattern. */
-    use(middleware: Middleware): void;
-    use<Pattern extends string>(pattern: Pattern, middleware: Middleware): void;
+    use(middleware: Middleware | NativeMiddleware): void;
+    use<Pattern extends string>(pattern: Pattern, middleware: Middleware | NativeMiddleware): void;
     /** Calls `declare` with a group whose patterns begin with `prefix`. */
     group<Inner extends string>(prefix: Inner, declare: (group: Group<`${Prefix}${Inner}`>) => void): void;
   }

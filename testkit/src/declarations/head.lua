@@ -98,6 +98,8 @@ function group.all(pattern, handler) end
 ---@param pattern string
 ---@param middleware fun(req: sampan.Request, next: sampan.Next): any
 ---@overload fun(middleware: fun(req: sampan.Request, next: sampan.Next): any)
+---@overload fun(pattern: string, middleware: sampan.NativeMiddleware)
+---@overload fun(middleware: sampan.NativeMiddleware)
 function group.use(pattern, middleware) end
 --- Patterns that are declared in the group begin with the prefix.
 ---@param prefix string

@@ -1,6 +1,7 @@
 //! Functions of the script that a capability keeps.
 
 use crate::{Error, LocalFuture, Value};
+use std::any::Any;
 use std::rc::Rc;
 
 /// A function of the script. It is given up with its last clone. It may outlive its isolate: each call is an error then.
@@ -18,6 +19,9 @@ pub trait ScriptFunction {
     /// Calls it as a run of its own, under the limits of a handler; it may wait. What it returns is dropped. Nothing runs before the
     /// future is polled, and dropping the future gives the run up. Whoever polls it sees to the outbox, as for any run.
     fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>>;
+
+    /// Itself, for its engine, which gives it back to a script.
+    fn as_any(&self) -> &dyn Any;
 }
 
 /// What a call says once the isolate of the function is gone.

@@ -11,6 +11,7 @@ use crate::vm::isolate::Core;
 use crate::vm::sys::{Cx, Failure, RawValue, UNDEFINED, Val, is_promise};
 use sampan_host::callback::isolate_is_gone;
 use sampan_host::{Callback, Error, HandlerId, LocalFuture, ScriptFunction, Value};
+use std::any::Any;
 use std::future::poll_fn;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
@@ -42,6 +43,14 @@ impl Drop for JsFunction {
             drop(function);
         }
     }
+}
+
+/// The function of the script that a callback stands for.
+pub(crate) fn function_of(cx: Cx<'_>, callback: &Callback) -> Result<Val, Error> {
+    let function = callback.as_any().downcast_ref::<JsFunction>();
+    let kept =
+        function.and_then(|function| cx.core().callbacks.borrow().get(function.key).cloned());
+    kept.ok_or_else(isolate_is_gone)
 }
 
 impl JsFunction {
@@ -119,6 +128,10 @@ impl ScriptFunction for JsFunction {
             let result = poll_fn(|cx| run.poll(cx)).await;
             run.end(result)
         })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

@@ -3,7 +3,7 @@
 //! These are the native functions that `prelude.js` is written around.
 
 use crate::request::header_list::header_list;
-use crate::request::{prototypes, response};
+use crate::request::{guards, prototypes, response};
 use crate::values::json_write;
 use crate::vm::bind::WORDS;
 use crate::vm::error::place_of;
@@ -14,7 +14,8 @@ use crate::vm::sys::{
 };
 use rquickjs::qjs;
 use sampan_host::{
-    BodyOptions, Error, HandlerId, MiddlewareDef, Place, Program, RouteDef, answer, refusals,
+    BodyOptions, Error, GuardDef, HandlerId, MiddlewareDef, NativeMiddleware, Place, Program,
+    RouteDef, answer, refusals,
 };
 use std::ffi::CStr;
 
@@ -36,6 +37,9 @@ pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"report", entry(hooks::report)),
     (c"showToFetch", entry(prototypes::show_to_fetch)),
     (c"requestField", entry(prototypes::request_field)),
+    (c"nativeMiddleware", entry(guards::function)),
+    (c"ask", entry(guards::ask)),
+    (c"decide", entry(guards::decide)),
 ];
 
 fn argument(args: &[RawValue], index: usize) -> RawValue {
@@ -100,9 +104,18 @@ fn route(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     Ok(declare(cx, |program| program.routes.push(route)))
 }
 
-/// `use(pattern, function, stack)`
+/// `use(pattern, function or native object, stack)`
 fn middleware(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let (pattern, place) = (cx.text(argument(args, 0))?, place(cx, argument(args, 2))?);
+    if let Some(NativeMiddleware::Guard(guard)) = guards::at(cx, argument(args, 1)) {
+        check_loading(cx)?;
+        let checks = GuardDef {
+            pattern,
+            guard,
+            place,
+        };
+        return Ok(declare(cx, |program| program.guards.push(checks)));
+    }
     let handler = keep(cx, argument(args, 1))?;
     let wraps = MiddlewareDef {
         pattern,

@@ -7,6 +7,7 @@
   const { answering } = native;
   const { checkStatus, checkRedirect, check, checkPattern, unknownOption, location: locationOf, statusOfNothing } = native;
   const { showToFetch, requestField, headerList, report, addedFields, addedMethods } = native;
+  const { nativeMiddleware, ask, decide } = native;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
   const { immutable: IMMUTABLE } = symbols;
   const { responsePrototype, headersPrototype } = native;
@@ -305,11 +306,28 @@
     };
   }
 
+  // A native object that asks a function of the script, as middleware.
+  function asking(object, asked) {
+    return (request, next) => {
+      const returned = apply(asked, undefined, ask(object, request));
+      if (!isPromise(returned)) {
+        decide(object, request, returned);
+        return next();
+      }
+      return then(returned, (value) => {
+        decide(object, request, value);
+        return next();
+      });
+    };
+  }
+
   function router(owner, prefix) {
     for (const verb of keys(verbs)) declareVerb(owner, prefix, verb);
     owner.use = (...args) => {
-      const fn = args.length > 1 ? args[1] : args[0];
-      check("app.use", "function", "middleware", fn);
+      const given = args.length > 1 ? args[1] : args[0];
+      const asked = nativeMiddleware(given);
+      if (asked === undefined) check("app.use", "function", "middleware", given);
+      const fn = typeof asked === "function" ? asking(given, asked) : given;
       if (args.length === 1 || args[0] === "*") {
         // A group's prefix and everything below it.
         if (prefix !== "") use(`${prefix}/*`, fn, here());

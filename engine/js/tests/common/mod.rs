@@ -37,6 +37,7 @@ pub fn program(source: &str) -> Program {
     Program {
         routes: program.routes.clone(),
         middleware: program.middleware.clone(),
+        guards: program.guards.clone(),
         not_found: program.not_found,
         on_error: program.on_error,
         fetch: program.fetch,

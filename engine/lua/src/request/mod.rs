@@ -3,6 +3,7 @@
 pub(crate) mod added;
 pub(crate) mod body;
 pub(crate) mod call;
+pub(crate) mod guards;
 pub(crate) mod lent;
 pub(crate) mod object;
 pub(crate) mod response;

@@ -10,6 +10,7 @@ use crate::vm::state::{State, data, guard, push_ref};
 use mlua_sys::lua51::*;
 use sampan_host::callback::isolate_is_gone;
 use sampan_host::{Callback, Error, LocalFuture, ScriptFunction, Type, Value};
+use std::any::Any;
 use std::ffi::c_int;
 use std::rc::{Rc, Weak};
 
@@ -98,6 +99,10 @@ impl ScriptFunction for LuaFunction {
             Some(core) => Box::pin(FunctionRun::new(core, self, args)),
             None => Box::pin(async { Err(isolate_is_gone()) }),
         }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

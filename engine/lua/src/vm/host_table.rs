@@ -2,6 +2,7 @@
 
 use crate::libraries;
 use crate::request::body;
+use crate::request::guards;
 use crate::request::object;
 use crate::request::response;
 use crate::values::objects;
@@ -55,7 +56,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 13] = [
+        let functions: [(&CStr, lua_CFunction); 16] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
             (c"check_status", response::check_status),
@@ -69,6 +70,9 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             (c"open_body", body::open),
             (c"read_chunk", body::read_chunk),
             (c"read_whole", body::read_whole),
+            (c"native_middleware", guards::function),
+            (c"ask", guards::ask),
+            (c"decide", guards::decide),
         ];
         for (name, function) in functions {
             lua_pushcfunction(state, function);

@@ -2,6 +2,7 @@
 
 use crate::builtin_limits;
 use crate::libraries;
+use crate::request::guards;
 use crate::values::layout::{self, Table};
 use crate::vm::bind;
 use crate::vm::error::{UncaughtError, from_top};
@@ -12,7 +13,8 @@ use crate::vm::stack;
 use crate::vm::state::{FixedValues, RegistryRefs, State, data, push_ref, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::{
-    BodyOptions, Error, ErrorKind, HandlerId, MiddlewareDef, Place, Program, RouteDef, Setup,
+    BodyOptions, Error, ErrorKind, GuardDef, HandlerId, MiddlewareDef, NativeMiddleware, Place,
+    Program, RouteDef, Setup,
 };
 use std::ffi::{CStr, c_int};
 use std::rc::Rc;
@@ -273,6 +275,22 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
                 handler,
                 place,
             });
+            lua_settop(state, item - 1);
+        }
+        lua_getfield(state, program, c"guards".as_ptr());
+        for at in 1..=lua_objlen(state, -1) {
+            lua_rawgeti(state, -1, at as i64);
+            let item = lua_gettop(state);
+            lua_getfield(state, item, c"guard".as_ptr());
+            if let Some(NativeMiddleware::Guard(guard)) = guards::at(state, item + 1) {
+                let pattern = text_field(state, item, c"pattern").unwrap_or_default();
+                let place = place_field(state, item);
+                declared.program.guards.push(GuardDef {
+                    pattern,
+                    guard,
+                    place,
+                });
+            }
             lua_settop(state, item - 1);
         }
         lua_getfield(state, program, c"not_found".as_ptr());

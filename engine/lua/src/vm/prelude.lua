@@ -9,7 +9,7 @@ local pairs, ipairs, tostring, unpack, pcall = G.pairs, G.ipairs, G.tostring, G.
 local getinfo = G.debug.getinfo
 
 local app = { null = host.null, runtime = "lua", version = host.version, worker = host.worker }
-local program = { routes = {}, middleware = {} }
+local program = { routes = {}, middleware = {}, guards = {} }
 
 -- Where the script called the function that calls this.
 local function place()
@@ -303,6 +303,14 @@ local function join(prefix, pattern)
   return prefix .. pattern
 end
 
+-- A native object that asks a function of the script, as middleware. The function may wait.
+local function asking(native, asked)
+  return function(req, next)
+    host.decide(native, req, asked(host.ask(native, req)))
+    return next(req)
+  end
+end
+
 local scope
 
 -- Whether a value is nothing but options: then its handler was forgotten.
@@ -347,7 +355,8 @@ local function declare(into, prefix)
   end
   into.use = function(pattern, fn)
     if fn == nil then pattern, fn = "*", pattern end
-    host.check("app.use", "function", "middleware", fn)
+    local is_native, asked = host.native_middleware(fn)
+    if not is_native then host.check("app.use", "function", "middleware", fn) end
     host.check_loading("app.use")
     if pattern == "*" then
       pattern = prefix == "" and "*" or prefix .. "/*"
@@ -356,7 +365,12 @@ local function declare(into, prefix)
       pattern = join(prefix, pattern)
     end
     local file, line = place()
-    program.middleware[#program.middleware + 1] = { pattern = pattern, handler = fn, file = file, line = line }
+    if is_native and not asked then
+      program.guards[#program.guards + 1] = { pattern = pattern, guard = fn, file = file, line = line }
+    else
+      if asked then fn = asking(fn, asked) end
+      program.middleware[#program.middleware + 1] = { pattern = pattern, handler = fn, file = file, line = line }
+    end
   end
   into.group = function(inner, fn)
     check_pattern("group", inner)

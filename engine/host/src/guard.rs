@@ -1,0 +1,64 @@
+//! Guards: middleware in Rust. A capability gives a script a native object that holds one, and `app.use` takes it. `app` asks it
+//! about each request of its paths before any script runs.
+
+use crate::{Callback, Error, Object, Objects, RequestView, Value};
+use std::rc::Rc;
+
+/// Middleware in Rust. It belongs to one isolate.
+pub trait Guard {
+    /// Looks at a request. What the guard adds to the answer, it adds to the request: [`RequestView::add_header`] and
+    /// [`RequestView::default_header`]. A check that passes without that allocates nothing.
+    ///
+    /// # Errors
+    /// The request is refused: with a status from 400 to 499, and a message that its client sees.
+    fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error>;
+
+    /// Whether it passes every GET, HEAD and OPTIONS, so that it need not be asked about them.
+    fn only_checks_changes(&self) -> bool {
+        false
+    }
+}
+
+/// What a guard says to a request that it does not refuse.
+#[derive(Debug, PartialEq, Eq)]
+pub enum GuardStep {
+    /// It goes on.
+    Pass,
+    /// This is its answer: a status without a body.
+    Answer(u16),
+}
+
+/// A guard that cannot decide without a function of the script. It stands among the middleware of the script and runs in its order.
+pub trait AskingGuard {
+    /// The function. It may wait.
+    fn function(&self) -> Callback;
+
+    /// The arguments for the function, behind which it gets the request.
+    ///
+    /// # Errors
+    /// The request is refused.
+    fn ask(&self, request: &dyn RequestView) -> Result<Vec<Value>, Error>;
+
+    /// Decides by what the function returned.
+    ///
+    /// # Errors
+    /// The request is refused.
+    fn decide(&self, request: &dyn RequestView, returned: Value) -> Result<(), Error>;
+}
+
+/// What a native object holds that `app.use` takes, whatever its class.
+#[derive(Clone)]
+pub enum NativeMiddleware {
+    /// It decides by itself.
+    Guard(Rc<dyn Guard>),
+    /// It asks the script.
+    Asking(Rc<dyn AskingGuard>),
+}
+
+impl Objects {
+    /// The middleware that an object is, if it is any.
+    pub fn middleware(&self, object: Object) -> Option<NativeMiddleware> {
+        let held = self.get::<NativeMiddleware>(object)?;
+        Some((*held).clone())
+    }
+}

@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.post("/change", function() return "changed" end)
