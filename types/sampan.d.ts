@@ -153,7 +153,9 @@ declare module "sampan" {
     log: typeof log;
     env: typeof env;
     csv: typeof csv;
+    codec: typeof codec;
     crypto: typeof crypto;
+    password: typeof password;
     db: typeof db;
     template: typeof template;
     /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads. */
@@ -244,26 +246,80 @@ declare module "sampan" {
     take(): string;
   }
 
+  /** Encodes and decodes texts: base64, hex, URLs, HTML, UUIDs. */
+  export namespace codec {
+    /** The base64 of data, padded with `=` (RFC 4648 section 4). */
+    function base64Encode(data: string | Uint8Array | ArrayBuffer): string;
+    /** The data of base64, padded or not. Nothing if the text is no base64; line ends are none. */
+    function base64Decode(text: string): Uint8Array | null;
+    /** The base64 of data that can stand in URLs and names, with `-` and `_` and without padding (RFC 4648 section 5). */
+    function base64urlEncode(data: string | Uint8Array | ArrayBuffer): string;
+    /** The data of such a text, padded or not. Nothing if it is none. */
+    function base64urlDecode(text: string): Uint8Array | null;
+    /** Two digits for each byte, in lower case. */
+    function hexEncode(data: string | Uint8Array | ArrayBuffer): string;
+    /** The data of such a text, in either case. Nothing if it is none. */
+    function hexDecode(text: string): Uint8Array | null;
+    /** Data as a part of a URL: all but letters, digits and `-._~` becomes `%XX` (RFC 3986 section 2.1). */
+    function urlEncode(data: string | Uint8Array | ArrayBuffer): string;
+    /** The text of such a part. What is no `%XX` stays as it is, a `+` too; what is not UTF-8 is replaced. */
+    function urlDecode(text: string): string;
+    /** Text as HTML shows it, between tags and in quoted attributes: `&`, `<`, `>`, `"` and `'` are escaped. Templates do so by themselves. */
+    function htmlEscape(text: string): string;
+    /** A random UUID (RFC 9562 section 5.4). */
+    function uuidV4(): string;
+    /** A UUID that begins with the time, so that later ones sort after earlier ones (RFC 9562 section 5.7). Good keys for tables. */
+    function uuidV7(): string;
+  }
+
   /** Digests, signatures, encryption and random bytes. */
   export namespace crypto {
     /** The SHA-256 digest: 32 bytes. */
-    function sha256(data: string | Uint8Array | ArrayBuffer): string | Uint8Array | ArrayBuffer;
+    function sha256(data: string | Uint8Array | ArrayBuffer): Uint8Array;
     /** The SHA-384 digest: 48 bytes. */
-    function sha384(data: string | Uint8Array | ArrayBuffer): string | Uint8Array | ArrayBuffer;
+    function sha384(data: string | Uint8Array | ArrayBuffer): Uint8Array;
     /** The SHA-512 digest: 64 bytes. */
-    function sha512(data: string | Uint8Array | ArrayBuffer): string | Uint8Array | ArrayBuffer;
+    function sha512(data: string | Uint8Array | ArrayBuffer): Uint8Array;
     /** The SHA-1 digest: 20 bytes. Only for old protocols that ask for it: it is broken. */
-    function sha1(data: string | Uint8Array | ArrayBuffer): string | Uint8Array | ArrayBuffer;
+    function sha1(data: string | Uint8Array | ArrayBuffer): Uint8Array;
     /** The MD5 digest: 16 bytes. Only for old protocols that ask for it: it is broken. */
-    function md5(data: string | Uint8Array | ArrayBuffer): string | Uint8Array | ArrayBuffer;
+    function md5(data: string | Uint8Array | ArrayBuffer): Uint8Array;
     /** The HMAC of data. Compare it by `crypto.equal`. */
-    function hmac(algorithm: string, key: string | Uint8Array | ArrayBuffer, data: string | Uint8Array | ArrayBuffer): string | Uint8Array | ArrayBuffer;
+    function hmac(algorithm: string, key: string | Uint8Array | ArrayBuffer, data: string | Uint8Array | ArrayBuffer): Uint8Array;
     /** Whether two secrets are equal. The time it takes depends on their length only, so it tells nobody where they differ. */
     function equal(a: string | Uint8Array | ArrayBuffer, b: string | Uint8Array | ArrayBuffer): boolean;
     /** Random bytes that nobody can guess. */
-    function randomBytes(count: number): string | Uint8Array | ArrayBuffer;
+    function randomBytes(count: number): Uint8Array;
     /** A random text that nobody can guess, for links and keys: letters, digits, `-` and `_`. */
     function token(count?: number): string;
+    /** Encrypts data with the project's secret keys, so that a client can keep it. The text has letters, digits, `-` and `_`. */
+    function seal(data: string | Uint8Array | ArrayBuffer, purpose: string): string;
+    /** The data of a sealed text. Nothing if it was changed, or sealed by other keys or for another purpose. */
+    function open(text: string, purpose: string): Uint8Array | null;
+    /** Encrypts data with AES-256-GCM: a random nonce of 12 bytes, the encrypted data, a tag of 16 bytes. One key is good for 2^32 calls. */
+    function encrypt(data: string | Uint8Array | ArrayBuffer, key: string | Uint8Array | ArrayBuffer, extra?: string | Uint8Array | ArrayBuffer): Uint8Array;
+    /** The data again. Nothing if anything was changed, or the key or `extra` is another. */
+    function decrypt(data: string | Uint8Array | ArrayBuffer, key: string | Uint8Array | ArrayBuffer, extra?: string | Uint8Array | ArrayBuffer): Uint8Array | null;
+    /** A new pair of keys that sign and verify, as PEM texts. */
+    function ed25519Keypair(): { privateKey: string; publicKey: string };
+    /** The signature of data: 64 bytes. */
+    function ed25519Sign(data: string | Uint8Array | ArrayBuffer, privateKey: string | Uint8Array | ArrayBuffer): Uint8Array;
+    /** Whether the key's other half signed this data. */
+    function ed25519Verify(data: string | Uint8Array | ArrayBuffer, signature: string | Uint8Array | ArrayBuffer, publicKey: string | Uint8Array | ArrayBuffer): boolean;
+    /** A JSON Web Token. */
+    function jwtSign(claims: any, key: Record<string, any>, options?: Record<string, any>): string;
+    /** The claims of a token. One that does not count is an error that answers 401, with a `code`: `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it. */
+    function jwtVerify(token: string, keys: any, options?: Record<string, any>): any;
+  }
+
+  /** Hashes passwords and verifies them, on threads of their own. */
+  export namespace password {
+    /** The hash of a password, to be kept in a database: Argon2id with 19 MiB, two passes and a random salt. An empty password and one of more than 65536 bytes is an error. */
+    function hash(password: string | Uint8Array | ArrayBuffer): Promise<string>;
+    /** Whether a password is the one that was hashed. False for an empty one, for one of more than 65536 bytes, and against bcrypt for one with a zero byte. bcrypt reads the first 72 bytes only. */
+    function verify(password: string | Uint8Array | ArrayBuffer, hash?: string): Promise<boolean>;
+    /** Whether `password.hash` would make a stronger hash today. After a login the password is at hand: hash it again then. */
+    function needsRehash(hash: string): boolean;
   }
 
   /** SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit. */

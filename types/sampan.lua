@@ -320,6 +320,63 @@ function CsvWriter:add(row) end
 ---@return string
 function CsvWriter:take() end
 
+--- Encodes and decodes texts: base64, hex, URLs, HTML, UUIDs.
+---@class sampan.modules.codec
+app.codec = {}
+
+--- The base64 of data, padded with `=` (RFC 4648 section 4).
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.codec.base64_encode(data) end
+
+--- The data of base64, padded or not. Nothing if the text is no base64; line ends are none.
+---@param text string The text.
+---@return string?
+function app.codec.base64_decode(text) end
+
+--- The base64 of data that can stand in URLs and names, with `-` and `_` and without padding (RFC 4648 section 5).
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.codec.base64url_encode(data) end
+
+--- The data of such a text, padded or not. Nothing if it is none.
+---@param text string The text.
+---@return string?
+function app.codec.base64url_decode(text) end
+
+--- Two digits for each byte, in lower case.
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.codec.hex_encode(data) end
+
+--- The data of such a text, in either case. Nothing if it is none.
+---@param text string The text.
+---@return string?
+function app.codec.hex_decode(text) end
+
+--- Data as a part of a URL: all but letters, digits and `-._~` becomes `%XX` (RFC 3986 section 2.1).
+---@param data string Bytes, or text as UTF-8.
+---@return string
+function app.codec.url_encode(data) end
+
+--- The text of such a part. What is no `%XX` stays as it is, a `+` too; what is not UTF-8 is replaced.
+---@param text string The text.
+---@return string
+function app.codec.url_decode(text) end
+
+--- Text as HTML shows it, between tags and in quoted attributes: `&`, `<`, `>`, `"` and `'` are escaped. Templates do so by themselves.
+---@param text string The text.
+---@return string
+function app.codec.html_escape(text) end
+
+--- A random UUID (RFC 9562 section 5.4).
+---@return string
+function app.codec.uuid_v4() end
+
+--- A UUID that begins with the time, so that later ones sort after earlier ones (RFC 9562 section 5.7). Good keys for tables.
+---@return string
+function app.codec.uuid_v7() end
+
 --- Digests, signatures, encryption and random bytes.
 ---@class sampan.modules.crypto
 app.crypto = {}
@@ -371,6 +428,83 @@ function app.crypto.random_bytes(count) end
 ---@param count? integer How many random bytes it has: 32 unless given, 16 to 1024.
 ---@return string
 function app.crypto.token(count) end
+
+--- Encrypts data with the project's secret keys, so that a client can keep it. The text has letters, digits, `-` and `_`.
+---@param data string Bytes, or text as UTF-8.
+---@param purpose string What it is for: `"unsubscribe"`. A text that was sealed for another purpose does not open.
+---@return string
+function app.crypto.seal(data, purpose) end
+
+--- The data of a sealed text. Nothing if it was changed, or sealed by other keys or for another purpose.
+---@param text string What `crypto.seal` gave.
+---@param purpose string What it is for: `"unsubscribe"`. A text that was sealed for another purpose does not open.
+---@return string?
+function app.crypto.open(text, purpose) end
+
+--- Encrypts data with AES-256-GCM: a random nonce of 12 bytes, the encrypted data, a tag of 16 bytes. One key is good for 2^32 calls.
+---@param data string Bytes, or text as UTF-8.
+---@param key string 32 bytes, as `crypto.random_bytes(32)` gives them.
+---@param extra? string Bytes that are not part of the result, but must be the same again to decrypt.
+---@return string
+function app.crypto.encrypt(data, key, extra) end
+
+--- The data again. Nothing if anything was changed, or the key or `extra` is another.
+---@param data string What `crypto.encrypt` gave.
+---@param key string 32 bytes, as `crypto.random_bytes(32)` gives them.
+---@param extra? string Bytes that are not part of the result, but must be the same again to decrypt.
+---@return string?
+function app.crypto.decrypt(data, key, extra) end
+
+--- A new pair of keys that sign and verify, as PEM texts.
+---@return { private_key: string, public_key: string }
+function app.crypto.ed25519_keypair() end
+
+--- The signature of data: 64 bytes.
+---@param data string Bytes, or text as UTF-8.
+---@param private_key string A PEM text, or 32 bytes.
+---@return string
+function app.crypto.ed25519_sign(data, private_key) end
+
+--- Whether the key's other half signed this data.
+---@param data string Bytes, or text as UTF-8.
+---@param signature string The signature.
+---@param public_key string A PEM text, or 32 bytes.
+---@return boolean
+function app.crypto.ed25519_verify(data, signature, public_key) end
+
+--- A JSON Web Token.
+---@param claims any What the token says: `{ sub = "7" }`.
+---@param key table `algorithm`: `HS256`, `HS384`, `HS512`, `RS256`, `RS384`, `RS512`, `ES256`, `ES384`, `ES512` or `EdDSA`. `key`: a secret of 32 bytes at least for HS, else a private key as a PEM text. `kid`: what the token calls it.
+---@param options? table `expires_in`: how many seconds it is valid; writes `iat` and `exp`.
+---@return string
+function app.crypto.jwt_sign(claims, key, options) end
+
+--- The claims of a token. One that does not count is an error that answers 401, with a `code`: `jwt_malformed`, `jwt_key`, `jwt_algorithm`, `jwt_signature`, `jwt_expired`, `jwt_not_yet_valid`, `jwt_audience`, `jwt_issuer`. A token for an audience is refused unless `audience` names it.
+---@param token string What the client sent.
+---@param keys any A key as in `crypto.jwt_sign`, with a public key as a PEM text for RS, ES and EdDSA; or a list of keys.
+---@param options? table `audience` and `issuer`: a name, or a list of accepted ones. `leeway`: how many seconds clocks may differ, 0 unless given.
+---@return any
+function app.crypto.jwt_verify(token, keys, options) end
+
+--- Hashes passwords and verifies them, on threads of their own.
+---@class sampan.modules.password
+app.password = {}
+
+--- The hash of a password, to be kept in a database: Argon2id with 19 MiB, two passes and a random salt. An empty password and one of more than 65536 bytes is an error.
+---@param password string The password as it was typed.
+---@return string
+function app.password.hash(password) end
+
+--- Whether a password is the one that was hashed. False for an empty one, for one of more than 65536 bytes, and against bcrypt for one with a zero byte. bcrypt reads the first 72 bytes only.
+---@param password string The password as it was typed.
+---@param hash? string What `password.hash` gave, or a hash of bcrypt. Nothing where there is no such user: that takes as long, and is false.
+---@return boolean
+function app.password.verify(password, hash) end
+
+--- Whether `password.hash` would make a stronger hash today. After a login the password is at hand: hash it again then.
+---@param hash string The hash that was kept.
+---@return boolean
+function app.password.needs_rehash(hash) end
 
 --- SQLite. All writes of the requests that run together are committed together, and no answer leaves before its commit.
 ---@class sampan.modules.db

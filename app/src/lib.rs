@@ -40,7 +40,9 @@ pub static MODULES: &[&Module] = &[
     &sampan_env::MODULE,
     &sampan_json::MODULE,
     &sampan_csv::MODULE,
+    &sampan_codec::MODULE,
     &sampan_crypto::MODULE,
+    &sampan_password::MODULE,
     &sampan_db::MODULE,
     &sampan_template::MODULE,
 ];

@@ -14,3 +14,11 @@ pub(crate) const TOKEN_BYTES: usize = 32;
 pub(crate) const TOKEN_BYTES_MIN: usize = 16;
 /// The most random bytes of a token.
 pub(crate) const TOKEN_BYTES_MAX: usize = 1024;
+/// The longest JSON Web Token that is read, in bytes.
+pub(crate) const JWT_BYTES_MAX: usize = 65_536;
+/// How deeply its JSON may nest.
+pub(crate) const JWT_DEPTH_MAX: usize = 32;
+/// How many keys one verification may try.
+pub(crate) const JWT_KEYS_MAX: usize = 32;
+/// The shortest secret of a token, in bytes (RFC 7518 section 3.2).
+pub(crate) const JWT_SECRET_BYTES_MIN: usize = 32;

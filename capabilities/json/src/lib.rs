@@ -1,6 +1,6 @@
 //! JSON as functions: values to text and back. (Requests and responses have shorter ways of their own.)
 
-use sampan_host::json::{Tape, Token};
+use sampan_host::json::Tape;
 use sampan_host::{
     Args, Context, Error, Function, FunctionKind, Module, Param, ScriptLimits, Type, Value,
 };
@@ -60,56 +60,7 @@ fn decode(context: &Context, mut args: Args) -> Result<Value, Error> {
     let mut tape = Tape::default();
     tape.read(&source, depth_max(context))
         .map_err(|error| Error::script(error.to_string()))?;
-    Ok(build(&tape, &source))
-}
-
-/// A container that is being filled, with the name that its next member goes under.
-enum Open {
-    List(Vec<Value>),
-    Map(Vec<(String, Value)>, Option<String>),
-}
-
-/// The value of a whole tape, with a stack of our own: the text's nesting never becomes the thread's.
-fn build(tape: &Tape, source: &[u8]) -> Value {
-    let text = |token: &Token| String::from_utf8_lossy(tape.text(token, source)).into_owned();
-    let mut open: Vec<Open> = Vec::new();
-    let mut whole = Value::Null;
-    for token in tape.tokens() {
-        if let (Some(Open::Map(_, name @ None)), Token::Text(_) | Token::Unescaped(_)) =
-            (open.last_mut(), token)
-        {
-            *name = Some(text(token));
-            continue;
-        }
-        let value = match token {
-            Token::Null => Value::Null,
-            Token::Bool(value) => Value::Bool(*value),
-            Token::Int(value) => Value::Int(*value),
-            Token::Float(value) => Value::Float(*value),
-            Token::Text(_) | Token::Unescaped(_) => Value::Text(text(token)),
-            Token::Array(count) => {
-                open.push(Open::List(Vec::with_capacity(*count as usize)));
-                continue;
-            }
-            Token::Object(count) => {
-                open.push(Open::Map(Vec::with_capacity(*count as usize), None));
-                continue;
-            }
-            Token::End => match open.pop() {
-                Some(Open::List(items)) => Value::List(items),
-                Some(Open::Map(members, _)) => Value::Map(members),
-                None => Value::Null,
-            },
-        };
-        match open.last_mut() {
-            Some(Open::List(items)) => items.push(value),
-            Some(Open::Map(members, name)) => {
-                members.push((name.take().unwrap_or_default(), value))
-            }
-            None => whole = value,
-        }
-    }
-    whole
+    Ok(tape.value(&source))
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ fn has_prefix(name: &str, prefix: &str) -> bool {
 
 /// Whether the client's request came over TLS: the server's own, or that of a trusted proxy.
 pub fn came_over_tls(request: &dyn RequestView) -> bool {
-    request.url().starts_with("https:")
+    request.is_https()
 }
 
 #[cfg(test)]

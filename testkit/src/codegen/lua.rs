@@ -91,7 +91,7 @@ pub(super) fn lua_type(ty: Type) -> Cow<'static, str> {
         Type::Answer => "sampan.Response",
         Type::Rows => "sampan.Row[]",
         Type::RowOrNothing => "sampan.Row?",
-        Type::TextOrNothing => "string?",
+        Type::TextOrNothing | Type::BytesOrNothing => "string?",
         Type::Record(members) => {
             let members: Vec<String> = members
                 .iter()

@@ -81,6 +81,8 @@ pub(super) fn reference_of(out: &mut String, owner: RowOwner<'_>, function: &Fun
             .collect();
         let word = type_word(function.returns);
         let _ = write!(out, "\nReturns {word} with {}.\n", names.join(" and "));
+    } else if function.returns == Type::Bytes {
+        out.push_str("\nReturns bytes.\n");
     } else if function.returns != Type::Nothing {
         let _ = write!(out, "\nReturns {}.\n", type_word(function.returns));
     }
@@ -112,6 +114,7 @@ pub(super) fn type_word(ty: Type) -> Cow<'static, str> {
         Type::Rows => "a list of rows",
         Type::RowOrNothing => "a row, or nothing",
         Type::TextOrNothing => "a string, or nothing",
+        Type::BytesOrNothing => "bytes, or nothing",
         Type::Record(_) => "a table or object",
     };
     word.into()

@@ -82,7 +82,11 @@ pub(super) fn typescript_of(
     if function.returns == Type::Answer {
         params.push("options?: ResponseOptions".to_owned());
     }
-    let result = ts_type(function.returns);
+    let result = match function.returns {
+        // Text is taken for bytes, and not given.
+        Type::Bytes => "Uint8Array".into(),
+        returns => ts_type(returns),
+    };
     let (params, result) = match function.kind {
         FunctionKind::Sync(_) | FunctionKind::Reading(_) | FunctionKind::Prompt { .. } => {
             (params.join(", "), result.into_owned())
@@ -131,6 +135,7 @@ pub(super) fn ts_type(ty: Type) -> Cow<'static, str> {
         Type::Rows => "T[]",
         Type::RowOrNothing => "T | null",
         Type::TextOrNothing => "string | null",
+        Type::BytesOrNothing => "Uint8Array | null",
         Type::Record(members) => {
             let members: Vec<String> = members
                 .iter()

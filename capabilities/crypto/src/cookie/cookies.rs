@@ -2,17 +2,19 @@
 //! The expiry, in seconds since 1970 or 0 for none, is inside: a client that keeps a cookie for longer has nothing of it.
 
 use super::options::{self, DELETING, Protection, SETTING};
+use crate::options::members;
 use sampan_host::request::Pairs;
 use sampan_host::set_cookie::{SetCookie, came_over_tls};
 use sampan_host::{Args, Context, Error, RequestView, Value, sealer};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) fn set_cookie(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let (name, given, options) = (args.text(0), args.text(1), args.take(2));
+    let (name, given) = (args.text(0), args.text(1));
+    let given_options = members(args.take(2), SETTING)?;
     let request = args.request();
     let over_tls = came_over_tls(&**request);
     let mut cookie = SetCookie::new(&name, &given, over_tls);
-    let protection = options::read(&options, SETTING, &mut cookie)?;
+    let protection = options::read(&given_options, &mut cookie)?;
     let expires = cookie
         .max_age_seconds
         .map_or(0, |seconds| now().saturating_add(seconds as u64));
@@ -39,10 +41,10 @@ pub(crate) fn set_cookie(context: &Context, mut args: Args) -> Result<Value, Err
 }
 
 pub(crate) fn delete_cookie(_: &Context, mut args: Args) -> Result<Value, Error> {
-    let (name, options) = (args.text(0), args.take(1));
+    let (name, given_options) = (args.text(0), members(args.take(1), DELETING)?);
     let request = args.request();
     let mut cookie = SetCookie::new(&name, "", came_over_tls(&**request));
-    options::read(&options, DELETING, &mut cookie)?;
+    options::read(&given_options, &mut cookie)?;
     cookie.max_age_seconds = Some(0);
     request.add_header("set-cookie", cookie.field()?.as_bytes())?;
     Ok(Value::Null)

@@ -1,8 +1,7 @@
 //! The options of `req:set_cookie` and `req:delete_cookie`.
 
-use sampan_host::names::snake_case;
 use sampan_host::set_cookie::{SameSite, SetCookie};
-use sampan_host::{Error, Value, refusals};
+use sampan_host::{Error, Value};
 
 /// What keeps others from reading or changing a cookie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,22 +30,13 @@ pub(crate) const SETTING: &[&str] = &[
 /// The options of `req:delete_cookie`.
 pub(crate) const DELETING: &[&str] = &["path", "domain"];
 
-/// Reads the options that a script gave, of which these are `known`, into the cookie.
+/// Reads the options that a script gave into the cookie.
 pub(crate) fn read<'a>(
-    given: &'a Value,
-    known: &[&str],
+    given: &'a [(String, Value)],
     cookie: &mut SetCookie<'a>,
 ) -> Result<Protection, Error> {
     let mut protection = Protection::Plain;
-    let Value::Map(given) = given else {
-        return Ok(protection);
-    };
     for (name, value) in given {
-        // JavaScript writes `maxAge`.
-        let name = snake_case(name);
-        if !known.contains(&name.as_str()) {
-            return Err(refusals::unknown_option(&name, known));
-        }
         match (name.as_str(), value) {
             ("max_age", Value::Int(seconds)) if *seconds >= 0 => {
                 cookie.max_age_seconds = Some(*seconds);

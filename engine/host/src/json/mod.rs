@@ -3,6 +3,7 @@
 //! The tape lies between the bytes and the script so that a text is wholly checked before the first script value is
 //! made, and so that an engine can build its values from it without a destructor on the stack.
 
+mod build;
 mod read;
 mod write;
 

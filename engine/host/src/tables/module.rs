@@ -116,6 +116,8 @@ pub enum Type {
     RowOrNothing,
     /// Text, or nothing: only as a result.
     TextOrNothing,
+    /// Bytes, or nothing: only as a result.
+    BytesOrNothing,
     /// A table or object with these members, named in snake_case: only as a result.
     Record(&'static [(&'static str, Type)]),
     /// Anything that JSON has; the body gets its text. The engine writes it by the rules of an answer.
@@ -208,6 +210,7 @@ impl Type {
             | Self::Rows
             | Self::RowOrNothing
             | Self::TextOrNothing
+            | Self::BytesOrNothing
             | Self::Record(_)
             | Self::Answer => false,
             Self::Object(class) => {

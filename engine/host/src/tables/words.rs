@@ -65,6 +65,7 @@ impl Words {
             Type::Rows => "rows",
             Type::RowOrNothing => "a row or nothing",
             Type::TextOrNothing => "a string or nothing",
+            Type::BytesOrNothing => "bytes or nothing",
         };
         text.into()
     }

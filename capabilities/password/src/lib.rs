@@ -1,0 +1,105 @@
+//! Passwords: hashed by Argon2id, on threads of their own.
+
+mod hashers;
+mod hashes;
+mod limits;
+
+use hashers::HASHERS;
+use hashes::{Hash, Parameters};
+use sampan_host::{
+    Args, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type, Value,
+};
+
+/// The `password` table.
+pub static MODULE: Module = Module {
+    name: "password",
+    doc: "Hashes passwords and verifies them, on threads of their own.",
+    functions: &[
+        Function {
+            name: "hash",
+            params: &[PASSWORD],
+            returns: Type::Text,
+            doc: "The hash of a password, to be kept in a database: Argon2id with 19 MiB, two passes and a random salt. An empty password and one \
+                  of more than 65536 bytes is an error.",
+            kind: FunctionKind::Async(hash),
+        },
+        Function {
+            name: "verify",
+            params: &[
+                PASSWORD,
+                Param {
+                    name: "hash",
+                    ty: Type::Text,
+                    optional: true,
+                    doc: "What `password.hash` gave, or a hash of bcrypt. Nothing where there is no such user: that takes as long, and is false.",
+                },
+            ],
+            returns: Type::Bool,
+            doc: "Whether a password is the one that was hashed. False for an empty one, for one of more than 65536 bytes, and against bcrypt for \
+                  one with a zero byte. bcrypt reads the first 72 bytes only.",
+            kind: FunctionKind::Async(verify),
+        },
+        Function {
+            name: "needs_rehash",
+            params: &[Param {
+                name: "hash",
+                ty: Type::Text,
+                optional: false,
+                doc: "The hash that was kept.",
+            }],
+            returns: Type::Bool,
+            doc: "Whether `password.hash` would make a stronger hash today. After a login the password is at hand: hash it again then.",
+            kind: FunctionKind::Sync(needs_rehash),
+        },
+    ],
+    ..Module::EMPTY
+};
+
+const PASSWORD: Param = Param {
+    name: "password",
+    ty: Type::Bytes,
+    optional: false,
+    doc: "The password as it was typed.",
+};
+
+fn hash(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+    let password = bytes_of(args.take(0));
+    Box::pin(async move {
+        hashes::check(&password)?;
+        let work = move |memory: &mut _| hashes::hash(&password, memory);
+        HASHERS.run(work).await.map(Value::Text)
+    })
+}
+
+fn verify(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+    let (password, kept) = (bytes_of(args.take(0)), args.take(1));
+    Box::pin(async move {
+        let hash = match kept {
+            Value::Text(text) => Some(Hash::parse(&text)?),
+            _ => None,
+        };
+        if hashes::check(&password).is_err() {
+            return Ok(Value::Bool(false));
+        }
+        let work = move |memory: &mut _| match hash {
+            Some(hash) => hash.verify(&password, memory),
+            // Nobody learns from the time whether there is such a user.
+            None => hashes::hash(&password, memory).map(|_| false),
+        };
+        HASHERS.run(work).await.map(Value::Bool)
+    })
+}
+
+fn needs_rehash(_: &Context, mut args: Args) -> Result<Value, Error> {
+    let hash = Hash::parse(&args.text(0))?;
+    Ok(Value::Bool(!hash.has(&Parameters::CURRENT)))
+}
+
+/// The bytes of an argument of [`Type::Bytes`].
+fn bytes_of(value: Value) -> Vec<u8> {
+    match value {
+        Value::Text(text) => text.into_bytes(),
+        Value::Bytes(bytes) => bytes,
+        _ => Vec::new(),
+    }
+}

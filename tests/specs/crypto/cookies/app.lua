@@ -1,0 +1,37 @@
+local app = require "sampan"
+
+app.get("/set", function(req)
+  req:set_cookie("theme", "dark")
+  req:set_cookie("lang", "en", { max_age = 3600, path = "/shop", http_only = false, same_site = "strict" })
+  req:set_cookie("__Host-id", "7")
+  req:delete_cookie("old", { path = "/shop", domain = "example.com" })
+  return "set"
+end)
+app.get("/json", function(req) req:set_cookie("a", "1") return { set = true } end)
+app.get("/fails", function(req)
+  req:set_cookie("a", "1")
+  error { status = 404, message = "none" }
+end)
+app.get("/stream", function(req)
+  req:set_cookie("a", "1")
+  return app.stream(function(write) write("x") end)
+end)
+app.get("/signed", function(req)
+  req:set_cookie("user", "ann.7", { signed = true })
+  return req:signed_cookie("user") or "none"
+end)
+app.get("/other", function(req) return req:signed_cookie("admin") or "none" end)
+app.get("/encrypted", function(req) return req:encrypted_cookie("card") or "none" end)
+app.get("/seal", function(req)
+  req:set_cookie("card", "größe; 7", { encrypted = true, max_age = 60 })
+  return "sealed"
+end)
+app.get("/space", function(req) req:set_cookie("a", "x y") return "set" end)
+app.get("/name", function(req) req:set_cookie("a;b", "1") return "set" end)
+app.get("/split", function(req) req:set_cookie("a", "1\r\nx-evil: 1") return "set" end)
+app.get("/host", function(req) req:set_cookie("__Host-a", "1", { path = "/shop" }) return "set" end)
+app.get("/none", function(req) req:set_cookie("a", "1", { same_site = "none", secure = false }) return "set" end)
+app.get("/large", function(req) req:set_cookie("a", ("x"):rep(4096)) return "set" end)
+app.get("/both", function(req) req:set_cookie("a", "1", { signed = true, encrypted = true }) return "set" end)
+app.get("/option", function(req) req:set_cookie("a", "1", { expires = 1 }) return "set" end)
+app.get("/wrong", function(req) req:set_cookie("a", "1", { max_age = -1 }) return "set" end)
