@@ -40,6 +40,8 @@ declare module "sampan" {
     readonly ip: string;
     /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
+    /** The same as `app.validate`, with messages in the language of the request. */
+    validate(data: any, schema: any): { data: Record<string, any> | null; errors: Record<string, any> | null };
     /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
     csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
     /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
@@ -73,6 +75,8 @@ declare module "sampan" {
     readonly ip: string;
     /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
+    /** The same as `app.validate`, with messages in the language of the request. */
+    validate(data: any, schema: any): { data: Record<string, any> | null; errors: Record<string, any> | null };
     /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
     csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
     /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
@@ -170,6 +174,8 @@ declare module "sampan" {
     cors(options: any): NativeMiddleware;
     /** Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is. */
     secureHeaders(options?: any): NativeMiddleware;
+    /** Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by the names of fields. */
+    validate(data: any, schema: any): { data: Record<string, any> | null; errors: Record<string, any> | null };
   }
 
   export const app: App;
@@ -239,7 +245,6 @@ declare module "sampan" {
 
   /** Writes CSV piece by piece, for answers that are streamed. It goes with its request. */
   export interface CsvWriter {
-    readonly [Symbol.toStringTag]: "CsvWriter";
     /** Writes a row, and the header before the first one. At most 1 MiB is kept until it is taken. */
     add(row: any): void;
     /** The text that was written since the last time. */
@@ -344,7 +349,6 @@ declare module "sampan" {
 
   /** A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail. */
   export interface Transaction {
-    readonly [Symbol.toStringTag]: "Transaction";
     /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the transaction wrote. */
     query<T = Row>(sql: string, params?: any): T[];
     /** The first row of a statement, or nothing. */

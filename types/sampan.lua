@@ -31,6 +31,13 @@ function request:bytes() end
 ---@return fun(): string?
 function request:chunks() end
 
+--- The same as `app.validate`, with messages in the language of the request.
+---@param data any A form, a query, or what JSON gave.
+---@param schema any The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, `length`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`.
+---@return table? data
+---@return table? errors
+function request:validate(data, schema) end
+
 --- Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415.
 ---@param fn function Gets a record, its fields by the names in the header. It cannot wait. If it returns `false`, no more are read.
 ---@param options? table `header = false`: the first record is one like the others, and records are lists. `separator`: what stands between fields, `,` unless given.
@@ -218,6 +225,13 @@ function app.secure_headers(options) end
 --- Ready middleware, for `app.use`.
 ---@class sampan.NativeMiddleware
 local NativeMiddleware = {}
+
+--- Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by the names of fields.
+---@param data any A form, a query, or what JSON gave.
+---@param schema any The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, `length`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`.
+---@return table? data
+---@return table? errors
+function app.validate(data, schema) end
 
 --- The clock, and waiting.
 ---@class sampan.modules.time

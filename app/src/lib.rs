@@ -35,6 +35,7 @@ pub static MODULES: &[&Module] = &[
     &hooks::MODULE,
     &sampan_template::ANSWERS,
     &sampan_middleware::MODULE,
+    &sampan_validate::MODULE,
     &sampan_time::MODULE,
     &sampan_log::MODULE,
     &sampan_env::MODULE,

@@ -71,8 +71,16 @@ pub(super) fn lua_of(out: &mut String, prefix: &str, function: &Function) {
         let (name, given) = passed(gives);
         let _ = writeln!(out, "---@param fn fun({name}: {}): any", lua_type(given));
     }
-    if function.returns != Type::Nothing {
-        let _ = writeln!(out, "---@return {}", lua_type(function.returns));
+    match function.returns {
+        Type::Nothing => {}
+        Type::Results(results) => {
+            for (name, ty) in results {
+                let _ = writeln!(out, "---@return {}? {name}", lua_type(*ty));
+            }
+        }
+        one => {
+            let _ = writeln!(out, "---@return {}", lua_type(one));
+        }
     }
     let params = all_names(function, str::to_owned);
     let _ = writeln!(out, "function {prefix}{}({params}) end\n", function.name);
@@ -98,6 +106,13 @@ pub(super) fn lua_type(ty: Type) -> Cow<'static, str> {
                 .map(|(name, ty)| format!("{name}: {}", lua_type(*ty)))
                 .collect();
             return format!("{{ {} }}", members.join(", ")).into();
+        }
+        Type::Results(results) => {
+            let results: Vec<String> = results
+                .iter()
+                .map(|(_, ty)| format!("{}?", lua_type(*ty)))
+                .collect();
+            return results.join(", ").into();
         }
         Type::Object(class) => return format!("sampan.{}", class.name).into(),
     };

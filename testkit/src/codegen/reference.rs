@@ -83,6 +83,16 @@ pub(super) fn reference_of(out: &mut String, owner: RowOwner<'_>, function: &Fun
         let _ = write!(out, "\nReturns {word} with {}.\n", names.join(" and "));
     } else if function.returns == Type::Bytes {
         out.push_str("\nReturns bytes.\n");
+    } else if let Type::Results(results) = function.returns {
+        let names: Vec<String> = results
+            .iter()
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        let names = names.join(" and ");
+        let _ = write!(
+            out,
+            "\nReturns {names}: in Lua several results, in JavaScript an object with these members.\n"
+        );
     } else if function.returns != Type::Nothing {
         let _ = write!(out, "\nReturns {}.\n", type_word(function.returns));
     }
@@ -116,6 +126,7 @@ pub(super) fn type_word(ty: Type) -> Cow<'static, str> {
         Type::TextOrNothing => "a string, or nothing",
         Type::BytesOrNothing => "bytes, or nothing",
         Type::Record(_) => "a table or object",
+        Type::Results(_) => "several values",
     };
     word.into()
 }

@@ -143,6 +143,13 @@ pub(super) fn ts_type(ty: Type) -> Cow<'static, str> {
                 .collect();
             return format!("{{ {} }}", members.join("; ")).into();
         }
+        Type::Results(results) => {
+            let results: Vec<String> = results
+                .iter()
+                .map(|(name, ty)| format!("{}: {} | null", camel_case(name), ts_type(*ty)))
+                .collect();
+            return format!("{{ {} }}", results.join("; ")).into();
+        }
         Type::Object(class) => class.name,
     };
     name.into()

@@ -120,6 +120,9 @@ pub enum Type {
     BytesOrNothing,
     /// A table or object with these members, named in snake_case: only as a result.
     Record(&'static [(&'static str, Type)]),
+    /// Several results, each of which may be nothing; the body gives a list of them: only as a result. Lua has them one after the other, JavaScript
+    /// as the members of an object.
+    Results(&'static [(&'static str, Type)]),
     /// Anything that JSON has; the body gets its text. The engine writes it by the rules of an answer.
     Json,
     /// Anything, for people to read: what cannot be passed on is named, and reading it never fails. An error is a map with `error`
@@ -212,6 +215,7 @@ impl Type {
             | Self::TextOrNothing
             | Self::BytesOrNothing
             | Self::Record(_)
+            | Self::Results(_)
             | Self::Answer => false,
             Self::Object(class) => {
                 matches!(value, Value::Object(object) if object.class() == class)

@@ -5,7 +5,7 @@
 //! under the reader's hands, and that script may change what is being read. So a reader looks anew at every question: what was
 //! there a moment ago may be [`Kind::Nothing`] now, and is never memory that is gone.
 
-use crate::{Error, Object};
+use crate::{Callback, Error, Object};
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -144,6 +144,14 @@ pub trait Reader {
     /// # Errors
     /// As for all of these.
     fn value(&self, map: Handle, key: Handle) -> Result<Handle, Error>;
+
+    /// The function that a value is; `None` if it is none. It is as good as one that was an argument.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    fn callback(&self, _: Handle) -> Result<Option<Callback>, Error> {
+        Ok(None)
+    }
 
     /// Looks whether the run may go on: for loops that ask nothing else for long.
     ///

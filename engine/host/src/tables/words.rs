@@ -62,6 +62,7 @@ impl Words {
             Type::Any | Type::Json | Type::Shown | Type::InPlace => "a value",
             Type::Function => "a function",
             Type::Answer => "an answer",
+            Type::Results(_) => "several values",
             Type::Rows => "rows",
             Type::RowOrNothing => "a row or nothing",
             Type::TextOrNothing => "a string or nothing",

@@ -16,7 +16,8 @@ pub(crate) use places::Places;
 
 use crate::values::layout::{Layout, TextLayout};
 use crate::values::value::{PropertyNames, bytes_of, is_bytes};
-use crate::vm::callback::described;
+use crate::vm::bind::BoundRow;
+use crate::vm::callback::{self, described};
 use crate::vm::error::whole_number;
 use crate::vm::isolate::Core;
 use crate::vm::limits::VALUES_PER_CHECK;
@@ -25,7 +26,7 @@ use kinds::{is_list, is_map, is_simple};
 use list::{HandleList, NOTHING};
 use rquickjs::qjs;
 use sampan_host::reader::{Keys, Kind, Mark, Name};
-use sampan_host::{Error, Handle, Reader};
+use sampan_host::{Callback, Error, Handle, Reader};
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 
@@ -33,6 +34,8 @@ use std::mem::ManuallyDrop;
 pub(crate) struct JsReader<'a> {
     cx: Cx<'a>,
     core: &'a Core,
+    /// The row that reads.
+    row: BoundRow,
     layout: Option<Layout>,
     text_layout: Option<TextLayout>,
     list: HandleList<'a>,
@@ -71,17 +74,18 @@ impl Drop for JsReader<'_> {
 }
 
 impl<'a> JsReader<'a> {
-    /// Has `body` read, whose first `count` handles are the arguments.
+    /// Has `body` read for a row, whose arguments are the first handles.
     pub(crate) fn with<R>(
         cx: Cx<'a>,
         args: &[RawValue],
-        count: usize,
+        row: BoundRow,
         body: impl FnOnce(&Self) -> R,
     ) -> R {
-        let core = cx.core();
+        let (core, count) = (cx.core(), row.function.params.len());
         let reader = Self {
             cx,
             core,
+            row,
             layout: core.layout.get(),
             text_layout: core.text_layout.get(),
             list: HandleList::new(cx, args, count),
@@ -343,6 +347,13 @@ impl Reader for JsReader<'_> {
             };
             Ok(self.list.found(member))
         })
+    }
+
+    fn callback(&self, it: Handle) -> Result<Option<Callback>, Error> {
+        if self.kind(it) != Kind::Function {
+            return Ok(None);
+        }
+        Ok(Some(callback::keep(self.cx, self.list.get(it), self.row)))
     }
 
     fn check(&self) -> Result<(), Error> {

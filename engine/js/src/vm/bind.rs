@@ -278,10 +278,10 @@ fn read_in_place(
     raw: &[RawValue],
     body: ReadingBody,
 ) -> Result<Value, Failure> {
-    let (core, count) = (cx.core(), row.function.params.len());
+    let core = cx.core();
     let args = checked(cx, row, this, raw)?;
     let read = |reader: &JsReader<'_>| body(&core.context_of_capabilities, args, reader);
-    Ok(JsReader::with(cx, raw, count, read)?)
+    Ok(JsReader::with(cx, raw, *row, read)?)
 }
 
 /// Nothing can wait while a module loads.
@@ -358,6 +358,10 @@ fn renamed(
                 })
                 .collect(),
         ),
+        (Type::Results(names), Value::List(results)) => {
+            let names = names.iter().map(|(name, _)| camel_case(name));
+            Value::Map(names.zip(results).collect())
+        }
         (Type::Record(_), Value::Row(row)) => {
             let columns = spell(row.columns());
             Value::Row(row.renamed(columns))

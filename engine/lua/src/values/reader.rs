@@ -12,11 +12,13 @@ pub(crate) use slots::ReaderTools;
 use crate::values::json_write::Member;
 use crate::values::layout::{SlotValue, StackSlot, Table};
 use crate::values::{objects, rows, value};
+use crate::vm::bind::BoundRow;
+use crate::vm::callback;
 use crate::vm::isolate::Core;
 use crate::vm::state::State;
 use mlua_sys::lua51::*;
 use sampan_host::reader::{Keys, Kind, Mark, Name};
-use sampan_host::{Error, Handle, Reader, Value};
+use sampan_host::{Callback, Error, Handle, Reader, Value};
 use slots::SlotList;
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -34,6 +36,8 @@ pub(crate) struct LuaReader<'a> {
     core: &'a Core,
     /// The coroutine that has called the row. Its stack is as the row found it whenever a method of this runs.
     state: State,
+    /// The row that reads.
+    row: BoundRow,
     /// What the handles mean.
     slots: SlotList,
     /// How many of the first slots the arguments on the stack or the table of anchors keep alive.
@@ -48,14 +52,15 @@ pub(crate) struct LuaReader<'a> {
 }
 
 impl<'a> LuaReader<'a> {
-    /// Has `body` read the `count` arguments of the running C function from index `first` on. The caller has made room on the stack.
+    /// Has `body` read the arguments of the running C function for its row, from index `first` on. The caller has made room on the stack.
     pub(crate) unsafe fn with<R>(
         core: &'a Core,
         state: State,
         first: c_int,
-        count: usize,
+        row: BoundRow,
         body: impl FnOnce(&Self) -> R,
     ) -> R {
+        let count = row.function.params.len();
         let outer = core.reader_tools.innermost.get();
         // SAFETY: a reader takes itself out when it goes.
         let first_anchor =
@@ -63,6 +68,7 @@ impl<'a> LuaReader<'a> {
         let reader = Self {
             core,
             state,
+            row,
             slots: SlotList::with_room(HANDLES_AT_ONCE),
             anchored: Cell::new(count),
             first_anchor,
@@ -313,6 +319,14 @@ impl Reader for LuaReader<'_> {
     fn value(&self, map: Handle, key: Handle) -> Result<Handle, Error> {
         self.count()?;
         self.under(self.slot(map), self.slot(key))
+    }
+
+    fn callback(&self, it: Handle) -> Result<Option<Callback>, Error> {
+        if self.kind(it) != Kind::Function {
+            return Ok(None);
+        }
+        let reference = self.keep(self.slot(it))?;
+        Ok(Some(callback::of(reference, self.row)))
     }
 
     fn check(&self) -> Result<(), Error> {

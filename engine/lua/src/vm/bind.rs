@@ -284,6 +284,27 @@ pub(crate) unsafe fn give_result(state: State, result: Result<Value, Error>) -> 
     }
 }
 
+/// The same for a row with several results.
+#[cold]
+unsafe fn give_results(state: State, result: Result<Value, Error>, count: usize) -> c_int {
+    // SAFETY: as for one result.
+    unsafe {
+        let is_error = result.is_err();
+        let cell = current().result.get();
+        *cell = Some(result);
+        if is_error {
+            raise_result(state);
+        }
+        if let Some(Ok(Value::List(results))) = &*cell {
+            for result in results {
+                value::push(state, result);
+            }
+        }
+        *cell = None;
+        count as c_int
+    }
+}
+
 /// A synchronous row.
 unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
     // SAFETY: two stages.
@@ -297,13 +318,16 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
                 FunctionKind::Sync(body) => body(&current().context, args),
                 FunctionKind::Reading(body) => {
                     let (core, first) = (current(), row.before() as c_int + 1);
-                    LuaReader::with(core, state, first, row.function.params.len(), |reader| {
+                    LuaReader::with(core, state, first, row, |reader| {
                         body(&core.context, args, reader)
                     })
                 }
                 _ => Ok(Value::Null),
             }
         });
+        if let Type::Results(results) = row.function.returns {
+            return give_results(state, result, results.len());
+        }
         give_result(state, result)
     }
 }

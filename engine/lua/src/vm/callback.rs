@@ -43,16 +43,19 @@ pub(crate) unsafe fn anchor(state: State, row: &BoundRow) -> References {
 
 /// Makes callbacks of the anchored functions, which own the references from now on.
 pub(crate) fn own(references: References, row: BoundRow) -> Functions {
-    let owned = references.into_iter().flatten().map(|(index, reference)| {
-        let core = current().me();
-        let callback: Callback = Rc::new(LuaFunction {
-            core,
-            reference,
-            row,
-        });
-        (index, callback)
-    });
+    let owned = references.into_iter().flatten();
+    let owned = owned.map(|(index, reference)| (index, of(reference, row)));
     owned.collect()
+}
+
+/// A callback that owns a reference to its function.
+pub(crate) fn of(reference: c_int, row: BoundRow) -> Callback {
+    let core = current().me();
+    Rc::new(LuaFunction {
+        core,
+        reference,
+        row,
+    })
 }
 
 /// A function in the registry.

@@ -37,6 +37,18 @@ impl LuaReader<'_> {
         Ok(handle)
     }
 
+    /// A reference in the registry to what a slot has.
+    #[cold]
+    pub(super) fn keep(&self, slot: StackSlot) -> Result<c_int, Error> {
+        let mut call = KeepCall {
+            reader: self,
+            slot,
+            reference: LUA_NOREF,
+        };
+        self.core.nested(run_keep, &mut call)?;
+        Ok(call.reference)
+    }
+
     /// Sees to it that all that was found stays alive while script runs.
     fn anchor(&self) -> Result<(), Error> {
         let count = self.slots.len();
@@ -125,6 +137,23 @@ unsafe extern "C-unwind" fn run_index(state: State) -> c_int {
         call.found = reader.pop();
         let at = reader.slots.len();
         reader.set_anchor(state, -3, at);
+        0
+    }
+}
+
+struct KeepCall<'a> {
+    reader: &'a LuaReader<'a>,
+    slot: StackSlot,
+    reference: c_int,
+}
+
+/// Under protection: puts a value into the registry.
+unsafe extern "C-unwind" fn run_keep(state: State) -> c_int {
+    // SAFETY: `keep` passed its call. All handles are anchored, so that the slot is alive.
+    unsafe {
+        let call = data::<KeepCall<'_>>(state);
+        call.reader.push(call.slot);
+        call.reference = luaL_ref(state, LUA_REGISTRYINDEX);
         0
     }
 }

@@ -1,0 +1,19 @@
+import { app } from "sampan";
+
+const address = { type: "object", required: true, fields: { city: { required: true }, zip: "integer" } };
+const order = {
+  address,
+  lines: {
+    type: "list", required: true, items: {
+      type: "object", fields: { id: { type: "integer", required: true }, tags: { type: "list", items: { max: 3 } } },
+    },
+  },
+  extra: "any",
+};
+const names = { all: { type: "list", items: "integer" } };
+
+app.post("/order", async (req) => {
+  const { data, errors } = app.validate(await req.json(), order);
+  return errors ? { errors } : { data };
+});
+app.post("/numbers", async (req) => ({ count: Object.keys(app.validate(await req.json(), names).errors).length }));

@@ -1,0 +1,22 @@
+local app = require "sampan"
+
+local address = { type = "object", required = true, fields = { city = { required = true }, zip = "integer" } }
+local order = {
+  address = address,
+  lines = { type = "list", required = true, items = {
+    type = "object", fields = { id = { type = "integer", required = true }, tags = { type = "list", items = { max = 3 } } },
+  } },
+  extra = "any",
+}
+local names = { all = { type = "list", items = "integer" } }
+
+app.post("/order", function(req)
+  local data, errors = app.validate(req:json(), order)
+  return errors and { errors = errors } or { data = data }
+end)
+app.post("/numbers", function(req)
+  local _, errors = app.validate(req:json(), names)
+  local count = 0
+  for _ in pairs(errors) do count = count + 1 end
+  return { count = count }
+end)
