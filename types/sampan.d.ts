@@ -40,6 +40,8 @@ declare module "sampan" {
     readonly ip: string;
     /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
+    /** What the app remembers of this browser. */
+    readonly session: Session;
     /** The same as `app.validate`, with messages in the language of the request. */
     validate(data: any, schema: any): { data: Record<string, any> | null; errors: Record<string, any> | null };
     /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
@@ -54,6 +56,10 @@ declare module "sampan" {
     signedCookie(name: string): string | null;
     /** The same for a cookie that was set with `encrypted`. */
     encryptedCookie(name: string): string | null;
+    /** Leaves a message for the next page of this browser, in its session. */
+    flash(kind: string, message: any): void;
+    /** The messages that earlier requests left, each with `kind` and `message`. No later request gets them. */
+    flashes(): any[];
     /** An object of this request's own. */
     readonly state: Record<string, any>;
     /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is a `File`: name the type then. */
@@ -75,6 +81,8 @@ declare module "sampan" {
     readonly ip: string;
     /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
+    /** What the app remembers of this browser. */
+    readonly session: Session;
     /** The same as `app.validate`, with messages in the language of the request. */
     validate(data: any, schema: any): { data: Record<string, any> | null; errors: Record<string, any> | null };
     /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
@@ -89,6 +97,10 @@ declare module "sampan" {
     signedCookie(name: string): string | null;
     /** The same for a cookie that was set with `encrypted`. */
     encryptedCookie(name: string): string | null;
+    /** Leaves a message for the next page of this browser, in its session. */
+    flash(kind: string, message: any): void;
+    /** The messages that earlier requests left, each with `kind` and `message`. No later request gets them. */
+    flashes(): any[];
     /** `req.state` of the middleware around `fetch`. */
     readonly state: Record<string, any>;
   }
@@ -357,6 +369,21 @@ declare module "sampan" {
     exec(sql: string, params?: any): { changes: number; lastId: number };
     /** Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest. */
     batch<T>(fn: (value: any) => AtOnce<T>): T;
+  }
+
+  /** What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails. */
+  export interface Session {
+    [key: string]: any;
+    /** The value under a key, or nothing: the same as `session.key`. */
+    get(key: string): any;
+    /** Puts a value under a key: the same as `session.key = value`. */
+    set(key: string, value?: any): void;
+    /** The keys that have a value. */
+    keys(): any[];
+    /** Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. What is set after this begins a new session. */
+    clear(): void;
+    /** Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in. */
+    regenerate(): void;
   }
 
   /** What templates can use beside what Jinja2 has. */

@@ -11,6 +11,7 @@
 ---@field cookies table<string, string> the cookies
 ---@field ip string the client's address
 ---@field id string The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes.
+---@field session sampan.Session What the app remembers of this browser.
 ---@field body string the bytes of the body
 ---@field state table a table of this request's own
 local request = {}
@@ -68,6 +69,15 @@ function request:signed_cookie(name) end
 ---@param name string The name of the cookie.
 ---@return string?
 function request:encrypted_cookie(name) end
+
+--- Leaves a message for the next page of this browser, in its session.
+---@param kind string What kind of message it is: `notice`, `error`.
+---@param message any A text, or anything else that JSON has.
+function request:flash(kind, message) end
+
+--- The messages that earlier requests left, each with `kind` and `message`. No later request gets them.
+---@return table
+function request:flashes() end
 
 ---@class sampan.Response
 ---@field status integer
@@ -588,6 +598,31 @@ function Transaction:exec(sql, params) end
 --- Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest.
 ---@return any
 function Transaction:batch(fn) end
+
+--- What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails.
+---@class sampan.Session
+---@field [string] any
+local Session = {}
+
+--- The value under a key, or nothing: the same as `session.key`.
+---@param key string Any text but the name of a method.
+---@return any
+function Session:get(key) end
+
+--- Puts a value under a key: the same as `session.key = value`.
+---@param key string Any text but the name of a method.
+---@param value? any What JSON has; nothing removes the key.
+function Session:set(key, value) end
+
+--- The keys that have a value.
+---@return table
+function Session:keys() end
+
+--- Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. What is set after this begins a new session.
+function Session:clear() end
+
+--- Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in.
+function Session:regenerate() end
 
 --- What templates can use beside what Jinja2 has.
 ---@class sampan.modules.template

@@ -12,6 +12,7 @@ mod project;
 mod request;
 mod routing;
 mod server;
+mod sessions;
 mod signals;
 mod watchdog;
 mod worker;
@@ -45,5 +46,6 @@ pub static MODULES: &[&Module] = &[
     &sampan_crypto::MODULE,
     &sampan_password::MODULE,
     &sampan_db::MODULE,
+    &sampan_session::MODULE,
     &sampan_template::MODULE,
 ];

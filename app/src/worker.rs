@@ -9,6 +9,7 @@ use crate::request::id::Ids;
 use crate::request::response_sink;
 use crate::routing::loaded::{Control, Loaded};
 use crate::routing::wrapping::SharedGuard;
+use crate::sessions::WorkerSessions;
 use crate::watchdog::Watchdog;
 use sampan_crypto::KeySealer;
 use sampan_db::Database;
@@ -125,6 +126,7 @@ async fn serve(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>
     }
     let (handle, worker) = sampan_http::worker(Arc::clone(&plan.limits));
     gate.serve(handle.clone());
+    loader.sessions.serve(&plan.config);
     if let Err(error) = loader.start_hooks(&loaded).await {
         return drop(ready.send(Err(error)));
     }
@@ -181,6 +183,7 @@ struct Loader {
     templates: Arc<Templates>,
     watch: Arc<Watch>,
     gate: Rc<Gate>,
+    sessions: WorkerSessions,
     current: CurrentRun,
     ids: Rc<Ids>,
     watchdog: Watchdog,
@@ -201,6 +204,7 @@ impl Loader {
             config: Arc::clone(&plan.config),
             templates: Arc::clone(&plan.templates),
             watch,
+            sessions: WorkerSessions::new(gate.db().clone()),
             gate,
             current,
             ids: Rc::new(Ids::new()),
@@ -235,6 +239,7 @@ impl Loader {
             sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
         }
         self.gate.put_into(&context);
+        self.sessions.put_into(&context, config);
         let gate = Rc::clone(&self.gate);
         let (report_to, printed) = (Rc::clone(&logger), Rc::clone(&logger));
         let (current, printing) = (self.current.clone(), self.current.clone());

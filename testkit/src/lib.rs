@@ -16,6 +16,7 @@
 //! [`Scenario`] lists all that can be asked and expected. [`Case::all`] finds the cases below a folder, and [`Case::run`]
 //! runs one in one language.
 
+mod browsers;
 mod check;
 pub mod codegen;
 mod runner;

@@ -1,5 +1,6 @@
 //! Finds cases and runs them, each against a server of its own on a free port.
 
+use crate::browsers::Browsers;
 use crate::check;
 use crate::scenario::{Expectation, Request, Scenario};
 use crate::{Answer, Client};
@@ -163,6 +164,7 @@ struct CaseRun {
     /// The connection, while the server keeps it.
     client: Option<Client>,
     background: Vec<(Request, JoinHandle<Result<(), String>>)>,
+    browsers: Browsers,
 }
 
 impl CaseRun {
@@ -173,6 +175,7 @@ impl CaseRun {
             logger,
             client: None,
             background: Vec::new(),
+            browsers: Browsers::default(),
         }
     }
 
@@ -197,6 +200,15 @@ impl CaseRun {
 
     fn one(&mut self, request: &Request) -> Result<(), String> {
         let expected = self.expectation(request);
+        let mut with_cookies;
+        let request = match &request.browser {
+            Some(_) => {
+                with_cookies = request.clone();
+                self.browsers.prepare(&mut with_cookies);
+                &with_cookies
+            }
+            None => request,
+        };
         if let Some(millis) = request.abort_after_millis {
             return self.abort(request, millis);
         }
@@ -236,6 +248,7 @@ impl CaseRun {
         }
         for _ in 0..request.repeat.unwrap_or(1) {
             let answer = self.exchange(request)?;
+            self.browsers.keep(request, &answer);
             check::answer(expected, &answer)?;
         }
         Ok(())

@@ -27,6 +27,10 @@ pub struct Request {
     pub path: String,
     /// Header fields; a list sends the field once for each.
     pub headers: BTreeMap<String, OneOrMore>,
+    /// Whose browser sends it: one that keeps cookies by this name, and sends those that it has.
+    pub browser: Option<String>,
+    /// Copies the cookies of this browser into its own first: someone has stolen them, or planted them.
+    pub cookies_of: Option<String>,
     /// The body, as text.
     pub body: Option<String>,
     /// The body as so many times the letter `x`.

@@ -2,6 +2,7 @@
 
 pub(crate) mod db;
 mod raw;
+mod session;
 mod told;
 pub(crate) mod units;
 
@@ -16,6 +17,7 @@ use sampan_crypto::SecretKeys;
 use sampan_host::{Module, ScriptLimits};
 use sampan_http::Limits;
 use sampan_log::{Logger, Settings};
+use sampan_session::SessionConfig;
 use sampan_template::UndefinedBehavior;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -55,6 +57,8 @@ pub struct Config {
     pub undefined: UndefinedBehavior,
     /// What refuses requests of other sites that may change something.
     pub(crate) csrf: Option<CsrfGuard>,
+    /// How sessions are kept.
+    pub session: SessionConfig,
     /// The capabilities that scripts get.
     pub modules: &'static [&'static Module],
 }
@@ -133,6 +137,8 @@ impl Config {
             undefined.map_err(|fault| format!("{name}: template.undefined: {fault}"))?;
         let csrf = CsrfGuard::new(&raw.csrf.trusted_origins, &raw.csrf.except);
         let csrf = csrf.map_err(|fault| format!("{name}: csrf.{fault}"))?;
+        let session = raw.session.resolve();
+        let session = session.map_err(|fault| format!("{name}: session.{fault}"))?;
         Ok(Self {
             project,
             listen,
@@ -146,6 +152,7 @@ impl Config {
             secret_keys,
             undefined,
             csrf: Some(csrf).filter(|_| raw.csrf.enabled != Some(false)),
+            session,
             modules: crate::MODULES,
         })
     }

@@ -1,6 +1,7 @@
 //! The configuration as it is written: `sampan.toml` with every key optional, and the flags of the command line.
 
 use super::db::RawDb;
+use super::session::RawSession;
 use super::told;
 use super::units::{Bytes, Millis};
 use sampan_host::ScriptLimits;
@@ -37,6 +38,7 @@ pub(crate) struct RawConfig {
     pub(crate) template: RawTemplate,
     pub(crate) secrets: RawSecrets,
     pub(crate) csrf: RawCsrf,
+    pub(crate) session: RawSession,
 }
 
 /// `[csrf]`.

@@ -20,7 +20,13 @@ const SIZES: [(&str, u64); 9] = [
     ("tib", 1 << 40),
 ];
 
-const TIMES: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("min", 60_000), ("h", 3_600_000)];
+const TIMES: [(&str, u64); 5] = [
+    ("ms", 1),
+    ("s", 1_000),
+    ("min", 60_000),
+    ("h", 3_600_000),
+    ("d", 86_400_000),
+];
 
 /// The bytes that a text means: digits, or digits and a unit, with or without a space between them.
 pub(crate) fn bytes(text: &str) -> Option<u64> {
@@ -132,6 +138,7 @@ mod tests {
             ("10s", Some(10_000)),
             ("5 min", Some(300_000)),
             ("1h", Some(3_600_000)),
+            ("7d", Some(604_800_000)),
             ("10", None),
             ("5 m", None),
         ] {

@@ -124,6 +124,11 @@ impl Additions {
         })
     }
 
+    /// Whether the head of the answer is complete.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.progress.get().is_answered
+    }
+
     #[inline]
     fn change(&self, change: impl FnOnce(&mut Progress)) {
         let mut progress = self.progress.get();

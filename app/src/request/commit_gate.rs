@@ -129,6 +129,16 @@ impl Gate {
         self.db.acquire(route).await
     }
 
+    /// Waits until a write of this worker need not wait in place.
+    pub(crate) fn writable(&self) -> LocalFuture<Result<(), Error>> {
+        Box::pin(self.db.clone().writable())
+    }
+
+    /// The worker's database, for what the server itself keeps there.
+    pub(crate) fn db(&self) -> &Db {
+        &self.db
+    }
+
     /// A visit begins.
     #[inline]
     pub(crate) fn visit(self: &Rc<Self>) -> Visit {

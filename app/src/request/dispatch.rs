@@ -1,5 +1,6 @@
 //! From a request to its answer: router, middleware, script, error handlers.
 
+use crate::request::answer_hooks;
 use crate::request::commit_gate::{RouteUses, Visit};
 use crate::request::errors;
 use crate::request::fallback::Fallback;
@@ -11,6 +12,7 @@ use crate::routing::loaded::{FixedAnswer, Loaded};
 use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, RouteMatch, Spans};
 use crate::routing::wrapping::SharedGuard;
+use sampan_host::request::AnswerHooks;
 use sampan_host::{
     Call, Error, ErrorKind, GuardStep, HandlerId, Isolate, RequestView, Step, Suspended,
 };
@@ -350,7 +352,10 @@ impl DispatchedRequest {
     #[inline]
     fn start(&self, call: Call<'_>, sink: &mut HttpSink, visit: &mut Visit) -> Step {
         self.loaded.control.during(Some(&self.view), || {
-            let step = self.loaded.engine.start(call, sink);
+            let step = match self.loaded.engine.start(call, sink) {
+                Step::Done => answer_hooks::ended(&self.loaded.control, &self.view),
+                step => step,
+            };
             visit.left(Some(self.route()));
             step
         })
@@ -387,6 +392,7 @@ impl DispatchedRequest {
             error
         };
         self.log(error);
+        AnswerHooks::handler_failed(&*self.view);
         let loaded = &self.loaded;
         if error.kind() == ErrorKind::Memory && loaded.engine.is_worn_out() {
             (loaded.control.worn_out)();

@@ -1,15 +1,16 @@
 //! Handlers that wait, and what becomes of those whose answer nobody waits for any more: what they wait for fails with
 //! `cancelled`, so that `pcall`, `finally` and the code after them run. They have `cleanup_millis_max` for it.
 
+use crate::request::answer_hooks;
 use crate::request::commit_gate::{RouteUses, Visit};
 use crate::request::request_view::View;
 use crate::request::response_sink::{self, HttpSink};
 use crate::routing::loaded::Control;
 use sampan_host::engine::CANCELLED;
-use sampan_host::{Error, ErrorKind, StreamedBody, Suspended};
+use sampan_host::{Error, ErrorKind, Step, StreamedBody, Suspended};
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::task::spawn_local;
 
@@ -42,14 +43,19 @@ impl WaitingHandler {
     /// Waits until the handler has ended.
     pub(super) async fn end(mut self, sink: &mut HttpSink, visit: &mut Visit) -> Result<(), Error> {
         let result = poll_fn(|cx| {
-            let rest = &mut self.rest;
-            self.request.turn(cx, visit, |cx| {
-                let polled = rest.as_mut().map(|rest| rest.poll(cx, &mut *sink));
-                let polled = polled.unwrap_or(Poll::Pending);
-                if polled.is_ready() {
+            let (request, rest) = (&self.request, &mut self.rest);
+            request.turn(cx, visit, |cx| {
+                while let Some(waiting) = rest {
+                    let result = ready!(waiting.poll(cx, &mut *sink));
                     *rest = None;
+                    result?;
+                    match request.ended() {
+                        Step::Done => return Poll::Ready(Ok(())),
+                        Step::Failed(error) => return Poll::Ready(Err(error)),
+                        Step::Waiting(hooks) => *rest = Some(hooks),
+                    }
                 }
-                polled
+                Poll::Pending
             })
         })
         .await;
@@ -102,6 +108,14 @@ impl Drop for WaitingHandler {
 }
 
 impl WaitingRequest {
+    /// What comes of its handler, which has ended well.
+    fn ended(&self) -> Step {
+        match &self.view {
+            Some(view) => answer_hooks::ended(&self.control, view),
+            None => Step::Done,
+        }
+    }
+
     /// One turn of the script.
     fn turn<T>(
         &self,

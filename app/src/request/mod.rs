@@ -1,6 +1,7 @@
 //! One request on its way through a project: dispatch, what scripts see of it, and when its answer may leave.
 
 pub(crate) mod additions;
+mod answer_hooks;
 pub(crate) mod commit_gate;
 pub(crate) mod csrf;
 pub(crate) mod dispatch;

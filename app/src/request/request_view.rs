@@ -345,6 +345,10 @@ impl RequestView for View {
         self.additions.default_header(name, value)
     }
 
+    fn is_answered(&self) -> bool {
+        self.additions.is_answered()
+    }
+
     fn is_over(&self) -> bool {
         self.additions.is_over()
     }

@@ -3,8 +3,10 @@
 
 mod body;
 mod cookies;
+mod hooks;
 
 pub use body::{BodySource, already_read, not_here};
+pub use hooks::{AnswerHook, AnswerHooks};
 
 use crate::json::JsonError;
 use crate::{Error, ErrorKind, Store};
@@ -77,6 +79,11 @@ pub trait RequestView {
     /// As [`RequestView::add_header`].
     fn default_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
         self.add_header(name, value)
+    }
+
+    /// Whether the head of the answer is complete: no header field can be added, and no [`AnswerHook`] is called any more.
+    fn is_answered(&self) -> bool {
+        false
     }
 
     /// Whether the request has ended: its handler and the stream of its answer, with what they clean up.

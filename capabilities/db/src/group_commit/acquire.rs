@@ -100,7 +100,7 @@ impl Db {
 
 impl WorkerDb {
     /// Begins for a handler that is about to write, if that takes no waiting.
-    fn begins_at_once(&self) -> bool {
+    pub(super) fn begins_at_once(&self) -> bool {
         let Some(opened) = self.database.opened() else {
             return true;
         };

@@ -276,7 +276,7 @@ impl WorkerDb {
     }
 
     /// Has [`Db::serve`] commit the open group.
-    fn tell(&self) {
+    pub(super) fn tell(&self) {
         if let GroupState::Open(group) = &*self.group.borrow()
             && !group.is_told.replace(true)
         {

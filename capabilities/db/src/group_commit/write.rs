@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 impl WorkerDb {
-    fn check_entry(&self) -> Result<(), Error> {
+    pub(super) fn check_entry(&self) -> Result<(), Error> {
         if matches!(*self.group.borrow(), GroupState::Committing(_)) {
             // Only work that belongs to no request comes here while a commit is on its way.
             let _ = self.commit_in_place();
@@ -25,7 +25,7 @@ impl WorkerDb {
         Ok(())
     }
 
-    fn reader(&self) -> Result<&SqliteConnection, Error> {
+    pub(super) fn reader(&self) -> Result<&SqliteConnection, Error> {
         if let Some(reader) = self.reader.get() {
             return Ok(reader);
         }
@@ -162,7 +162,7 @@ impl WorkerDb {
 
     /// One write within the open group. Where the schema has foreign keys that are checked at the end of the transaction,
     /// the statement is a transaction of its own as far as they are concerned.
-    fn write_one<T>(
+    pub(super) fn write_one<T>(
         &self,
         sql: &str,
         work: impl Fn(&SqliteConnection) -> Result<T, StatementError>,
@@ -227,7 +227,7 @@ impl WorkerDb {
     }
 
     /// After an error of a write: whether the transaction is still there, and what follows if it is not.
-    fn examine(&self, sql: &str, fault: StatementError) -> Error {
+    pub(super) fn examine(&self, sql: &str, fault: StatementError) -> Error {
         let is_gone = match &*self.group.borrow() {
             GroupState::Open(group) => !group.writer.in_transaction(),
             _ => false,

@@ -1,0 +1,161 @@
+//! Sessions in the app's database: the table is made when the first session begins, so that an app without sessions has none.
+
+use crate::config::Config;
+use crate::request::response_sink;
+use sampan_db::Db;
+use sampan_host::{Cell, Context, Error, ErrorKind, LocalFuture, Rows, Value};
+use sampan_session::{Change, Merge, SessionKey, SessionStore, Sessions, StoredSession, clean};
+use std::rc::Rc;
+use tokio::sync::Notify;
+use tokio::task::spawn_local;
+
+/// Small rows that are found by a random key: without a rowid one search is enough.
+const CREATE: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS _sampan_sessions(
+       id BLOB PRIMARY KEY, data TEXT NOT NULL, began INTEGER NOT NULL, ends INTEGER NOT NULL
+     ) STRICT, WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS _sampan_sessions_ends ON _sampan_sessions(ends)",
+];
+const SELECT: &str = "SELECT data, began, ends FROM _sampan_sessions WHERE id = ?";
+const INSERT: &str = "INSERT INTO _sampan_sessions(data, began, ends, id) VALUES (?, ?, ?, ?)";
+const UPDATE: &str =
+    "UPDATE _sampan_sessions SET data = ?, began = ?, ends = ?, id = ? WHERE id = ?";
+const DELETE: &str = "DELETE FROM _sampan_sessions WHERE id = ?";
+const DELETE_ENDED: &str = "DELETE FROM _sampan_sessions WHERE id IN
+    (SELECT id FROM _sampan_sessions WHERE ends < ? ORDER BY ends LIMIT ?)";
+
+/// What the sessions of one worker need, over all isolates that it has one after the other.
+pub(crate) struct WorkerSessions {
+    store: Rc<DbSessions>,
+    begun: Rc<Notify>,
+}
+
+impl WorkerSessions {
+    pub(crate) fn new(db: Db) -> Self {
+        Self {
+            store: Rc::new(DbSessions(db)),
+            begun: Rc::default(),
+        }
+    }
+
+    /// Makes sessions available to the scripts of an isolate.
+    pub(crate) fn put_into(&self, context: &Context, config: &Config) {
+        let store = Rc::clone(&self.store) as Rc<dyn SessionStore>;
+        context.put(Sessions::new(
+            config.session.clone(),
+            store,
+            Rc::clone(&self.begun),
+        ));
+    }
+
+    /// Starts what removes sessions that have ended, for as long as the worker serves.
+    pub(crate) fn serve(&self, config: &Config) {
+        let store = Rc::clone(&self.store) as Rc<dyn SessionStore>;
+        let logger = config.logger.clone();
+        let report = move |error: Error| {
+            let text = format!("removing sessions that have ended: {error}");
+            response_sink::log_of(&logger, None, text, &error);
+        };
+        let begun = Rc::clone(&self.begun);
+        drop(spawn_local(clean(
+            config.session.clone(),
+            store,
+            begun,
+            report,
+        )));
+    }
+}
+
+/// The table of sessions, as one worker sees it.
+struct DbSessions(Db);
+
+fn id(key: &SessionKey) -> Value {
+    Value::Bytes(key.0.to_vec())
+}
+
+fn time(millis: u64) -> Value {
+    Value::Int(i64::try_from(millis).unwrap_or(i64::MAX))
+}
+
+fn stored(rows: &Rows) -> Option<StoredSession> {
+    if rows.is_empty() {
+        return None;
+    }
+    let millis = |cell: Cell<'_>| match cell {
+        Cell::Int(millis) => u64::try_from(millis).ok(),
+        _ => None,
+    };
+    let Cell::Text(data) = rows.cell(0, 0) else {
+        return None;
+    };
+    Some(StoredSession {
+        data: data.to_owned(),
+        began: millis(rows.cell(0, 1))?,
+        ends: millis(rows.cell(0, 2))?,
+    })
+}
+
+impl DbSessions {
+    fn write(&self, sql: &str, params: Vec<Value>) -> Result<usize, Error> {
+        let params = Value::List(params);
+        let count = |changed: i64| usize::try_from(changed).unwrap_or(0);
+        if let Some(changed) = self.0.own_write(sql, &params)? {
+            return Ok(count(changed));
+        }
+        for sql in CREATE {
+            self.0.own_write(sql, &Value::Null)?;
+        }
+        let changed = self.0.own_write(sql, &params)?;
+        changed.map(count).ok_or_else(|| {
+            let text = "the table of sessions could not be made";
+            Error::new(ErrorKind::Internal, text)
+        })
+    }
+}
+
+impl SessionStore for DbSessions {
+    fn load(&self, key: &SessionKey) -> Result<Option<StoredSession>, Error> {
+        let rows = self.0.own_read(SELECT, &Value::List(vec![id(key)]))?;
+        Ok(rows.as_ref().and_then(stored))
+    }
+
+    fn change(&self, key: &SessionKey, merge: &mut Merge<'_>) -> Result<(), Error> {
+        self.0.own_begin()?;
+        let known = self.load(key)?;
+        let is_known = known.is_some();
+        match merge(known)? {
+            Change::Keep => {}
+            Change::Remove => {
+                self.write(DELETE, vec![id(key)])?;
+            }
+            Change::Put(now_key, session) => {
+                let data = Value::Text(session.data);
+                let mut params = vec![data, time(session.began), time(session.ends), id(&now_key)];
+                if is_known {
+                    params.push(id(key));
+                    self.write(UPDATE, params)?;
+                } else {
+                    self.write(INSERT, params)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_ended(&self, now: u64, count_max: usize) -> LocalFuture<Result<usize, Error>> {
+        let db = self.0.clone();
+        Box::pin(async move {
+            let params = Value::List(vec![time(now), Value::Int(count_max as i64)]);
+            loop {
+                db.clone().writable().await?;
+                match db.own_write(DELETE_ENDED, &params) {
+                    Err(error) if error.kind() == ErrorKind::TooLong => {}
+                    removed => {
+                        let removed = removed?.unwrap_or(0);
+                        return Ok(usize::try_from(removed).unwrap_or(0));
+                    }
+                }
+            }
+        })
+    }
+}

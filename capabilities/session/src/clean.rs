@@ -1,0 +1,36 @@
+//! Removes what has ended, by time and not by requests.
+
+use crate::config::SessionConfig;
+use crate::limits::{CLEAN_BATCH, CLEAN_MILLIS, CLEAN_PAUSE};
+use crate::session::now;
+use crate::store::SessionStore;
+use sampan_host::Error;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+/// Looks for sessions that have ended, for as long as it is polled. Nothing happens before one has `begun`, and none since means that nothing
+/// is looked for. `report` is told what failed.
+pub async fn clean(
+    config: SessionConfig,
+    store: Rc<dyn SessionStore>,
+    begun: Rc<Notify>,
+    report: impl Fn(Error),
+) {
+    let pause = (config.idle_millis / 2).clamp(CLEAN_MILLIS.0, CLEAN_MILLIS.1);
+    loop {
+        begun.notified().await;
+        sleep(Duration::from_millis(pause)).await;
+        loop {
+            match store.remove_ended(now(), CLEAN_BATCH).await {
+                Ok(count) if count < CLEAN_BATCH => break,
+                Ok(_) => sleep(CLEAN_PAUSE).await,
+                Err(error) => {
+                    report(error);
+                    break;
+                }
+            }
+        }
+    }
+}

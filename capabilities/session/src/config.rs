@@ -1,0 +1,75 @@
+//! What `[session]` says.
+
+use crate::limits::{BYTES_MAX, TOUCH_MILLIS_MAX};
+
+/// The settings of sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionConfig {
+    /// A session ends when it has not been used for so long, in milliseconds.
+    pub idle_millis: u64,
+    /// It ends so long after it began, in milliseconds, however much it is used.
+    pub lifetime_millis: u64,
+    /// The name of the cookie. Over TLS it has the prefix `__Host-`.
+    pub cookie: String,
+    /// Whether the cookie is for TLS only; unless given, it is where the request came over TLS.
+    pub secure: Option<bool>,
+    /// How many bytes of JSON a session may have.
+    pub bytes_max: usize,
+}
+
+impl Default for SessionConfig {
+    fn default() -> Self {
+        const DAY_MILLIS: u64 = 24 * 3_600 * 1_000;
+        Self {
+            idle_millis: 7 * DAY_MILLIS,
+            lifetime_millis: 30 * DAY_MILLIS,
+            cookie: "session".to_owned(),
+            secure: None,
+            bytes_max: BYTES_MAX,
+        }
+    }
+}
+
+impl SessionConfig {
+    /// Checks what can be wrong with it.
+    ///
+    /// # Errors
+    /// The key and what is wrong with its value.
+    pub fn check(&self) -> Result<(), String> {
+        /// A year and a day: browsers keep no cookie for longer than 400 days.
+        const MILLIS_MAX: u64 = 366 * 24 * 3_600 * 1_000;
+        for (key, millis) in [
+            ("idle", self.idle_millis),
+            ("lifetime", self.lifetime_millis),
+        ] {
+            if !(1..=MILLIS_MAX).contains(&millis) {
+                return Err(format!("{key} is {millis} ms; it must be 1 ms to 366 days"));
+            }
+        }
+        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+        let name = &self.cookie;
+        if name.is_empty() || !name.bytes().all(is_token) || name.starts_with("__") {
+            return Err(format!(
+                "cookie is {name:?}; it must have letters, digits, '-', '.' and '_' only, and not begin with '__'"
+            ));
+        }
+        if !(64..=1024 * 1024).contains(&self.bytes_max) {
+            return Err(format!(
+                "bytes_max is {}; it must be 64 bytes to 1 MiB",
+                self.bytes_max
+            ));
+        }
+        Ok(())
+    }
+
+    /// When a session ends that was used now.
+    pub(crate) fn end(&self, began: u64, now: u64) -> u64 {
+        (now.saturating_add(self.idle_millis)).min(began.saturating_add(self.lifetime_millis))
+    }
+
+    /// Whether a use now puts off the end by so much that it is worth a write.
+    pub(crate) fn is_due(&self, began: u64, ends: u64, now: u64) -> bool {
+        let touch_millis = (self.idle_millis / 10).clamp(1, TOUCH_MILLIS_MAX);
+        self.end(began, now) >= ends.saturating_add(touch_millis)
+    }
+}

@@ -1,0 +1,22 @@
+//! Sessions: what an app remembers of a browser from request to request, and messages for its next page.
+//!
+//! The browser has a cookie with a random id. What belongs to it lies in a table of the app's database, under the id's hash. It is loaded when a
+//! request first asks for it and written once, at the end of the handler, in the group of the request's other writes. Two requests that change
+//! different keys at once both win: what was changed is merged into what is stored then.
+
+mod clean;
+mod config;
+mod cookie;
+mod entries;
+mod flash;
+mod limits;
+mod rows;
+mod session;
+mod store;
+
+pub use clean::clean;
+pub use config::SessionConfig;
+pub use session::{Session, Sessions, of};
+pub use store::{Change, Merge, SessionKey, SessionStore, StoredSession};
+
+pub use rows::MODULE;

@@ -1,0 +1,53 @@
+//! What capabilities do at the end of a handler, before its answer leaves.
+
+use crate::{Error, RequestView};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Has something to do at the end of a request's handler: a session is written there.
+pub trait AnswerHook {
+    /// The handler and its middleware have ended well; a stream of the answer has not begun. What this writes belongs to the same group
+    /// as the handler's own writes, and header fields can still be added.
+    ///
+    /// # Errors
+    /// The handler counts as failed. After an error of kind [`TooLong`](crate::ErrorKind::TooLong) it is called again as soon as the
+    /// database can be written without blocking the worker.
+    fn before_answer(&self, request: &dyn RequestView) -> Result<(), Error>;
+
+    /// The handler failed. An error handler may follow; then [`AnswerHook::before_answer`] is called after that.
+    fn handler_failed(&self);
+}
+
+/// The hooks of one request, in its store.
+#[derive(Default)]
+pub struct AnswerHooks(RefCell<Vec<Rc<dyn AnswerHook>>>);
+
+impl AnswerHooks {
+    /// Adds a hook to a request.
+    pub fn add(request: &dyn RequestView, hook: Rc<dyn AnswerHook>) {
+        let hooks = request.store().get::<Self>();
+        let hooks = hooks.unwrap_or_else(|| request.store().put(Self::default()));
+        hooks.0.borrow_mut().push(hook);
+    }
+
+    fn of(request: &dyn RequestView) -> Vec<Rc<dyn AnswerHook>> {
+        let hooks = request.store().get::<Self>();
+        hooks.map_or_else(Vec::new, |hooks| hooks.0.borrow().clone())
+    }
+
+    /// Calls the hooks of a request whose handler has ended well.
+    ///
+    /// # Errors
+    /// The first that failed.
+    pub fn before_answer(request: &dyn RequestView) -> Result<(), Error> {
+        let mut hooks = Self::of(request).into_iter();
+        hooks.try_for_each(|hook| hook.before_answer(request))
+    }
+
+    /// Tells the hooks of a request that its handler failed.
+    pub fn handler_failed(request: &dyn RequestView) {
+        Self::of(request)
+            .iter()
+            .for_each(|hook| hook.handler_failed());
+    }
+}

@@ -1,0 +1,56 @@
+//! Browsers of a case: each keeps the cookies that it was given, and sends them with its next request.
+
+use crate::Answer;
+use crate::scenario::{OneOrMore, Request};
+use std::collections::BTreeMap;
+
+/// The browsers by their names.
+#[derive(Default)]
+pub(crate) struct Browsers(BTreeMap<String, Cookies>);
+
+type Cookies = BTreeMap<String, String>;
+
+impl Browsers {
+    /// Adds the cookies of its browser to a request.
+    pub(crate) fn prepare(&mut self, request: &mut Request) {
+        let Some(name) = &request.browser else {
+            return;
+        };
+        if let Some(other) = &request.cookies_of {
+            let cookies = self.0.get(other).cloned().unwrap_or_default();
+            self.0.insert(name.clone(), cookies);
+        }
+        let cookies = self.0.entry(name.clone()).or_default();
+        let pairs: Vec<String> = cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        if !pairs.is_empty() {
+            let field = OneOrMore::One(pairs.join("; "));
+            request.headers.insert("Cookie".to_owned(), field);
+        }
+    }
+
+    /// Keeps what an answer sets, and forgets what it lets expire.
+    pub(crate) fn keep(&mut self, request: &Request, answer: &Answer) {
+        let Some(cookies) = request
+            .browser
+            .as_ref()
+            .and_then(|name| self.0.get_mut(name))
+        else {
+            return;
+        };
+        let lines = answer.headers.iter();
+        for (_, line) in lines.filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie")) {
+            let Some((name, rest)) = line.split_once('=') else {
+                continue;
+            };
+            let value = rest.split(';').next().unwrap_or_default();
+            if line.contains("Max-Age=0") {
+                cookies.remove(name);
+            } else {
+                cookies.insert(name.to_owned(), value.to_owned());
+            }
+        }
+    }
+}

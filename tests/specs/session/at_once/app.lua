@@ -1,0 +1,37 @@
+local app = require "sampan"
+local db, time = app.db, app.time
+
+app.get("/begin", function(req) req.session.a = 0 req.session.b = 0 end)
+app.get("/slow/:key/:value", function(req)
+  local before = req.session.a
+  time.sleep(0.3)
+  req.session[req.params.key] = req.params.value
+  return { before = before }
+end)
+app.get("/flash/:text", function(req)
+  req:flash("notice", req.params.text)
+  time.sleep(0.3)
+end)
+app.get("/take", function(req)
+  local messages = req:flashes()
+  time.sleep(0.3)
+  return messages
+end)
+app.get("/slow_login", function(req)
+  req.session:regenerate()
+  time.sleep(0.3)
+  req.session.user = "ann"
+end)
+app.get("/logout", function(req) req.session:clear() end)
+app.get("/all", function(req)
+  local all = {}
+  for key, value in pairs(req.session) do all[key] = value end
+  return app.json.object(all)
+end)
+app.get("/flashes", function(req)
+  local texts = {}
+  for i, message in ipairs(req:flashes()) do texts[i] = message.message end
+  table.sort(texts)
+  return app.json.array(texts)
+end)
+app.get("/rows", function() return db.query("SELECT data FROM _sampan_sessions") end)
