@@ -90,6 +90,12 @@ pub trait Handler: 'static {
         None
     }
 
+    /// Called a few times in a second while the worker has anything to do, and when it begins to: the time on a clock of the process, in
+    /// milliseconds.
+    fn ticked(&self, now_millis: u64) {
+        let _ = now_millis;
+    }
+
     /// Called after a panic in the handler or its future was caught; the panic hook has run before.
     fn panicked(&self, message: &str) {
         eprintln!("sampan-http: the handler panicked: {message}");

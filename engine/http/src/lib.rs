@@ -39,6 +39,7 @@ mod precomputed;
 mod request;
 mod request_body;
 mod response;
+mod send_file;
 
 pub use acceptor::{Accepting, Acceptor, Workers};
 pub use answer::{
@@ -48,7 +49,7 @@ pub use driver::{Worker, WorkerHandle, worker};
 pub use limits::Limits;
 pub use method::Method;
 pub use open_files::raise_open_files;
-pub use precomputed::Precomputed;
+pub use precomputed::{Precomputed, PrecomputedRest};
 pub use request::Request;
 pub use request_body::ReadError;
-pub use response::{Body, BodyError, BodyStream, Chunk, HeaderError, Response};
+pub use response::{Body, BodyError, BodyStream, Chunk, FilePart, HeaderError, Response};

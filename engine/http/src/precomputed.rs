@@ -4,18 +4,30 @@ use std::sync::Arc;
 
 use crate::codec::{BodyRest, connection_line};
 use crate::codec::{DATE_BYTES, Exchange, encode_response};
-use crate::response::{Body, Response};
+use crate::response::{Body, FilePart, Response};
 
 /// A whole response as bytes, complete but for its date. The fastest answer there is; it is made once and
 /// answered any number of times with [`Answer::Precomputed`](crate::Answer::Precomputed).
 #[derive(Debug)]
 pub struct Precomputed {
+    /// The head, and the body where that is small.
     bytes: Vec<u8>,
+    /// The body where it is large or a file.
+    rest: Option<PrecomputedRest>,
     /// Where the head ends, its empty line included.
     head_bytes: usize,
     date_at: Option<usize>,
     status: u16,
     close: bool,
+}
+
+/// The body of a [`Precomputed`] that is sent from where it is.
+#[derive(Clone, Debug)]
+pub enum PrecomputedRest {
+    /// These bytes.
+    Bytes(Arc<[u8]>),
+    /// This part of a file.
+    File(FilePart),
 }
 
 impl Precomputed {
@@ -52,12 +64,13 @@ impl Precomputed {
         }
         let head_bytes =
             memchr::memmem::find(&bytes, b"\r\n\r\n").expect("a head ends in an empty line") + 4;
-        match rest {
-            BodyRest::Bytes(body) => bytes.extend_from_slice(&body),
-            BodyRest::Shared(body) => bytes.extend_from_slice(&body),
-            BodyRest::Lent(lender) => bytes.extend_from_slice((*lender).as_ref()),
-            BodyRest::Nothing | BodyRest::Stream { .. } => {}
-        }
+        let rest = match rest {
+            BodyRest::Bytes(body) => Some(PrecomputedRest::Bytes(body.into())),
+            BodyRest::Shared(body) => Some(PrecomputedRest::Bytes(body)),
+            BodyRest::Lent(lender) => Some(PrecomputedRest::Bytes((*lender).as_ref().into())),
+            BodyRest::File(part) => Some(PrecomputedRest::File(part)),
+            BodyRest::Nothing | BodyRest::Stream { .. } => None,
+        };
         bytes.shrink_to_fit();
         let date_at = if has_own_date {
             None
@@ -66,6 +79,7 @@ impl Precomputed {
         };
         Ok(Arc::new(Precomputed {
             bytes,
+            rest,
             head_bytes,
             date_at,
             status,
@@ -78,14 +92,14 @@ impl Precomputed {
         self.status
     }
 
-    /// Appends the response to `out`. Returns whether the connection goes on after it.
+    /// Appends the response to `out`. Returns the body where that is sent from where it is, and whether the connection goes on after it.
     #[inline]
     pub fn encode(
         &self,
         out: &mut Vec<u8>,
         mut exchange: Exchange,
         date: &[u8; DATE_BYTES],
-    ) -> bool {
+    ) -> (Option<PrecomputedRest>, bool) {
         exchange.keep_alive &= !self.close;
         let start = out.len();
         let line = connection_line(exchange);
@@ -107,7 +121,12 @@ impl Precomputed {
         if let Some(at) = self.date_at {
             out[start + at..start + at + DATE_BYTES].copy_from_slice(date);
         }
-        exchange.keep_alive
+        let rest = if exchange.head_only {
+            None
+        } else {
+            self.rest.clone()
+        };
+        (rest, exchange.keep_alive)
     }
 }
 
@@ -153,7 +172,7 @@ mod tests {
             let (mut direct, mut copied) = (b"before".to_vec(), b"before".to_vec());
             let (_, goes_on) = encode_response(&mut direct, make(), exchange, DATE);
             let precomputed = Precomputed::new(make()).unwrap();
-            assert_eq!(precomputed.encode(&mut copied, exchange, DATE), goes_on);
+            assert_eq!(precomputed.encode(&mut copied, exchange, DATE).1, goes_on);
             assert_eq!(
                 String::from_utf8(copied).unwrap(),
                 String::from_utf8(direct).unwrap()

@@ -1,6 +1,7 @@
 //! Responses as a handler makes them: a status, validated field lines, a body.
 
 use std::fmt;
+use std::fs::File;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -32,8 +33,21 @@ pub enum Body {
     Shared(Arc<[u8]>),
     /// These bytes, which somebody else keeps and gives again, the same each time; never copied when they are many.
     Lent(Box<dyn AsRef<[u8]>>),
+    /// A part of an open file. The system sends it from where it keeps it.
+    File(FilePart),
     /// Pieces as they become ready: chunked for HTTP/1.1 clients, up to the connection's end for 1.0 clients.
     Stream(Box<dyn BodyStream>),
+}
+
+/// A part of an open file.
+#[derive(Clone, Debug)]
+pub struct FilePart {
+    /// The file. Nobody needs its position.
+    pub file: Arc<File>,
+    /// Where the part begins, in bytes.
+    pub start: u64,
+    /// How many bytes it has. Where the file has become shorter, the connection ends in the middle of the body.
+    pub len: u64,
 }
 
 /// One piece of a streamed body.

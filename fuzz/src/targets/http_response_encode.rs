@@ -7,7 +7,7 @@ use sampan_http::codec::{
     BodyRest, ChunkDecoder, ChunkProgress, DATE_BYTES, Exchange, encode_chunk, encode_last_chunk,
     encode_response,
 };
-use sampan_http::{Body, BodyError, BodyStream, Chunk, Limits, Precomputed, Response};
+use sampan_http::{Body, BodyError, BodyStream, Chunk, Limits, Precomputed, PrecomputedRest, Response};
 
 const DATE: &[u8; DATE_BYTES] = b"Sun, 06 Nov 1994 08:49:37 GMT";
 
@@ -53,7 +53,11 @@ pub(crate) fn run(bytes: &[u8]) {
         return;
     };
     let mut copied = Vec::new();
-    assert_eq!(precomputed.encode(&mut copied, exchange, DATE), keep_alive);
+    let (rest, goes_on) = precomputed.encode(&mut copied, exchange, DATE);
+    assert_eq!(goes_on, keep_alive);
+    if let Some(PrecomputedRest::Bytes(bytes)) = rest {
+        copied.extend_from_slice(&bytes);
+    }
     let declares_for_head = exchange.head_only && body.is_empty();
     assert!(copied == out || declares_for_head, "precomputed differs");
 }
@@ -113,6 +117,7 @@ fn finish(out: &mut Vec<u8>, rest: BodyRest) -> bool {
             out.extend_from_slice((*lender).as_ref());
             false
         }
+        BodyRest::File(_) => unreachable!("no body is a file here"),
         BodyRest::Stream {
             mut stream,
             chunked,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::reason;
-use crate::response::{Body, BodyStream, Response};
+use crate::response::{Body, BodyStream, FilePart, Response};
 
 /// The length of a date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
 pub const DATE_BYTES: usize = 29;
@@ -154,6 +154,8 @@ pub enum BodyRest {
     Shared(Arc<[u8]>),
     /// These bytes as they are.
     Lent(Box<dyn AsRef<[u8]>>),
+    /// This part of a file.
+    File(FilePart),
     /// What the stream gives: as chunks, or as it is where `chunked` is false.
     Stream {
         /// The source.
@@ -186,6 +188,7 @@ pub fn encode_response(
         Body::Bytes(bytes) => Length::Bytes(bytes.len() as u64),
         Body::Shared(bytes) => Length::Bytes(bytes.len() as u64),
         Body::Lent(lender) => Length::Bytes((**lender).as_ref().len() as u64),
+        Body::File(part) => Length::Bytes(part.len),
         Body::Stream(_) if exchange.version_minor == 0 => {
             exchange.keep_alive = false;
             Length::UntilClose
@@ -222,6 +225,8 @@ pub fn encode_response(
         Body::Bytes(bytes) => BodyRest::Bytes(bytes),
         Body::Shared(bytes) => BodyRest::Shared(bytes),
         Body::Lent(lender) => BodyRest::Lent(lender),
+        Body::File(part) if part.len == 0 => BodyRest::Nothing,
+        Body::File(part) => BodyRest::File(part),
         Body::Stream(stream) => BodyRest::Stream {
             stream,
             chunked: length == Length::Chunked,

@@ -34,6 +34,9 @@ pub(super) const TURN_REQUESTS_MAX: u32 = 64;
 /// How often one poll fills the output, for a client that takes it as fast as it is made.
 const TURN_OUTPUTS_MAX: u32 = 16;
 
+/// What one poll sends at most; then other connections get their turn.
+const TURN_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// How often one poll reads for the reader of a body, for a client that sends as fast as that reads.
 const TURN_PIECES_MAX: u32 = 16;
 
@@ -248,8 +251,15 @@ impl Connection {
 
     /// Writes what there is. True if nothing is left.
     fn flush(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+        let mut turn = 0;
         while !self.output.is_empty() {
-            let Poll::Ready(written) = write_once(&self.socket, cx, &self.output) else {
+            let polled = if turn < TURN_BYTES_MAX {
+                write_once(&self.socket, cx, &self.output)
+            } else {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            };
+            let Poll::Ready(written) = polled else {
                 self.output.keep_tail();
                 if self.write_by == NEVER {
                     self.write_by =
@@ -260,6 +270,7 @@ impl Connection {
             };
             let len = written?;
             self.output.consume(len);
+            turn += len;
             if !self.observed.is_empty() {
                 self.observed.sent(self.output.sent_bytes());
             }

@@ -13,7 +13,7 @@ use super::output::Tail;
 use super::streaming::Streaming;
 use crate::answer::{Answer, Decision, LocalFuture, Ticket};
 use crate::codec::{BodyRest, Exchange, encode_response};
-use crate::precomputed::Precomputed;
+use crate::precomputed::{Precomputed, PrecomputedRest};
 use crate::request::Request;
 use crate::response::{Body, Response};
 
@@ -174,7 +174,19 @@ impl Connection {
         let started = observed.map(|pending| (pending, reply.status(), self.output.total_bytes()));
         let out = self.output.buffer(&self.local.pool);
         let goes_on = match reply {
-            Reply::Precomputed(response) => response.encode(out, exchange, &date),
+            Reply::Precomputed(response) => {
+                let (rest, goes_on) = response.encode(out, exchange, &date);
+                match rest {
+                    Some(PrecomputedRest::Bytes(bytes)) => {
+                        self.output.set_tail(Tail::Shared(bytes), b"");
+                    }
+                    Some(PrecomputedRest::File(part)) => {
+                        self.output.set_tail(Tail::File(part), b"");
+                    }
+                    None => {}
+                }
+                goes_on
+            }
             Reply::Response(response) => {
                 let (rest, goes_on) = encode_response(out, response, exchange, &date);
                 match rest {
@@ -182,6 +194,7 @@ impl Connection {
                     BodyRest::Bytes(bytes) => self.output.set_tail(Tail::Bytes(bytes), b""),
                     BodyRest::Shared(bytes) => self.output.set_tail(Tail::Shared(bytes), b""),
                     BodyRest::Lent(lender) => self.output.set_tail(Tail::Lent(lender), b""),
+                    BodyRest::File(part) => self.output.set_tail(Tail::File(part), b""),
                     BodyRest::Stream { stream, chunked } => {
                         let by = self.local.now_millis() + self.local.limits.stream_idle_millis_max;
                         self.streaming = Some(Streaming {

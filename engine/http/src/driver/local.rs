@@ -91,6 +91,7 @@ impl Local {
         let now = self.clock.update(true);
         self.shared.ticked_millis.store(now, Relaxed);
         self.shared.calm.store(false, Relaxed);
+        self.handler().ticked(now);
     }
 
     /// One tick: reads the clock, shows that the worker is alive, wakes connections whose time is up.
@@ -101,6 +102,7 @@ impl Local {
         } else {
             let now = self.clock.update(false);
             self.shared.ticked_millis.store(now, Relaxed);
+            self.handler().ticked(now);
         }
         self.deadlines.sweep(self.now_millis());
         if self.active.replace(false) || self.draining.get() {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use socket2::Socket;
 
 use super::pool::BufferPool;
+use crate::response::FilePart;
+use crate::send_file::send_file;
 
 #[derive(Default)]
 pub(super) struct Output {
@@ -26,16 +28,33 @@ pub(super) enum Tail {
     Lent(Box<dyn AsRef<[u8]>>),
     /// Lent until anything of a handler runs; see [`Output::keep_tail`].
     LentBriefly(Box<dyn AsRef<[u8]>>),
+    File(FilePart),
 }
 
 impl Tail {
+    /// Its bytes; none of a file.
     fn bytes(&self) -> &[u8] {
         match self {
             Tail::Bytes(bytes) => bytes,
             Tail::Shared(bytes) => bytes,
             Tail::Lent(lender) | Tail::LentBriefly(lender) => (**lender).as_ref(),
+            Tail::File(_) => &[],
         }
     }
+
+    fn len(&self) -> usize {
+        match self {
+            Tail::File(part) => part.len as usize,
+            other => other.bytes().len(),
+        }
+    }
+}
+
+/// What one write came to.
+pub(super) struct Written {
+    pub(super) len: usize,
+    /// Whether the socket takes no more for now.
+    pub(super) is_full: bool,
 }
 
 impl Output {
@@ -85,9 +104,9 @@ impl Output {
 
     /// Bytes of the large body that wait, with its end.
     fn tail_pending(&self) -> usize {
-        self.tail.as_ref().map_or(0, |tail| {
-            tail.bytes().len() + self.tail_end.len() - self.tail_sent
-        })
+        self.tail
+            .as_ref()
+            .map_or(0, |tail| tail.len() + self.tail_end.len() - self.tail_sent)
     }
 
     /// All bytes that the connection has sent.
@@ -115,8 +134,37 @@ impl Output {
     }
 
     /// One write of as much as the socket takes. A client that has gone is an error, not a SIGPIPE.
-    pub(super) fn write(&self, socket: &Socket) -> io::Result<usize> {
+    pub(super) fn write(&self, socket: &Socket) -> io::Result<Written> {
         let first = &self.buffer[self.sent..];
+        if let Some(Tail::File(part)) = &self.tail {
+            return self.write_file(socket, first, part);
+        }
+        let len = self.write_bytes(socket, first)?;
+        Ok(Written {
+            len,
+            is_full: len < self.len(),
+        })
+    }
+
+    /// A file has a write of its own behind what stands before it.
+    fn write_file(&self, socket: &Socket, first: &[u8], part: &FilePart) -> io::Result<Written> {
+        if !first.is_empty() {
+            // In one packet with the beginning of the file.
+            let flags = libc::MSG_NOSIGNAL | libc::MSG_MORE;
+            let len = socket.send_with_flags(first, flags)?;
+            let is_full = len < first.len();
+            return Ok(Written { len, is_full });
+        }
+        let sent = self.tail_sent as u64;
+        let len = send_file(socket, &part.file, part.start + sent, part.len - sent)?;
+        // It may also have ended early because the file has, which the next write tells.
+        Ok(Written {
+            len,
+            is_full: false,
+        })
+    }
+
+    fn write_bytes(&self, socket: &Socket, first: &[u8]) -> io::Result<usize> {
         let Some(tail) = &self.tail else {
             return socket.send_with_flags(first, libc::MSG_NOSIGNAL);
         };

@@ -66,8 +66,8 @@ pub(super) fn write_once(
     loop {
         ready!(socket.poll_write_ready(cx))?;
         match attempt(socket, Interest::WRITABLE, || {
-            let len = output.write(&SockRef::from(socket))?;
-            Ok((len, len < output.len()))
+            let written = output.write(&SockRef::from(socket))?;
+            Ok((written.len, written.is_full))
         }) {
             Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
