@@ -188,6 +188,10 @@ declare module "sampan" {
     secureHeaders(options?: any): NativeMiddleware;
     /** Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by the names of fields. */
     validate(data: any, schema: any): { data: Record<string, any> | null; errors: Record<string, any> | null };
+    /** An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot. */
+    file(path: string, how?: Record<string, any>, options?: ResponseOptions): Response;
+    /** The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. Clients keep what they get there for a year, because a file that changes has another URL. Templates have the same function. */
+    asset(name: string): string;
   }
 
   export const app: App;
@@ -208,6 +212,8 @@ declare module "sampan" {
   export function json(body: unknown, options?: ResponseOptions): Response;
 
   export const render: App["render"];
+
+  export const file: App["file"];
 
   /** The clock, and waiting. */
   export namespace time {

@@ -243,6 +243,18 @@ local NativeMiddleware = {}
 ---@return table? errors
 function app.validate(data, schema) end
 
+--- An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot.
+---@param path string The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`.
+---@param how? table `folder`: the folder that the path begins in and stays in. `download`: the name under which a browser saves the file, or true for its own. `type`: its content type, instead of the one that its name tells.
+---@param options? sampan.Options
+---@return sampan.Response
+function app.file(path, how, options) end
+
+--- The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. Clients keep what they get there for a year, because a file that changes has another URL. Templates have the same function.
+---@param name string A file in `public/`: `css/app.css`.
+---@return string
+function app.asset(name) end
+
 --- The clock, and waiting.
 ---@class sampan.modules.time
 app.time = {}

@@ -14,6 +14,7 @@ mod routing;
 mod server;
 mod sessions;
 mod signals;
+mod static_files;
 mod watchdog;
 mod worker;
 
@@ -37,6 +38,7 @@ pub static MODULES: &[&Module] = &[
     &sampan_template::ANSWERS,
     &sampan_middleware::MODULE,
     &sampan_validate::MODULE,
+    &static_files::MODULE,
     &sampan_time::MODULE,
     &sampan_log::MODULE,
     &sampan_env::MODULE,

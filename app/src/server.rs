@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::database;
+use crate::static_files::OPEN_FILES_MAX;
 use crate::watchdog::{ABANDONED_MAX, Watchdog};
 use crate::worker::{self, Starting, WorkerPlan};
 use sampan_db::Database;
@@ -116,7 +117,9 @@ impl Server {
         inbox: Receiver<ServerEvent>,
     ) -> Result<Running, String> {
         let mut limits = config.http.clone();
-        if let Some(note) = sampan_http::raise_open_files(&mut limits, RESERVED_FILES) {
+        // Each worker keeps the files of two folders open.
+        let files = RESERVED_FILES + (config.workers * 2 * OPEN_FILES_MAX) as u64;
+        if let Some(note) = sampan_http::raise_open_files(&mut limits, files) {
             config.logger.text(Level::Warn, note);
         }
         let acceptor = Acceptor::bind(config.listen, &limits)

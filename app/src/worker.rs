@@ -10,11 +10,12 @@ use crate::request::response_sink;
 use crate::routing::loaded::{Control, Loaded};
 use crate::routing::wrapping::SharedGuard;
 use crate::sessions::WorkerSessions;
+use crate::static_files::StaticFiles;
 use crate::watchdog::Watchdog;
 use sampan_crypto::KeySealer;
 use sampan_db::Database;
 use sampan_host::{
-    Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Watch, WorkerPlace, sealer,
+    Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Value, Watch, WorkerPlace, sealer,
 };
 use sampan_http::{Limits, WorkerHandle};
 use sampan_log::{Entry, Level};
@@ -113,7 +114,12 @@ async fn serve(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>
     let runs_mix = plan.config.project.language() == Some(Language::Js);
     let current = CurrentRun::new(plan.config.logger.has_access_log());
     let gate = Gate::new(&plan.database, &watch, &current, runs_mix);
-    let loader = Rc::new(Loader::new(&plan, watch, Rc::clone(&gate), current));
+    let files = StaticFiles::open(plan.config.project.root(), plan.config.static_files.clone());
+    let files = match files {
+        Ok(files) => files,
+        Err(error) => return drop(ready.send(Err(error))),
+    };
+    let loader = Rc::new(Loader::new(&plan, watch, Rc::clone(&gate), files, current));
     let loaded = match loader.load() {
         Ok(loaded) => loaded,
         Err(error) => return drop(ready.send(Err(error))),
@@ -184,6 +190,7 @@ struct Loader {
     watch: Arc<Watch>,
     gate: Rc<Gate>,
     sessions: WorkerSessions,
+    files: Rc<StaticFiles>,
     current: CurrentRun,
     ids: Rc<Ids>,
     watchdog: Watchdog,
@@ -199,8 +206,15 @@ struct Loader {
 }
 
 impl Loader {
-    fn new(plan: &WorkerPlan, watch: Arc<Watch>, gate: Rc<Gate>, current: CurrentRun) -> Self {
+    fn new(
+        plan: &WorkerPlan,
+        watch: Arc<Watch>,
+        gate: Rc<Gate>,
+        files: Rc<StaticFiles>,
+        current: CurrentRun,
+    ) -> Self {
         Self {
+            files,
             config: Arc::clone(&plan.config),
             templates: Arc::clone(&plan.templates),
             watch,
@@ -234,7 +248,8 @@ impl Loader {
         context.put(config.script.clone());
         context.put(self.place);
         context.put(Hooks::default());
-        context.put(TemplateStore::new(Arc::clone(&self.templates)));
+        context.put(Rc::clone(&self.files));
+        context.put(self.template_store());
         if let Some(keys) = &config.secret_keys {
             sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
         }
@@ -279,6 +294,7 @@ impl Loader {
                 .csrf
                 .as_ref()
                 .map(|csrf| Rc::new(csrf.clone()) as SharedGuard),
+            files: Rc::clone(&self.files),
             current: self.current.clone(),
             worn_out: Box::new(move || {
                 if let Some(loader) = loader.upgrade() {
@@ -295,6 +311,17 @@ impl Loader {
         let loaded = Loaded::load(language, setup, Rc::new(control));
         self.gate.set_loading(false);
         loaded
+    }
+
+    /// The templates, with what they get from elsewhere.
+    fn template_store(&self) -> TemplateStore {
+        let files = Rc::clone(&self.files);
+        let asset = move |args: &[Value]| match args {
+            [Value::Text(name)] => files.asset(name).map(Value::Text),
+            _ => Err(Error::script("asset takes the name of a file")),
+        };
+        let store = TemplateStore::new(Arc::clone(&self.templates));
+        store.with_function("asset", Rc::new(asset))
     }
 
     /// Runs the project's `on_start`.

@@ -12,7 +12,9 @@ pub use raw::Flags;
 use crate::project::Project;
 use crate::request::csrf::CsrfGuard;
 use crate::request::proxies::Cidr;
-use raw::{FILE, RawConfig, RawLog};
+use crate::routing::pattern::Pattern;
+use crate::static_files::{self, StaticSettings};
+use raw::{FILE, RawConfig, RawLog, RawStatic};
 use sampan_crypto::SecretKeys;
 use sampan_host::{Module, ScriptLimits};
 use sampan_http::Limits;
@@ -59,6 +61,8 @@ pub struct Config {
     pub(crate) csrf: Option<CsrfGuard>,
     /// How sessions are kept.
     pub session: SessionConfig,
+    /// The files that are served by their paths.
+    pub(crate) static_files: StaticSettings,
     /// The capabilities that scripts get.
     pub modules: &'static [&'static Module],
 }
@@ -153,6 +157,8 @@ impl Config {
             undefined,
             csrf: Some(csrf).filter(|_| raw.csrf.enabled != Some(false)),
             session,
+            static_files: static_settings(&raw.static_files)
+                .map_err(|fault| format!("{name}: static.{fault}"))?,
             modules: crate::MODULES,
         })
     }
@@ -181,6 +187,49 @@ fn undefined(text: Option<&str>) -> Result<UndefinedBehavior, String> {
             ));
         }
     })
+}
+
+/// What `[static]` says, checked.
+fn static_settings(raw: &RawStatic) -> Result<StaticSettings, String> {
+    /// Larger files gain nothing by being kept.
+    const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+    let mut settings = StaticSettings::default();
+    if let Some(folder) = &raw.folder {
+        settings.folder = folder.trim_end_matches('/').to_owned();
+        if !static_files::is_folder(&settings.folder) {
+            return Err(format!(
+                "folder: {folder:?} is no folder below the project's: write its name without '..' and '/' in front"
+            ));
+        }
+    }
+    if let Some(value) = &raw.cache_control {
+        if value.is_empty() || !value.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return Err(format!(
+                "cache_control: {value:?} is no value of Cache-Control"
+            ));
+        }
+        settings.cache_control.clone_from(value);
+    }
+    for text in &raw.immutable {
+        let pattern = Pattern::parse(text).map_err(|fault| format!("immutable: {fault}"))?;
+        settings.immutable.push(pattern);
+    }
+    if let Some(millis) = raw.check_millis {
+        settings.check_millis = millis.into();
+    }
+    if let Some(bytes) = raw.file_bytes_max {
+        settings.file_bytes_max = bytes.into();
+    }
+    if let Some(bytes) = raw.cache_bytes_max {
+        settings.cache_bytes_max = bytes.into();
+    }
+    if settings.file_bytes_max > FILE_BYTES_MAX {
+        return Err(format!(
+            "file_bytes_max is {}; it must be at most {FILE_BYTES_MAX}",
+            settings.file_bytes_max
+        ));
+    }
+    Ok(settings)
 }
 
 /// What `[log]` says, checked.

@@ -39,6 +39,8 @@ pub(crate) struct RawConfig {
     pub(crate) secrets: RawSecrets,
     pub(crate) csrf: RawCsrf,
     pub(crate) session: RawSession,
+    #[serde(rename = "static")]
+    pub(crate) static_files: RawStatic,
 }
 
 /// `[csrf]`.
@@ -69,6 +71,18 @@ impl fmt::Debug for RawSecrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RawSecrets({})", self.keys.len())
     }
+}
+
+/// `[static]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RawStatic {
+    pub(crate) folder: Option<String>,
+    pub(crate) cache_control: Option<String>,
+    pub(crate) immutable: Vec<String>,
+    pub(crate) check_millis: Option<Millis>,
+    pub(crate) file_bytes_max: Option<Bytes>,
+    pub(crate) cache_bytes_max: Option<Bytes>,
 }
 
 /// `[server]`.

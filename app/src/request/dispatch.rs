@@ -4,6 +4,7 @@ use crate::request::answer_hooks;
 use crate::request::commit_gate::{RouteUses, Visit};
 use crate::request::errors;
 use crate::request::fallback::Fallback;
+use crate::request::file_answer::{answer_file, find_file};
 use crate::request::given_up::{WaitingHandler, WaitingRequest};
 use crate::request::record::Record;
 use crate::request::request_view::{RouteInfo, View};
@@ -12,9 +13,10 @@ use crate::routing::loaded::{FixedAnswer, Loaded};
 use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, RouteMatch, Spans};
 use crate::routing::wrapping::SharedGuard;
+use crate::static_files::ServedFile;
 use sampan_host::request::AnswerHooks;
 use sampan_host::{
-    Call, Error, ErrorKind, GuardStep, HandlerId, Isolate, RequestView, Step, Suspended,
+    Call, Error, ErrorKind, FileAnswer, GuardStep, HandlerId, Isolate, RequestView, Step, Suspended,
 };
 use sampan_http::codec::Exceeded;
 use sampan_http::{Answer, BodyRule, Handler, Method, Observer, Request, Response};
@@ -66,11 +68,11 @@ impl Dispatch {
 }
 
 /// One request on its way through a project.
-struct DispatchedRequest {
-    loaded: Rc<Loaded>,
-    view: Rc<View>,
-    fallback: Fallback,
-    uses: Rc<RouteUses>,
+pub(super) struct DispatchedRequest {
+    pub(super) loaded: Rc<Loaded>,
+    pub(super) view: Rc<View>,
+    pub(super) fallback: Fallback,
+    pub(super) uses: Rc<RouteUses>,
 }
 
 impl Handler for Dispatch {
@@ -81,6 +83,11 @@ impl Handler for Dispatch {
         match loaded.routes.find(request.method(), &normal) {
             RouteMatch::Route(index, spans) => {
                 let entry = &loaded.entries[index];
+                if entry.is_rest
+                    && let Some(found) = find_file(&loaded, request, &normal)
+                {
+                    return answer_file(loaded, request, normal, found, record);
+                }
                 let chain = loaded.middleware.of_route(&entry.chain, &normal);
                 let guards = &loaded.guards;
                 let guards = guards.of_route(&entry.guards, request.method(), &normal);
@@ -103,8 +110,15 @@ impl Handler for Dispatch {
                     None => exchange.answer(Some(entry.handler), &chain),
                 })
             }
-            RouteMatch::Nothing(allow) => no_route(loaded, request, normal, allow, record),
+            RouteMatch::Nothing(allow) => match find_file(&loaded, request, &normal) {
+                Some(found) => answer_file(loaded, request, normal, found, record),
+                None => no_route(loaded, request, normal, allow, record),
+            },
         }
+    }
+
+    fn ticked(&self, now_millis: u64) {
+        self.current.borrow().control.files.tick(now_millis);
     }
 
     fn body_rule(&self, request: &Request) -> BodyRule {
@@ -156,7 +170,7 @@ impl Handler for Dispatch {
     }
 }
 
-fn view(
+pub(super) fn view(
     request: &Rc<Request>,
     normal: Cow<'_, str>,
     spans: Spans,
@@ -186,18 +200,17 @@ fn no_route(
     record: Option<Rc<Record>>,
 ) -> Answer {
     let is_options = request.method() == Method::Options;
+    // Another method asks for a file: one that GET asks for has been found before.
+    let has_file = loaded.fetch.is_none()
+        && !matches!(request.method(), Method::Get | Method::Head)
+        && matches!(loaded.control.files.find(&normal), Ok(Some(_)));
+    let allow = if has_file { allow.with_get() } else { allow };
     let (handler, fallback) = match (loaded.fetch, allow.is_empty()) {
         (Some(fetch), _) => (Some(fetch), Fallback::NONE),
-        (None, true) if is_options && normal == "*" => (
-            None,
-            Fallback {
-                status: 204,
-                allow: Allow::ALL,
-            },
-        ),
-        (None, true) => (loaded.not_found, Fallback { status: 404, allow }),
-        (None, false) if is_options => (None, Fallback { status: 204, allow }),
-        (None, false) => (None, Fallback { status: 405, allow }),
+        (None, true) if is_options && normal == "*" => (None, Fallback::of(204, Allow::ALL)),
+        (None, true) => (loaded.not_found, Fallback::of(404, allow)),
+        (None, false) if is_options => (None, Fallback::of(204, allow)),
+        (None, false) => (None, Fallback::of(405, allow)),
     };
     let chain = loaded.middleware.of_path(&normal);
     let guards = loaded.guards.of_path(request.method(), &normal);
@@ -214,7 +227,7 @@ fn no_route(
             return exchange.answer(handler, &chain);
         }
         let mut response = Response::new(fallback.status);
-        fallback.complete(&mut response);
+        fallback.complete(&mut response, &exchange.view);
         exchange.answer_natively(response)
     })
 }
@@ -228,7 +241,7 @@ impl Drop for DispatchedRequest {
 impl DispatchedRequest {
     /// Asks the guards of the path, in their order, and goes on if they all pass the request.
     #[inline]
-    fn check(self, guards: &[SharedGuard], pass: impl FnOnce(Self) -> Answer) -> Answer {
+    pub(super) fn check(self, guards: &[SharedGuard], pass: impl FnOnce(Self) -> Answer) -> Answer {
         for guard in guards {
             match guard.check(&*self.view) {
                 Ok(GuardStep::Pass) => {}
@@ -259,7 +272,7 @@ impl DispatchedRequest {
     }
 
     /// An answer that no script has made, and that depends on no write.
-    fn answer_natively(&self, mut response: Response) -> Answer {
+    pub(super) fn answer_natively(&self, mut response: Response) -> Answer {
         if let Err(error) = self.view.additions.complete(&mut response) {
             self.log(&error);
             response = errors::answer_to(&error);
@@ -281,7 +294,7 @@ impl DispatchedRequest {
     }
 
     /// Answers by a handler within its middleware, as soon as it may run.
-    fn answer(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
+    pub(super) fn answer(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
         if self.loaded.control.gate.try_acquire(self.route()) {
             return self.run(handler, middleware);
         }
@@ -325,10 +338,16 @@ impl DispatchedRequest {
         let mut visit = self.loaded.control.gate.visit();
         let mut sink = HttpSink::new(self.fallback.status, &self.loaded.control, Some(&self.view));
         let request: Rc<dyn RequestView> = self.view.clone();
+        let file = self.fallback.is_file.then(|| self.view.store().get());
+        let file: Option<Rc<ServedFile>> = file.flatten();
         let call = Call {
             request,
             handler,
             fallback: self.fallback.status,
+            file: file.as_deref().map(|file| FileAnswer {
+                path: &file.path,
+                content_type: file.content_type(),
+            }),
             middleware,
             error: None,
         };
@@ -409,6 +428,7 @@ impl DispatchedRequest {
             request,
             handler: Some(handler),
             fallback: status,
+            file: None,
             middleware: &[],
             error: Some(error),
         };
@@ -433,7 +453,7 @@ impl DispatchedRequest {
 
     fn finish(&self, sink: HttpSink) -> Response {
         let mut response = sink.into_response();
-        self.fallback.complete(&mut response);
+        self.fallback.complete(&mut response, &self.view);
         response
     }
 
@@ -443,7 +463,7 @@ impl DispatchedRequest {
         errors::answer_to(first)
     }
 
-    fn log(&self, error: &Error) {
+    pub(super) fn log(&self, error: &Error) {
         response_sink::log(&self.loaded.control, Some(&self.view), "", error);
     }
 }

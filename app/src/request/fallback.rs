@@ -1,7 +1,9 @@
 //! The answer where the script gives none: 404, 405, or 204 for OPTIONS.
 
 use crate::request::errors;
+use crate::request::request_view::View;
 use crate::routing::routes::Allow;
+use sampan_host::{RequestView, answer};
 use sampan_http::{Body, Response};
 
 /// What holds unless the script says otherwise.
@@ -10,16 +12,40 @@ pub(super) struct Fallback {
     pub(super) status: u16,
     /// The methods that the path has, where the method was the wrong one or OPTIONS.
     pub(super) allow: Allow,
+    /// Whether a file stands at the end of the chain.
+    pub(super) is_file: bool,
+    /// Whether it is a folder, which its client asks for again with a slash at the end.
+    pub(super) is_folder: bool,
 }
 
 impl Fallback {
     pub(super) const NONE: Self = Self {
         status: 200,
         allow: Allow::NONE,
+        is_file: false,
+        is_folder: false,
+    };
+    pub(super) const FILE: Self = Self {
+        is_file: true,
+        ..Self::NONE
+    };
+    pub(super) const FOLDER: Self = Self {
+        status: 301,
+        is_folder: true,
+        ..Self::NONE
     };
 
+    /// A status, and the methods that the path has.
+    pub(super) fn of(status: u16, allow: Allow) -> Self {
+        Self {
+            status,
+            allow,
+            ..Self::NONE
+        }
+    }
+
     /// Completes an answer that the script left as it was.
-    pub(super) fn complete(self, response: &mut Response) {
+    pub(super) fn complete(self, response: &mut Response, view: &View) {
         if self.status == 200 || response.status() != self.status {
             return;
         }
@@ -27,9 +53,27 @@ impl Fallback {
             // Method names joined by commas are always a valid value.
             let _ = response.header(b"Allow", self.allow.field_value().as_bytes());
         }
+        if self.is_folder {
+            redirect(response, view);
+        }
         if self.status >= 400 && is_blank(response) {
             errors::fill(response);
         }
+    }
+}
+
+/// Sends the client to the page of a folder, to which the links in it are relative.
+#[cold]
+fn redirect(response: &mut Response, view: &View) {
+    if response.has_header("location") {
+        return;
+    }
+    let query = view.query().map(|query| format!("?{query}"));
+    let query = query.unwrap_or_default();
+    let target = format!("{}/{query}", view.normal_path());
+    if let Ok(location) = answer::location(target.as_bytes()) {
+        // Without control characters it is always a valid value.
+        let _ = response.header(b"Location", location.as_bytes());
     }
 }
 

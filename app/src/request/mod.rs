@@ -7,6 +7,7 @@ pub(crate) mod csrf;
 pub(crate) mod dispatch;
 pub(crate) mod errors;
 mod fallback;
+mod file_answer;
 pub(crate) mod given_up;
 pub(crate) mod id;
 pub(crate) mod proxies;

@@ -148,6 +148,19 @@ impl View {
         }
     }
 
+    /// The path in normal form.
+    pub(crate) fn normal_path(&self) -> &str {
+        match &self.normal {
+            Some(path) => path,
+            None => self.request.path(),
+        }
+    }
+
+    /// The request as the HTTP engine has it.
+    pub(crate) fn request(&self) -> &Request {
+        &self.request
+    }
+
     /// What the access log wants to know.
     pub(crate) fn record(&self) -> Option<&Rc<Record>> {
         self.record.as_ref()

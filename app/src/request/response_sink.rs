@@ -5,6 +5,7 @@ use crate::request::errors;
 use crate::request::given_up::{Rest, WaitingRequest, end_in_order};
 use crate::request::request_view::View;
 use crate::routing::loaded::Control;
+use crate::static_files::ServedFile;
 use sampan_host::{
     Chunk, Error, ErrorKind, Fate, RequestView, ResponseSink, StreamedBody, Verdict, answer,
     refusals,
@@ -24,6 +25,8 @@ pub(crate) struct HttpSink {
     control: Rc<Control>,
     /// The request that is answered, if there is one already.
     view: Option<Rc<View>>,
+    /// The file that is the body, if one is.
+    file: Option<Rc<ServedFile>>,
 }
 
 impl HttpSink {
@@ -34,11 +37,16 @@ impl HttpSink {
             status,
             control: Rc::clone(control),
             view: view.cloned(),
+            file: None,
         }
     }
 
     /// What was written.
-    pub(crate) fn into_response(self) -> Response {
+    #[inline]
+    pub(crate) fn into_response(mut self) -> Response {
+        if let (Some(file), Some(view)) = (&self.file, &self.view) {
+            file.complete(&mut self.response, view.request());
+        }
         self.response
     }
 }
@@ -68,6 +76,25 @@ impl ResponseSink for HttpSink {
         self.response.set_body(Body::Lent(body));
     }
 
+    fn file(&mut self, path: &str) -> Result<(), Error> {
+        let Some(view) = &self.view else {
+            return Err(Error::script(
+                "a file is no value that can be computed once: give the route a function that returns it",
+            ));
+        };
+        let wrapped = view.store().get::<ServedFile>();
+        let file = match wrapped.filter(|file| file.path == path) {
+            Some(file) => file,
+            None => {
+                let found = self.control.files.named(path)?;
+                let gone = || Error::new(ErrorKind::Status(404), answer::label(404));
+                Rc::new(found.ok_or_else(gone)?)
+            }
+        };
+        self.file = Some(file);
+        Ok(())
+    }
+
     fn stream(&mut self, body: Box<dyn StreamedBody>) {
         if let Some(view) = &self.view {
             view.additions.begin_part();
@@ -83,6 +110,7 @@ impl ResponseSink for HttpSink {
 
     fn reset(&mut self) {
         self.response = Response::new(self.status);
+        self.file = None;
     }
 }
 

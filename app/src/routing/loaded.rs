@@ -12,6 +12,7 @@ use crate::request::response_sink::HttpSink;
 use crate::routing::pattern::Pattern;
 use crate::routing::routes::{self, Routes};
 use crate::routing::wrapping::{Chain, Guards, RouteGuards, SharedGuard, Wrapping};
+use crate::static_files::StaticFiles;
 use sampan_host::{
     BodyOptions, Call, CurrentRun, Error, ErrorKind, HandlerId, Isolate, Place, RequestView,
     RouteDef, Setup, Step, Store, request,
@@ -61,6 +62,8 @@ pub(crate) struct Control {
     pub(crate) ids: Rc<Ids>,
     /// Refuses requests of other sites that may change something.
     pub(crate) csrf: Option<SharedGuard>,
+    /// The files that the server answers with.
+    pub(crate) files: Rc<StaticFiles>,
     /// Whose script runs.
     pub(crate) current: CurrentRun,
     /// Called when the isolate ran out of memory and could not recover.
@@ -87,6 +90,8 @@ pub(crate) struct RouteEntry {
     /// The answer of a route that is a value.
     pub(crate) fixed: Option<FixedAnswer>,
     pub(crate) body: BodyRule,
+    /// Whether its pattern ends in `*`: then a file in its place answers first.
+    pub(crate) is_rest: bool,
 }
 
 /// An answer that is computed at start.
@@ -149,6 +154,7 @@ impl Loaded {
                 chain: middleware.around(&pattern),
                 guards,
                 fixed,
+                is_rest: pattern.ends_in_rest(),
                 body: body_rule(&def.body, &def.pattern, def.place.as_ref(), language)?,
             });
         }
@@ -311,6 +317,7 @@ fn precompute(
         request: Rc::new(view),
         handler: Some(def.handler),
         fallback: 200,
+        file: None,
         middleware: &[],
         error: None,
     };

@@ -107,6 +107,11 @@ impl Pattern {
         })
     }
 
+    /// Whether it matches all that is left of a path.
+    pub(crate) fn ends_in_rest(&self) -> bool {
+        matches!(self.segments.last(), Some(Segment::Rest(_)))
+    }
+
     /// Whether the pattern matches a path in normal form, as middleware does it: `/admin/*` is `/admin` and all below it.
     pub(crate) fn wraps(&self, path: &str) -> bool {
         let mut left = path.strip_prefix('/');

@@ -22,6 +22,11 @@ impl Allow {
     /// Every method that a route can have.
     pub(crate) const ALL: Self = Self((1 << VERB_COUNT) - 1);
 
+    /// The same with GET.
+    pub(crate) fn with_get(self) -> Self {
+        Self(self.0 | 1)
+    }
+
     /// Whether there is no method in it: no route has this path.
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0

@@ -2,7 +2,7 @@
 
 use crate::fault::TEXT_NAME;
 use crate::program::Template;
-use crate::script::ScriptFunctions;
+use crate::script::{NativeFunction, ScriptFunctions};
 use crate::templates::{Templates, compiled, environment};
 use crate::value::TemplateValue;
 use crate::vm::{Machine, Modes, not_found};
@@ -132,6 +132,13 @@ impl TemplateStore {
             strings: RefCell::default(),
             is_loaded: std::cell::Cell::new(false),
         }
+    }
+
+    /// The same with a function that all templates can call.
+    #[must_use]
+    pub fn with_function(self, name: &str, function: NativeFunction) -> Self {
+        self.functions.add_native(name, function);
+        self
     }
 
     /// The project is loaded: no filter and no function is added from now on.

@@ -17,4 +17,5 @@ mod vm;
 
 pub use api::{ANSWERS, MODULE, TemplateStore};
 pub use minijinja::UndefinedBehavior;
+pub use script::NativeFunction;
 pub use templates::{Templates, environment};

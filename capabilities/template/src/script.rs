@@ -13,10 +13,29 @@ use std::sync::Arc;
 /// How deeply a value that is passed to the script may nest.
 const DEPTH_MAX: usize = 64;
 
+/// A function in Rust that templates can call.
+pub type NativeFunction = Rc<dyn Fn(&[host::Value]) -> Result<host::Value, host::Error>>;
+
+/// What a template calls.
+#[derive(Clone)]
+enum GivenFunction {
+    Script(Callback),
+    Native(NativeFunction),
+}
+
+impl GivenFunction {
+    fn call(&self, args: &[host::Value]) -> Result<host::Value, host::Error> {
+        match self {
+            Self::Script(function) => function.call(args),
+            Self::Native(function) => function(args),
+        }
+    }
+}
+
 /// The functions that one isolate has given to its templates, and minijinja with them.
 pub(crate) struct ScriptFunctions {
     environment: RefCell<Rc<Environment<'static>>>,
-    functions: RefCell<Vec<Callback>>,
+    functions: RefCell<Vec<GivenFunction>>,
     /// Whether one of them stands in the place of a filter that has a way of its own.
     hides_known: Cell<bool>,
 }
@@ -45,7 +64,7 @@ impl ScriptFunctions {
     }
 
     pub(crate) fn add_filter(&self, name: String, function: Callback) {
-        let number = self.keep(function);
+        let number = self.keep(GivenFunction::Script(function));
         let is_known = crate::program::KnownFilter::of(&name).is_some();
         self.hides_known.set(self.hides_known.get() || is_known);
         self.change(|environment| {
@@ -57,6 +76,14 @@ impl ScriptFunctions {
     }
 
     pub(crate) fn add_function(&self, name: String, function: Callback) {
+        self.add_global(name, GivenFunction::Script(function));
+    }
+
+    pub(crate) fn add_native(&self, name: &str, function: NativeFunction) {
+        self.add_global(name.to_owned(), GivenFunction::Native(function));
+    }
+
+    fn add_global(&self, name: String, function: GivenFunction) {
         let number = self.keep(function);
         let shown = name.clone();
         self.change(|environment| {
@@ -70,7 +97,7 @@ impl ScriptFunctions {
         });
     }
 
-    fn keep(&self, function: Callback) -> usize {
+    fn keep(&self, function: GivenFunction) -> usize {
         let mut functions = self.functions.borrow_mut();
         functions.push(function);
         functions.len() - 1

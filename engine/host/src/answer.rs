@@ -1,6 +1,7 @@
 //! From what a handler returned to an answer: status, content type, and what is refused. Both engines ask here.
 
 use crate::{Error, Value, Words};
+use std::fmt::Write;
 
 /// The content type of JSON.
 pub const JSON: &str = "application/json";
@@ -151,6 +152,42 @@ pub fn rendered(body: Vec<u8>, content_type: &str) -> Value {
     ])
 }
 
+/// The value of a `Content-Disposition` that has browsers save an answer as a file (RFC 6266): the name twice, because old clients do not
+/// read `filename*`.
+///
+/// # Errors
+/// An empty name, or one with control characters.
+pub fn download(name: &str) -> Result<String, Error> {
+    if name.is_empty() || name.contains(char::is_control) {
+        return Err(Error::script(
+            "the name must be that of a file, without line ends or other control characters",
+        ));
+    }
+    // Quoted pairs and percent signs are read in different ways (RFC 6266 appendix D).
+    let is_plain = |c: char| matches!(c, ' '..='~') && !matches!(c, '"' | '\\' | '%' | '/');
+    let plain: String = name
+        .chars()
+        .map(|c| if is_plain(c) { c } else { '_' })
+        .collect();
+    let mut value = format!("attachment; filename=\"{plain}\"; filename*=UTF-8''");
+    for byte in name.bytes() {
+        // `attr-char` of RFC 8187 section 3.2.1.
+        if byte.is_ascii_alphanumeric() || b"!#$&+-.^_`|~".contains(&byte) {
+            value.push(char::from(byte));
+        } else {
+            let _ = write!(value, "%{byte:02X}");
+        }
+    }
+    Ok(value)
+}
+
+/// What a row of [`Type::Answer`](crate::Type::Answer) gives whose answer is a file: the file's path for
+/// [`ResponseSink::file`](crate::ResponseSink::file), its content type, and its `Content-Disposition`.
+pub fn file(path: &str, content_type: &str, disposition: Option<&str>) -> Value {
+    let disposition = disposition.map_or(Value::Bool(false), Value::from);
+    Value::List(vec![path.into(), content_type.into(), disposition])
+}
+
 /// What a status is called where nobody wrote a body.
 pub fn label(status: u16) -> &'static str {
     match status {
@@ -198,6 +235,29 @@ pub fn write_error(out: &mut Vec<u8>, message: &str) {
 mod tests {
     use super::*;
     use crate::ErrorKind;
+
+    #[test]
+    fn names_of_downloads_are_quoted_and_encoded() {
+        for (name, expected) in [
+            (
+                "visits.csv",
+                "attachment; filename=\"visits.csv\"; filename*=UTF-8''visits.csv",
+            ),
+            (
+                "Größe 1.csv",
+                "attachment; filename=\"Gr__e 1.csv\"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%201.csv",
+            ),
+            (
+                "a\"; x=\\%2F/b",
+                "attachment; filename=\"a_; x=__2F_b\"; filename*=UTF-8''a%22%3B%20x%3D%5C%252F%2Fb",
+            ),
+        ] {
+            assert_eq!(download(name).expect(name), expected);
+        }
+        for name in ["", "a\r\nSet-Cookie: b", "a\0", "a\u{85}"] {
+            download(name).expect_err(name);
+        }
+    }
 
     #[test]
     fn a_status_is_a_whole_number_from_200_to_599() {

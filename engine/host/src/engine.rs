@@ -151,6 +151,15 @@ impl fmt::Debug for GuardDef {
     }
 }
 
+/// A file that the server answers with, as middleware around it gets to see it.
+#[derive(Clone, Copy, Debug)]
+pub struct FileAnswer<'a> {
+    /// Its path for [`ResponseSink::file`].
+    pub path: &'a str,
+    /// Its content type.
+    pub content_type: &'a str,
+}
+
 /// One call of a handler.
 pub struct Call<'a> {
     /// The request.
@@ -160,6 +169,8 @@ pub struct Call<'a> {
     pub handler: Option<HandlerId>,
     /// The status of that answer: 404, 405, or 204 for an automatic OPTIONS.
     pub fallback: u16,
+    /// The file that stands at the end of the chain where nobody answers.
+    pub file: Option<FileAnswer<'a>>,
     /// The middleware around it, outermost first.
     pub middleware: &'a [HandlerId],
     /// The error that an error handler is called with.

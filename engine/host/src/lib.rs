@@ -28,8 +28,8 @@ pub use tables::{Args, callback, module, names, objects, reader, refusals, words
 pub use callback::{Callback, ScriptFunction};
 pub use current_run::CurrentRun;
 pub use engine::{
-    BodyOptions, Call, Console, GuardDef, HandlerId, Isolate, LocalFuture, MiddlewareDef, Program,
-    RouteDef, Setup, Sleep, Sources, Step, Suspended, WorkerPlace,
+    BodyOptions, Call, Console, FileAnswer, GuardDef, HandlerId, Isolate, LocalFuture,
+    MiddlewareDef, Program, RouteDef, Setup, Sleep, Sources, Step, Suspended, WorkerPlace,
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use guard::{AskingGuard, Guard, GuardStep, NativeMiddleware};

@@ -1,10 +1,12 @@
 //! What a request looks like to a script: lazy, read-only, nothing copied until the script asks for it. The rules of its
 //! fields stand here; engines only convert.
 
+mod accept;
 mod body;
 mod cookies;
 mod hooks;
 
+pub use accept::{AcceptedCodings, Coding, NotAcceptable};
 pub use body::{BodySource, already_read, not_here};
 pub use hooks::{AnswerHook, AnswerHooks};
 

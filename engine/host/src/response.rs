@@ -26,6 +26,17 @@ pub trait ResponseSink {
         self.body().extend_from_slice(body);
     }
 
+    /// Makes the body a file that the server sends, by its path in the project's folder. What the client has of it already, and which parts
+    /// it wants, is the server's to find out.
+    ///
+    /// # Errors
+    /// There is no such file, or no request that it could answer.
+    fn file(&mut self, path: &str) -> Result<(), Error> {
+        Err(Error::script(format!(
+            "the file {path} cannot be sent here"
+        )))
+    }
+
     /// Makes the body a stream, sent chunk by chunk as it is produced.
     fn stream(&mut self, body: Box<dyn StreamedBody>);
 

@@ -322,6 +322,7 @@ impl Response {
             Body::Bytes(bytes) => shared(bytes.into()),
             Body::Shared(bytes) => shared(bytes),
             Body::Lent(lender) => shared((*lender).as_ref().into()),
+            Body::File(part) => (Body::File(part.clone()), Some(Body::File(part))),
             stream @ Body::Stream(_) => (stream, None),
         };
         self.body = body;

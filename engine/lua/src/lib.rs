@@ -79,6 +79,7 @@ impl Isolate for Lua {
             middleware: call.middleware,
             handlers: &self.handlers,
             fallback: call.fallback,
+            file: call.file,
             error: call.error,
         };
         call::start(&self.core, name, slot, begin)

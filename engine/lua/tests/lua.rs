@@ -515,6 +515,7 @@ fn an_error_handler_sees_the_error_at_hand_only() {
             request: std::rc::Rc::new(get("/path")),
             handler,
             fallback: 500,
+            file: None,
             middleware: &[],
             error: Some(&error),
         };

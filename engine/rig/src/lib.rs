@@ -202,6 +202,7 @@ impl<I: Isolate> App<I> {
             request: Rc::new(request),
             handler,
             fallback: 404,
+            file: None,
             middleware: middleware.to_vec().leak(),
             error: None,
         }

@@ -133,6 +133,7 @@ pub fn time_routes<I: Isolate>(app: &App<I>) {
                 request: request.clone(),
                 handler: Some(route.handler),
                 fallback: 404,
+                file: None,
                 middleware: if is_wrapped { &middleware } else { &[] },
                 error: None,
             };

@@ -7,7 +7,9 @@ use sampan_http::codec::{
     BodyRest, ChunkDecoder, ChunkProgress, DATE_BYTES, Exchange, encode_chunk, encode_last_chunk,
     encode_response,
 };
-use sampan_http::{Body, BodyError, BodyStream, Chunk, Limits, Precomputed, PrecomputedRest, Response};
+use sampan_http::{
+    Body, BodyError, BodyStream, Chunk, Limits, Precomputed, PrecomputedRest, Response,
+};
 
 const DATE: &[u8; DATE_BYTES] = b"Sun, 06 Nov 1994 08:49:37 GMT";
 

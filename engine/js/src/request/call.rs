@@ -185,7 +185,10 @@ fn invoke_chain(
     }
     let chain = cx.array(chain)?;
     if call.handler.is_none() {
-        let status = cx.own(number(f64::from(call.fallback)));
+        let status = match call.file {
+            Some(file) => cx.array(vec![cx.string(file.path)?, cx.string(file.content_type)?])?,
+            None => cx.own(number(f64::from(call.fallback))),
+        };
         return Ok(cx.call(
             tables.run_empty.raw(),
             UNDEFINED,

@@ -187,6 +187,12 @@ impl Answerer<'_> {
             }
             return Err(Error::script("the source of a body is neither text nor bytes").into());
         }
+        let file = cx.get_atom(body, cx.core().atoms.web_file)?;
+        if is_string(file.raw()) {
+            return Ok(
+                cx.with_bytes(file.raw(), |path| sink.file(&String::from_utf8_lossy(path)))??
+            );
+        }
         let tasks: Rc<Tasks> = cx.core().tasks();
         let signal = match self.request.get() {
             Some(request) => signal_of(cx, request)?,

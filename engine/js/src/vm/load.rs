@@ -30,6 +30,7 @@ const HIDDEN: &[&CStr] = &[
     c"body",
     c"used",
     c"request",
+    c"file",
 ];
 
 /// Loads the project of `setup`.

@@ -9,7 +9,7 @@
   const { showToFetch, requestField, headerList, report, addedFields, addedMethods } = native;
   const { nativeMiddleware, ask, decide } = native;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
-  const { immutable: IMMUTABLE } = symbols;
+  const { immutable: IMMUTABLE, file: FILE } = symbols;
   const { responsePrototype, headersPrototype } = native;
   const { isArray } = Array;
   const { keys, hasOwn, freeze, getPrototypeOf, getOwnPropertySymbols, defineProperty } = Object;
@@ -31,6 +31,9 @@
       [USED]: false,
     };
   }
+
+  // A body that the server puts in: the file at a path in the project's folder.
+  const fileBody = (path) => freeze({ __proto__: null, [FILE]: path });
 
   // QuickJS forgets the shape of these objects with the last of them, so one of each is kept.
   const kept = [response(200, types.json, ""), response(statusOfNothing, null, null)];
@@ -73,6 +76,12 @@
       else for (const one of value) pairs.push([name, one]);
     }
     return new Headers(pairs);
+  }
+
+  function fileAnswer(name, [path, type, disposition], opts) {
+    const made = build(name, type, fileBody(path), opts);
+    if (disposition !== false && !made.headers.has("content-disposition")) made.headers.set("content-disposition", disposition);
+    return made;
   }
 
   const kindOf = (value) => (value === null ? "null" : isArray(value) ? "array" : typeof value);
@@ -222,7 +231,9 @@
   }
   const runHandler = (request, chain, handler, status, error) =>
     run(chain, 0, request, { answer, handler, status, error });
-  const answerEmpty = (request, { status }) => response(status, null, null);
+  // Where no handler answers: an empty answer with this status, or a file.
+  const answerEmpty = (request, { status }) =>
+    isArray(status) ? response(200, status[1], fileBody(status[0])) : response(status, null, null);
   const runEmpty = (request, chain, status) => run(chain, 0, request, { answer: answerEmpty, status });
 
   // The third argument of a `fetch` export. It has what a route's request has beyond the Web's: in the request itself a router
@@ -370,13 +381,15 @@
   app.version = version;
   app.worker = Object.freeze(worker);
   const builders = { json, html, text, redirect, stream, first };
-  // A row that gives an answer returns its body and its content type. Behind its own arguments are the options of a builder.
+  // A row that gives an answer returns its body and its content type, or the path of a file, its content type and its disposition or
+  // false. Behind its own arguments are the options of a builder.
   for (const [owner, name, count] of answering) {
     const call = modules[owner][name];
     // Without a list of arguments, which costs more than all else here. No such row has more than three parameters.
     const answers = (a, b, c, d) => {
       const answer = call(a, b, c);
-      return build(name, answer[1], answer[0], count === 1 ? b : count === 2 ? c : d);
+      const opts = count === 1 ? b : count === 2 ? c : d;
+      return answer.length === 2 ? build(name, answer[1], answer[0], opts) : fileAnswer(name, answer, opts);
     };
     modules[owner][name] = answers;
     if (owner === "app") builders[name] = answers;

@@ -88,7 +88,7 @@
 
   // Keys of the engine contract (see mod.rs), under which scripts do not see what is kept.
   const symbols = { __proto__: null };
-  for (const name of ["status", "statusText", "headers", "list", "body", "used", "source", "take", "read",
+  for (const name of ["status", "statusText", "headers", "list", "body", "used", "source", "file", "take", "read",
     "method", "url", "signal", "immutable", "options", "error", "kind", "object", "incoming"]) {
     symbols[name] = host.hidden(name);
   }

@@ -10,7 +10,7 @@ use crate::vm::isolate::{Core, Thread, Wait};
 use crate::vm::raise;
 use crate::vm::state::{State, data, push_ref, push_text};
 use mlua_sys::lua51::*;
-use sampan_host::{Error, ErrorKind, LocalFuture, ResponseSink, Step, Value};
+use sampan_host::{Error, ErrorKind, FileAnswer, LocalFuture, ResponseSink, Step, Value};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -45,6 +45,7 @@ pub(crate) struct Begin<'a> {
     pub(crate) middleware: &'a [u32],
     pub(crate) handlers: &'a [c_int],
     pub(crate) fallback: u16,
+    pub(crate) file: Option<FileAnswer<'a>>,
     pub(crate) error: Option<&'a Error>,
 }
 
@@ -209,7 +210,10 @@ unsafe extern "C-unwind" fn run_first(state: State) -> c_int {
             handler => {
                 push_ref(state, core.refs.get().chain);
                 object::push(state, begin.request);
-                lua_pushnumber(state, f64::from(begin.fallback));
+                match begin.file {
+                    Some(file) => push_file(state, file),
+                    None => lua_pushnumber(state, f64::from(begin.fallback)),
+                }
                 handler.map_or_else(|| lua_pushnil(state), |handler| push_ref(state, handler));
                 for &wrap in begin.middleware {
                     push_ref(state, begin.handlers[wrap as usize]);
@@ -223,6 +227,18 @@ unsafe extern "C-unwind" fn run_first(state: State) -> c_int {
         lua_xmove(state, thread.state, count);
         advance(state, &mut begin.entry, thread, count - 1);
         0
+    }
+}
+
+/// Pushes a file as the chain of middleware takes it: its path and its content type.
+unsafe fn push_file(state: State, file: FileAnswer<'_>) {
+    // SAFETY: under protection; the caller has room, and nothing here has a destructor.
+    unsafe {
+        lua_createtable(state, 2, 0);
+        for (text, at) in [(file.path, 1), (file.content_type, 2)] {
+            push_text(state, text.as_bytes());
+            lua_rawseti(state, -2, at);
+        }
     }
 }
 

@@ -89,6 +89,11 @@ unsafe fn response(
                 return stream(core, state, body).map(Some);
             }
             b"empty" if lua_type(state, body) == LUA_TNIL => {}
+            b"file" if lua_type(state, body) == LUA_TNIL => {
+                field(state, table, key::FILE);
+                let path = text_at(state, lua_gettop(state));
+                return sink.file(&String::from_utf8_lossy(path)).map(|()| None);
+            }
             b"text" | b"html" if is_text || lua_type(state, body) == LUA_TNIL => {
                 sink.default_type(if kind == b"html" {
                     answer::HTML
@@ -106,7 +111,7 @@ unsafe fn response(
                 ));
             }
             // A middleware that put a string where JSON was means that string as it is.
-            b"empty" | b"stream" if is_text => {
+            b"empty" | b"stream" | b"file" if is_text => {
                 sink.default_type(answer::TEXT);
                 sink.body().extend_from_slice(text_at(state, body));
             }

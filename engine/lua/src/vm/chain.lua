@@ -2,14 +2,14 @@
 --
 -- A file of its own, whose name tells where a handler begins on the stack: one that ends with `return db.query(...)` is gone from there when
 -- the query fails, and the first line of the project is then the middleware's, which is not at fault.
-local to_response, new_headers, Response, setmetatable, select = ...
+local to_response, unanswered, select = ...
 
 return function(req, fallback, handler, ...)
   local wraps, count = { ... }, select("#", ...)
   local function call(at, request)
     if at > count then
       if handler then return to_response(handler(request)) end
-      return setmetatable({ status = fallback, headers = new_headers(), kind = "empty" }, Response)
+      return unanswered(fallback)
     end
     local inside
     local function next(other)

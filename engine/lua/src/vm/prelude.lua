@@ -83,6 +83,13 @@ function app.stream(fn, options)
   return setmetatable({ status = status, headers = headers, body = fn, kind = "stream" }, Response)
 end
 
+-- The server puts the bytes of the file in. Whoever sets a body replaces it.
+local function file_response(path, content_type, status, headers)
+  headers = headers or new_headers()
+  if headers["content-type"] == nil then headers["content-type"] = content_type end
+  return setmetatable({ status = status or 200, headers = headers, kind = "file", file = path }, Response)
+end
+
 local types = host.types
 
 -- What a handler returned, as a response whose status and content type can be seen.
@@ -210,13 +217,18 @@ local function shows(call, module, name)
   end
 end
 
--- A row that gives an answer returns its body and its content type. Behind its own arguments are the options of a builder.
+-- A row that gives an answer returns its body and its content type, or the path of a file, its content type and its disposition or
+-- false. Behind its own arguments are the options of a builder.
 local function answering(row)
   local call, name, nth = row.call, row.name, row.nth
   local html = types.html
   return function(...)
     local status, headers = check_options(name, (select(nth, ...)))
-    local body, content_type = unpack(call(...))
+    local body, content_type, disposition = unpack(call(...))
+    if disposition ~= nil then
+      if disposition and headers["content-disposition"] == nil then headers["content-disposition"] = disposition end
+      return file_response(body, content_type, status, headers)
+    end
     local kind = "text"
     if content_type == html then
       kind = "html"
@@ -398,7 +410,12 @@ end
 
 -- Middleware --------------------------------------------------------------------------------------------------------------
 
-local chain = make_chain(to_response, new_headers, Response, setmetatable, select)
+-- What stands at the end of a chain where no handler does: an empty answer with this status, or a file.
+local function unanswered(status)
+  if type(status) == "table" then return file_response(status[1], status[2]) end
+  return setmetatable({ status = status, headers = new_headers(), kind = "empty" }, Response)
+end
+local chain = make_chain(to_response, unanswered, select)
 
 -- Requests and errors -------------------------------------------------------------------------------------------------------
 

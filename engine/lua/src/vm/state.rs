@@ -44,7 +44,8 @@ pub(crate) mod key {
     pub(crate) const PLACE: usize = 9;
     pub(crate) const STACK: usize = 10;
     pub(crate) const TOSTRING: usize = 11;
-    pub(crate) const NAMES: [&str; 12] = [
+    pub(crate) const FILE: usize = 12;
+    pub(crate) const NAMES: [&str; 13] = [
         "status",
         "headers",
         "body",
@@ -57,6 +58,7 @@ pub(crate) mod key {
         "place",
         "stack",
         "__tostring",
+        "file",
     ];
 }
 

@@ -16,6 +16,7 @@ pub(crate) struct Atoms {
     pub(crate) web_body: qjs::JSAtom,
     pub(crate) web_used: qjs::JSAtom,
     pub(crate) web_source: qjs::JSAtom,
+    pub(crate) web_file: qjs::JSAtom,
     pub(crate) web_signal: qjs::JSAtom,
     pub(crate) web_kind: qjs::JSAtom,
 }
@@ -39,6 +40,7 @@ impl Atoms {
             web_body: hidden.atom(cx, "body")?,
             web_used: hidden.atom(cx, "used")?,
             web_source: hidden.atom(cx, "source")?,
+            web_file: hidden.atom(cx, "file")?,
             web_signal: hidden.atom(cx, "signal")?,
             web_kind: hidden.atom(cx, "kind")?,
         })
@@ -55,6 +57,7 @@ impl Atoms {
             self.web_body,
             self.web_used,
             self.web_source,
+            self.web_file,
             self.web_signal,
             self.web_kind,
         ];

@@ -1,7 +1,7 @@
 // What Request and Response have in common: taking in a body and reading it once (Fetch, section 2.2.4).
 // It works on any object with the hooks of the engine contract (mod.rs), so also on native requests.
 (function body({ p, symbols, load, peek, native, view, copy, concat, bufferOf }) {
-  const { body: BODY, used: USED, take: TAKE, headers: HEADERS, incoming: INCOMING } = symbols;
+  const { body: BODY, used: USED, take: TAKE, headers: HEADERS, incoming: INCOMING, file: FILE } = symbols;
   const { TypeError } = p;
 
   const isStream = (value) => peek("readable")?.stateOf(value) !== undefined;
@@ -52,6 +52,13 @@
     return owner[USED] === true || (isStream(content) && streamState(content).disturbed);
   }
 
+  // The bytes of a file are put in by the server, after the script.
+  function checkBytes(content) {
+    if (content[FILE] !== undefined) {
+      throw new TypeError("the body of this response is a file that the server sends: it cannot be read, and goes along only with its response");
+    }
+  }
+
   // Takes the content out: string, bytes, stream or null, or a promise of bytes from a native request.
   function take(owner) {
     check(owner);
@@ -60,6 +67,7 @@
     if (content === undefined) return p.apply(owner[TAKE], owner, []);
     if (isUsed(owner)) throw new TypeError("the body has already been read");
     if (isStream(content) && streamState(content).reader !== undefined) throw new TypeError("the body is locked by a reader");
+    checkBytes(content);
     own(owner, USED, true);
     return content;
   }
@@ -110,6 +118,7 @@
     const content = owner[BODY];
     if (content === null || isStream(content)) return content;
     if (owner[USED] === true) return spent(owner);
+    checkBytes(content);
     const made = load("stream_bodies").fromSource(content);
     own(owner, BODY, made);
     return made;

@@ -1,0 +1,134 @@
+//! What scripts get: `app.file` and `app.asset`.
+
+use super::{ServedFile, StaticFiles};
+use sampan_host::{
+    Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value, answer,
+    refusals,
+};
+use std::rc::Rc;
+
+/// The functions that stand beside the builders of answers.
+pub(crate) static MODULE: Module = Module {
+    name: "app",
+    doc: "Answers with files, and their URLs.",
+    functions: &[
+        Function {
+            name: "file",
+            params: &[
+                Param {
+                    name: "path",
+                    ty: Type::Text,
+                    optional: false,
+                    doc: "The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`.",
+                },
+                Param {
+                    name: "how",
+                    ty: Type::Map,
+                    optional: true,
+                    doc: "`folder`: the folder that the path begins in and stays in. `download`: the name under which a browser saves the file, or \
+                          true for its own. `type`: its content type, instead of the one that its name tells.",
+                },
+            ],
+            returns: Type::Answer,
+            doc: "An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at \
+                  all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` \
+                  nor by a link, and has no names that begin with a dot.",
+            kind: FunctionKind::Sync(file),
+        },
+        Function {
+            name: "asset",
+            params: &[Param {
+                name: "name",
+                ty: Type::Text,
+                optional: false,
+                doc: "A file in `public/`: `css/app.css`.",
+            }],
+            returns: Type::Text,
+            doc: "The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. Clients keep what they get \
+                  there for a year, because a file that changes has another URL. Templates have the same function.",
+            kind: FunctionKind::Sync(asset),
+        },
+    ],
+    ..Module::EMPTY
+};
+
+fn files(context: &Context) -> Result<Rc<StaticFiles>, Error> {
+    let files = context.get::<Rc<StaticFiles>>();
+    let files = files.ok_or_else(|| Error::new(ErrorKind::Internal, "there are no files"))?;
+    Ok(Rc::clone(&files))
+}
+
+fn asset(context: &Context, mut args: Args) -> Result<Value, Error> {
+    files(context)?.asset(&args.text(0)).map(Value::Text)
+}
+
+fn file(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let given = args.text(0);
+    let options = Options::read(args.take(1))?;
+    let path = match &options.folder {
+        Some(folder) => format!("{}/{given}", folder.trim_end_matches('/')),
+        None => given,
+    };
+    let Some(served) = files(context)?.named(&path)? else {
+        let text = answer::label(404);
+        return Err(Error::new(ErrorKind::Status(404), text));
+    };
+    let content_type = options.content_type.as_deref();
+    let content_type = content_type.unwrap_or(served.content_type());
+    let disposition = options.disposition(&served)?;
+    Ok(answer::file(
+        &served.path,
+        content_type,
+        disposition.as_deref(),
+    ))
+}
+
+#[derive(Default)]
+struct Options {
+    folder: Option<String>,
+    download: Download,
+    content_type: Option<String>,
+}
+
+#[derive(Default)]
+enum Download {
+    #[default]
+    No,
+    OwnName,
+    Name(String),
+}
+
+impl Options {
+    fn read(given: Value) -> Result<Self, Error> {
+        const KNOWN: &[&str] = &["folder", "download", "type"];
+        let mut options = Self::default();
+        let Value::Map(given) = given else {
+            return Ok(options);
+        };
+        for (name, value) in given {
+            match (name.as_str(), value) {
+                ("folder", Value::Text(folder)) => options.folder = Some(folder),
+                ("download", Value::Bool(false)) => {}
+                ("download", Value::Bool(true)) => options.download = Download::OwnName,
+                ("download", Value::Text(name)) => options.download = Download::Name(name),
+                ("type", Value::Text(content_type)) => options.content_type = Some(content_type),
+                ("download", _) => return Err(Error::script("download must be a name or true")),
+                ("folder" | "type", _) => {
+                    return Err(Error::script(format!("{name} must be text")));
+                }
+                (name, _) => return Err(refusals::unknown_option(name, KNOWN)),
+            }
+        }
+        Ok(options)
+    }
+
+    /// The value of `Content-Disposition`.
+    fn disposition(&self, served: &ServedFile) -> Result<Option<String>, Error> {
+        let name = match &self.download {
+            Download::No => return Ok(None),
+            Download::OwnName => served.path.rsplit('/').next().unwrap_or_default(),
+            Download::Name(name) => name,
+        };
+        answer::download(name).map(Some)
+    }
+}

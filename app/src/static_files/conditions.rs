@@ -1,0 +1,251 @@
+//! Whether a client has a file already, or wants another than there is (RFC 9110 section 13).
+
+use httpdate::parse_http_date;
+use sampan_http::{Method, Request};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What tells one state of a file from another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Validators<'a> {
+    /// The entity tag, with its quotes.
+    pub(super) tag: &'a str,
+    /// When it was changed, in seconds since 1970.
+    pub(super) modified: u64,
+}
+
+/// What the conditions of a request say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Answer as without them.
+    Send,
+    /// 304: the client has it.
+    NotModified,
+    /// 412: it is not what the client expects.
+    Failed,
+}
+
+/// Whether a request has any condition.
+pub(super) fn has_any(request: &Request) -> bool {
+    [
+        "if-none-match",
+        "if-modified-since",
+        "if-match",
+        "if-unmodified-since",
+        "range",
+    ]
+    .iter()
+    .any(|name| request.header(name).is_some())
+}
+
+/// Evaluates the conditions in the order of RFC 9110 section 13.2.2.
+pub(super) fn verdict(request: &Request, file: Validators<'_>) -> Verdict {
+    let since = |name| request.header(name).and_then(seconds);
+    if request.header("if-match").is_some() {
+        // Compared strongly: a weak tag matches nothing.
+        if !lists(request, "if-match", |is_weak, tag| {
+            !is_weak && tag == file.tag
+        }) {
+            return Verdict::Failed;
+        }
+    } else if since("if-unmodified-since").is_some_and(|date| file.modified > date) {
+        return Verdict::Failed;
+    }
+    let is_known = if request.header("if-none-match").is_some() {
+        lists(request, "if-none-match", |_, tag| tag == file.tag)
+    } else {
+        since("if-modified-since").is_some_and(|date| file.modified <= date)
+    };
+    match (is_known, request.method()) {
+        (false, _) => Verdict::Send,
+        (true, Method::Get | Method::Head) => Verdict::NotModified,
+        (true, _) => Verdict::Failed,
+    }
+}
+
+/// Whether a `Range` counts: without `If-Range`, or where that names exactly this state of the file (RFC 9110 section 13.1.5).
+pub(super) fn range_counts(request: &Request, file: Validators<'_>) -> bool {
+    match request.header("if-range") {
+        None => true,
+        Some(field) if field.starts_with(b"\"") => field == file.tag.as_bytes(),
+        Some(field) => seconds(field) == Some(file.modified),
+    }
+}
+
+/// A date, in seconds since 1970. An invalid one counts for nothing.
+fn seconds(field: &[u8]) -> Option<u64> {
+    let date = parse_http_date(std::str::from_utf8(field).ok()?).ok()?;
+    Some(date.duration_since(UNIX_EPOCH).ok()?.as_secs())
+}
+
+/// The value of a `Last-Modified` field.
+pub(super) fn date(seconds: u64) -> String {
+    /// The last second that a date can tell: 9999-12-31T23:59:59.
+    const SECONDS_MAX: u64 = 253_402_300_799;
+    let since = Duration::from_secs(seconds.min(SECONDS_MAX));
+    httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + since)
+}
+
+/// Whether a list of entity tags has one that matches. `*` matches what is there.
+fn lists(request: &Request, name: &str, matches: impl Fn(bool, &str) -> bool) -> bool {
+    let lines = request
+        .headers()
+        .filter(|(other, _)| other.eq_ignore_ascii_case(name));
+    let texts = lines.filter_map(|(_, line)| std::str::from_utf8(line).ok());
+    texts.into_iter().any(|mut left| {
+        if left.trim() == "*" {
+            return true;
+        }
+        loop {
+            left = left.trim_start_matches([' ', '\t', ',']);
+            let strong = left.strip_prefix("W/");
+            let is_weak = strong.is_some();
+            let opaque = strong.unwrap_or(left);
+            let end = opaque.strip_prefix('"').and_then(|inner| inner.find('"'));
+            let Some(end) = end else {
+                return false;
+            };
+            let (tag, rest) = opaque.split_at(end + 2);
+            if matches(is_weak, tag) {
+                return true;
+            }
+            left = rest;
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sun, 06 Nov 1994 08:49:37 GMT
+    const MODIFIED: u64 = 784_111_777;
+    const FILE: Validators<'static> = Validators {
+        tag: "\"abc\"",
+        modified: MODIFIED,
+    };
+
+    fn request(method: &str, fields: &str) -> std::rc::Rc<Request> {
+        let fields: String = fields
+            .lines()
+            .map(|line| format!("{}\r\n", line.trim()))
+            .collect();
+        let text = format!("{method} / HTTP/1.1\r\nHost: h\r\n{fields}\r\n");
+        Request::from_bytes(text.as_bytes()).expect("a request")
+    }
+
+    fn of(fields: &str) -> Verdict {
+        verdict(&request("GET", fields), FILE)
+    }
+
+    #[test]
+    fn none_match_is_a_list_and_compares_weakly() {
+        for (fields, expected) in [
+            ("", Verdict::Send),
+            ("If-None-Match: \"abc\"", Verdict::NotModified),
+            ("If-None-Match: W/\"abc\"", Verdict::NotModified),
+            (
+                "If-None-Match: \"x\", \"a,b\" ,W/\"abc\"",
+                Verdict::NotModified,
+            ),
+            (
+                "If-None-Match: \"x\"\nIf-None-Match: \"abc\"",
+                Verdict::NotModified,
+            ),
+            ("If-None-Match: *", Verdict::NotModified),
+            ("If-None-Match: \"abcd\"", Verdict::Send),
+            ("If-None-Match: abc", Verdict::Send),
+            ("If-None-Match: \"abc", Verdict::Send),
+            ("If-None-Match: \"x\", *", Verdict::Send),
+            // The date does not count beside it.
+            (
+                "If-None-Match: \"x\"\nIf-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT",
+                Verdict::Send,
+            ),
+        ] {
+            assert_eq!(of(fields), expected, "{fields}");
+        }
+        let put = request("PUT", "If-None-Match: *");
+        assert_eq!(verdict(&put, FILE), Verdict::Failed);
+    }
+
+    #[test]
+    fn dates_are_compared_by_the_second() {
+        for (fields, expected) in [
+            (
+                "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT",
+                Verdict::NotModified,
+            ),
+            (
+                "If-Modified-Since: Sunday, 06-Nov-94 08:49:37 GMT",
+                Verdict::NotModified,
+            ),
+            (
+                "If-Modified-Since: Sun, 06 Nov 1994 08:49:36 GMT",
+                Verdict::Send,
+            ),
+            (
+                "If-Modified-Since: Mon, 07 Nov 1994 08:49:36 GMT",
+                Verdict::NotModified,
+            ),
+            ("If-Modified-Since: yesterday", Verdict::Send),
+            (
+                "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT",
+                Verdict::Send,
+            ),
+            (
+                "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT",
+                Verdict::Failed,
+            ),
+            ("If-Unmodified-Since: never", Verdict::Send),
+        ] {
+            assert_eq!(of(fields), expected, "{fields}");
+        }
+    }
+
+    #[test]
+    fn match_compares_strongly_and_comes_first() {
+        for (fields, expected) in [
+            ("If-Match: \"abc\"", Verdict::Send),
+            ("If-Match: *", Verdict::Send),
+            ("If-Match: W/\"abc\"", Verdict::Failed),
+            ("If-Match: \"x\"", Verdict::Failed),
+            (
+                "If-Match: \"x\", \"abc\"\nIf-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT",
+                Verdict::Send,
+            ),
+            (
+                "If-Match: \"abc\"\nIf-None-Match: \"abc\"",
+                Verdict::NotModified,
+            ),
+            ("If-Match: \"x\"\nIf-None-Match: \"abc\"", Verdict::Failed),
+        ] {
+            assert_eq!(of(fields), expected, "{fields}");
+        }
+    }
+
+    #[test]
+    fn if_range_wants_exactly_this_state() {
+        for (fields, expected) in [
+            ("", true),
+            ("If-Range: \"abc\"", true),
+            ("If-Range: W/\"abc\"", false),
+            ("If-Range: \"x\"", false),
+            ("If-Range: Sun, 06 Nov 1994 08:49:37 GMT", true),
+            ("If-Range: Mon, 07 Nov 1994 08:49:37 GMT", false),
+            ("If-Range: x", false),
+        ] {
+            assert_eq!(
+                range_counts(&request("GET", fields), FILE),
+                expected,
+                "{fields}"
+            );
+        }
+    }
+
+    #[test]
+    fn dates_are_written_as_they_are_read() {
+        assert_eq!(date(MODIFIED), "Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(seconds(date(MODIFIED).as_bytes()), Some(MODIFIED));
+        assert!(date(u64::MAX).starts_with("Fri, 31 Dec 9999"));
+    }
+}

@@ -1,0 +1,238 @@
+//! Files that the server answers with: those in `public/` by their paths, and those that a handler names.
+//!
+//! A request for a file in `public/` that no middleware wraps never reaches the script. [`StaticFiles::find`] says what is at a path and
+//! [`StaticFiles::answer`] answers; where a script is between them, its answer names the file and [`ServedFile::complete`] puts it in.
+//! Each worker has files of its own, so nothing is locked.
+
+mod answer;
+mod api;
+mod cache;
+mod conditions;
+mod folder;
+mod multipart;
+mod paths;
+mod ranges;
+mod stored;
+
+pub(crate) use answer::{Freshness, ServedFile};
+pub(crate) use api::MODULE;
+pub(crate) use cache::OPEN_FILES_MAX;
+
+use crate::routing::pattern::{Pattern, normal_form};
+use cache::{CacheLimits, FileCache, Found};
+use sampan_host::{Error, ErrorKind};
+use sampan_http::{Answer, Request};
+use std::cell::Cell;
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+use stored::{SIBLINGS, StoredFile};
+
+/// What says that a client may keep a file for ever.
+const FOREVER: &str = "max-age=31536000, immutable";
+
+/// The parameter of a URL that names the version of a file.
+const VERSION: &str = "v=";
+
+/// `[static]`, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct StaticSettings {
+    /// The folder whose files are served, relative to the project's.
+    pub(crate) folder: String,
+    /// The `Cache-Control` of files whose names do not change with their content.
+    pub(crate) cache_control: String,
+    /// The paths of files whose names do.
+    pub(crate) immutable: Vec<Pattern>,
+    /// How long a file is believed to be what it was.
+    pub(crate) check_millis: u64,
+    /// Larger files are not kept in memory but sent from where the system keeps them.
+    pub(crate) file_bytes_max: u64,
+    /// What a worker keeps in memory.
+    pub(crate) cache_bytes_max: usize,
+}
+
+impl Default for StaticSettings {
+    fn default() -> Self {
+        Self {
+            folder: "public".to_owned(),
+            cache_control: "no-cache".to_owned(),
+            immutable: Vec::new(),
+            check_millis: 1000,
+            file_bytes_max: 64 * 1024,
+            cache_bytes_max: 16 * 1024 * 1024,
+        }
+    }
+}
+
+/// The files of one worker.
+pub(crate) struct StaticFiles {
+    settings: StaticSettings,
+    /// Those that are served by their paths, if the project has any.
+    public: Option<FileCache>,
+    /// Those that handlers name.
+    project: Option<FileCache>,
+    /// The time of the worker's last tick.
+    now_millis: Cell<u64>,
+}
+
+/// A file in `public/`, or a folder that has a page.
+pub(crate) enum Served {
+    File(Rc<StoredFile>),
+    Folder,
+}
+
+impl StaticFiles {
+    /// The files of a project in the folder `root`; none if that is empty.
+    ///
+    /// # Errors
+    /// A folder cannot be read: one line that says which.
+    pub(crate) fn open(root: &Path, settings: StaticSettings) -> Result<Rc<Self>, Error> {
+        let limits = CacheLimits {
+            check_millis: settings.check_millis,
+            file_bytes_max: settings.file_bytes_max,
+            cache_bytes_max: settings.cache_bytes_max,
+        };
+        let open = |path: &Path, siblings| {
+            let opened = FileCache::open(path, siblings, limits);
+            opened.map_err(|error| {
+                let text = format!("cannot open the folder {}: {error}", path.display());
+                Error::new(ErrorKind::Load, text)
+            })
+        };
+        let (mut public, mut project) = (None, None);
+        if !root.as_os_str().is_empty() {
+            public = open(&root.join(&settings.folder), SIBLINGS)?;
+            project = open(root, &[])?;
+        }
+        Ok(Rc::new(Self {
+            settings,
+            public,
+            project,
+            now_millis: Cell::new(0),
+        }))
+    }
+
+    /// Takes note of the time, on any clock that goes on.
+    pub(crate) fn tick(&self, now_millis: u64) {
+        self.now_millis.set(now_millis);
+    }
+
+    /// What a path in normal form names in `public/`.
+    ///
+    /// # Errors
+    /// It is there, but cannot be read at the moment.
+    #[inline]
+    pub(crate) fn find(&self, path: &str) -> io::Result<Option<Served>> {
+        match &self.public {
+            None => Ok(None),
+            Some(public) => self.find_in(public, path),
+        }
+    }
+
+    fn find_in(&self, public: &FileCache, path: &str) -> io::Result<Option<Served>> {
+        let found = public.find(path, self.now_millis.get(), || paths::of_url(path))?;
+        Ok(match found {
+            Found::File(file) => Some(Served::File(file)),
+            Found::Folder => Some(Served::Folder),
+            Found::Nothing => None,
+        })
+    }
+
+    /// The answer to a request for a file that no middleware wraps.
+    pub(crate) fn answer(&self, file: &StoredFile, request: &Request, path: &str) -> Answer {
+        let freshness = self.freshness(file, request, path);
+        answer::answer(
+            file,
+            request,
+            freshness,
+            Some(self.cache_control(freshness)),
+        )
+    }
+
+    /// A file that middleware wraps, for the end of their chain. Nobody but the client may keep it: they may depend on who asks.
+    pub(crate) fn wrapped(
+        &self,
+        file: Rc<StoredFile>,
+        request: &Request,
+        path: &str,
+    ) -> ServedFile {
+        let freshness = self.freshness(&file, request, path);
+        ServedFile {
+            path: format!("{}/{}", self.settings.folder, file.path),
+            file,
+            cache_control: Some(format!("private, {}", self.cache_control(freshness))),
+        }
+    }
+
+    fn freshness(&self, file: &StoredFile, request: &Request, path: &str) -> Freshness {
+        let asked = request
+            .query()
+            .and_then(|query| query.strip_prefix(VERSION));
+        let is_version = asked.is_some_and(|version| version == file.plain.version());
+        let mut patterns = self.settings.immutable.iter();
+        if is_version || patterns.any(|pattern| pattern.wraps(path)) {
+            Freshness::Forever
+        } else {
+            Freshness::Ordinary
+        }
+    }
+
+    fn cache_control(&self, freshness: Freshness) -> &str {
+        match freshness {
+            Freshness::Ordinary => &self.settings.cache_control,
+            Freshness::Forever => FOREVER,
+        }
+    }
+
+    /// The file that a script names, relative to the project's folder. `None` if there is none.
+    ///
+    /// # Errors
+    /// The path leads out of the folder, or the file cannot be read at the moment.
+    pub(crate) fn named(&self, path: &str) -> Result<Option<ServedFile>, Error> {
+        if !paths::is_below(path) {
+            return Err(Error::script(format!(
+                "{path:?} is no path of a file below the project's folder: it has no '..', no hidden names and no '/' in front"
+            )));
+        }
+        let Some(project) = &self.project else {
+            return Ok(None);
+        };
+        let found = project.find(path, self.now_millis.get(), || Some(path.to_owned()));
+        match found {
+            Ok(Found::File(file)) => Ok(Some(ServedFile {
+                path: path.to_owned(),
+                file,
+                cache_control: None,
+            })),
+            Ok(_) => Ok(None),
+            Err(error) => Err(unreadable(path, &error)),
+        }
+    }
+
+    /// The URL of a file in `public/`, with the version of its content.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub(crate) fn asset(&self, name: &str) -> Result<String, Error> {
+        let folder = &self.settings.folder;
+        let url = paths::to_url(name.strip_prefix('/').unwrap_or(name));
+        match self.find(&normal_form(&url)) {
+            Ok(Some(Served::File(file))) => Ok(format!("{url}?{VERSION}{}", file.plain.version())),
+            Ok(_) => Err(Error::script(format!(
+                "there is no file {name:?} in the folder {folder}"
+            ))),
+            Err(error) => Err(unreadable(name, &error)),
+        }
+    }
+}
+
+/// Whether a path names a folder below the project's that may be served.
+pub(crate) fn is_folder(path: &str) -> bool {
+    paths::is_below(path)
+}
+
+/// What is said of a file that is there and cannot be read.
+pub(crate) fn unreadable(path: &str, error: &io::Error) -> Error {
+    let text = format!("cannot read the file {path}: {error}");
+    Error::new(ErrorKind::Unavailable, text)
+}

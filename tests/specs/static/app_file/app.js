@@ -1,0 +1,27 @@
+import { app, text } from "sampan";
+
+app.get("/report", () => app.file("files/report.txt"));
+app.get("/large", () => app.file("files/large.bin"));
+app.get("/download", () => app.file("files/report.txt", { download: "Größe.txt", type: "text/x-report" }));
+app.get("/own_name", () =>
+  app.file("report.txt", { folder: "files", download: true }, { headers: { "cache-control": "max-age=60" } }));
+app.get("/below/*path", (req) => app.file(req.params.path, { folder: "files" }));
+app.get("/page", () => app.file("files/report.txt", undefined, 404));
+app.get("/tagged", async () => {
+  const res = app.file("files/report.txt");
+  res.headers.set("etag", '"mine"');
+  return res;
+});
+app.post("/report", () => app.file("files/report.txt"));
+app.get("/changed", () => {
+  const res = app.file("files/report.txt");
+  try {
+    return new Response(res.body, res);
+  } catch (error) {
+    return error.message.includes("a file that the server sends") ? "other" : error.message;
+  }
+});
+app.get("/option", () => app.file("files/report.txt", { name: "x" }));
+app.get("/wrong", () => app.file("files/report.txt", { download: 1 }));
+app.get("/name", () => app.file("files/report.txt", { download: "a\r\nb" }));
+app.onError((_, error) => text(error.message, error.status));

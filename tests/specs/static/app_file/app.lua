@@ -1,0 +1,25 @@
+local app = require "sampan"
+
+app.get("/report", function() return app.file("files/report.txt") end)
+app.get("/large", function() return app.file("files/large.bin") end)
+app.get("/download", function() return app.file("files/report.txt", { download = "Größe.txt", type = "text/x-report" }) end)
+app.get("/own_name", function()
+  return app.file("report.txt", { folder = "files", download = true }, { headers = { ["cache-control"] = "max-age=60" } })
+end)
+app.get("/below/*path", function(req) return app.file(req.params.path, { folder = "files" }) end)
+app.get("/page", function() return app.file("files/report.txt", nil, 404) end)
+app.get("/tagged", function()
+  local res = app.file("files/report.txt")
+  res.headers.etag = '"mine"'
+  return res
+end)
+app.post("/report", function() return app.file("files/report.txt") end)
+app.get("/changed", function()
+  local res = app.file("files/report.txt")
+  res.body = "other"
+  return res
+end)
+app.get("/option", function() return app.file("files/report.txt", { name = "x" }) end)
+app.get("/wrong", function() return app.file("files/report.txt", { download = 1 }) end)
+app.get("/name", function() return app.file("files/report.txt", { download = "a\r\nb" }) end)
+app.on_error(function(_, err) return app.text(err.message, err.status) end)
