@@ -62,7 +62,7 @@ declare module "sampan" {
     flashes(): any[];
     /** An object of this request's own. */
     readonly state: Record<string, any>;
-    /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is a `File`: name the type then. */
+    /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is an `UploadedFile`: name the type then. */
     form<T = Record<string, string | string[]>>(): Promise<T>;
   }
 
@@ -174,6 +174,7 @@ declare module "sampan" {
     password: typeof password;
     db: typeof db;
     template: typeof template;
+    files: typeof files;
     /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads. */
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
     /** Runs the function when the server shuts down: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads. */
@@ -398,5 +399,72 @@ declare module "sampan" {
     function filter(name: string, fn: (...args: any[]) => any): void;
     /** Gives templates a function: `{{ link(owner) }}` calls it. Named arguments come as a map behind the others. Only while the project loads. */
     function func(name: string, fn: (...args: any[]) => any): void;
+  }
+
+  /** Files in the project's storage folder, and those of the project itself to read. */
+  export namespace files {
+    /** The text of a file, of at most 256 KiB unless the script can wait in the middle of a call. */
+    function read(path: string, options?: Record<string, any>): Uint8Array;
+    /** The text of a file of any size that fits into memory. */
+    function readAsync(path: string, options?: Record<string, any>): Promise<Uint8Array>;
+    /** The bytes of a file, as `readAsync` gives the text. */
+    function bytes(path: string, options?: Record<string, any>): Promise<Uint8Array>;
+    /** Calls the function with each line of a file. Returns how many there were. A line has at most 1 MiB. */
+    function lines(path: string, fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
+    /** Opens a file to be read piece by piece. */
+    function open(path: string, options?: Record<string, any>): Promise<FileStream>;
+    /** Writes a file, and makes its folders. Whoever reads it sees the old content or the new one, whole. */
+    function write(path: string, data: string | Uint8Array | ArrayBuffer): Promise<void>;
+    /** Adds to the end of a file, and makes it and its folders. */
+    function append(path: string, data: string | Uint8Array | ArrayBuffer): Promise<void>;
+    /** Begins a file that is written piece by piece. It is there under its path once it is closed. */
+    function create(path: string): Promise<FileWriter>;
+    /** The names in a folder, sorted, at most 10,000; those of folders end with `/`. */
+    function list(path?: string, options?: Record<string, any>): any[];
+    /** What there is: `type` (`file`, `folder` or `other`), `size` in bytes, `modified` in seconds since 1970. Nothing if there is nothing. */
+    function stat(path: string, options?: Record<string, any>): any;
+    /** Whether there is a file or a folder. */
+    function exists(path: string, options?: Record<string, any>): boolean;
+    /** Removes a file or an empty folder. Tells whether there was one. */
+    function remove(path: string): Promise<boolean>;
+    /** Gives a file or folder another path. A file that is there is replaced. */
+    function rename(path: string, to: string): Promise<void>;
+    /** Makes a folder, and those around it. */
+    function mkdir(path: string): Promise<void>;
+  }
+
+  /** Reads a file piece by piece, for answers that are streamed. It goes with its request. */
+  export interface FileStream {
+    /** The next bytes, at most 64 KiB; nothing at the end. */
+    read(): Promise<any>;
+    /** Closes the file, which the end of the request does too. */
+    close(): void;
+  }
+
+  /** Writes a file piece by piece. Without `close` nothing is kept of it. It goes with its request. */
+  export interface FileWriter {
+    /** Writes the next bytes. */
+    write(data: string | Uint8Array | ArrayBuffer): Promise<void>;
+    /** Ends the file, and gives it its path. A file that is there is replaced. */
+    close(): Promise<void>;
+  }
+
+  /** A file of a form. It has a `name`, which is safe to use for a file, a `type` as the client says, and a `size` in bytes. It goes with its request unless it is saved. */
+  export interface UploadedFile {
+    [key: string]: any;
+    /** Keeps the file, and makes its folders. A file that is there is replaced. */
+    save(path: string): Promise<void>;
+    /** The text of the file. */
+    text(): Promise<string>;
+    /** The bytes of the file. */
+    bytes(): Promise<Uint8Array>;
+    /** The next bytes, at most 64 KiB; nothing at the end. */
+    read(): Promise<any>;
+    /** What `file.name` and the like give. */
+    get(key: string): any;
+    /** An error: a file that was sent cannot be changed. */
+    set(key: string, value?: any): void;
+    /** The keys. */
+    keys(): any[];
   }
 }

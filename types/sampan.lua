@@ -22,8 +22,8 @@ function request:json() end
 --- The body as text.
 ---@return string
 function request:text() end
---- The body as `application/x-www-form-urlencoded`; a key given twice is a list.
----@return table<string, string|string[]>
+--- The fields of a form; a key given twice is a list. A file of `multipart/form-data` is a `sampan.UploadedFile`.
+---@return table<string, any>
 function request:form() end
 --- The bytes of the body.
 ---@return string
@@ -649,5 +649,144 @@ function app.template.filter(name, fn) end
 ---@param name string The name of the function.
 ---@param fn function The function. It cannot wait.
 function app.template.func(name, fn) end
+
+--- Files in the project's storage folder, and those of the project itself to read.
+---@class sampan.modules.files
+app.files = {}
+
+--- The text of a file, of at most 256 KiB unless the script can wait in the middle of a call.
+---@param path string Names with `/` between them, below the storage folder.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return string
+function app.files.read(path, options) end
+
+--- The text of a file of any size that fits into memory.
+---@param path string Names with `/` between them, below the storage folder.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return string
+function app.files.read_async(path, options) end
+
+--- The bytes of a file, as `read_async` gives the text.
+---@param path string Names with `/` between them, below the storage folder.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return string
+function app.files.bytes(path, options) end
+
+--- Calls the function with each line of a file. Returns how many there were. A line has at most 1 MiB.
+---@param path string Names with `/` between them, below the storage folder.
+---@param fn function Gets a line, without its end. It cannot wait. If it returns `false`, no more are read.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return integer
+function app.files.lines(path, fn, options) end
+
+--- Opens a file to be read piece by piece.
+---@param path string Names with `/` between them, below the storage folder.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return sampan.FileStream
+function app.files.open(path, options) end
+
+--- Writes a file, and makes its folders. Whoever reads it sees the old content or the new one, whole.
+---@param path string Names with `/` between them, below the storage folder.
+---@param data string The content.
+function app.files.write(path, data) end
+
+--- Adds to the end of a file, and makes it and its folders.
+---@param path string Names with `/` between them, below the storage folder.
+---@param data string The content.
+function app.files.append(path, data) end
+
+--- Begins a file that is written piece by piece. It is there under its path once it is closed.
+---@param path string Names with `/` between them, below the storage folder.
+---@return sampan.FileWriter
+function app.files.create(path) end
+
+--- The names in a folder, sorted, at most 10,000; those of folders end with `/`.
+---@param path? string A folder below the storage folder; that folder itself unless given.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return table
+function app.files.list(path, options) end
+
+--- What there is: `type` (`file`, `folder` or `other`), `size` in bytes, `modified` in seconds since 1970. Nothing if there is nothing.
+---@param path string Names with `/` between them, below the storage folder.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return any
+function app.files.stat(path, options) end
+
+--- Whether there is a file or a folder.
+---@param path string Names with `/` between them, below the storage folder.
+---@param options? table `from = "project"`: the path is below the project's folder.
+---@return boolean
+function app.files.exists(path, options) end
+
+--- Removes a file or an empty folder. Tells whether there was one.
+---@param path string Names with `/` between them, below the storage folder.
+---@return boolean
+function app.files.remove(path) end
+
+--- Gives a file or folder another path. A file that is there is replaced.
+---@param path string Names with `/` between them, below the storage folder.
+---@param to string The new path, whose folders are made.
+function app.files.rename(path, to) end
+
+--- Makes a folder, and those around it.
+---@param path string Names with `/` between them, below the storage folder.
+function app.files.mkdir(path) end
+
+--- Reads a file piece by piece, for answers that are streamed. It goes with its request.
+---@class sampan.FileStream
+local FileStream = {}
+
+--- The next bytes, at most 64 KiB; nothing at the end.
+---@return any
+function FileStream:read() end
+
+--- Closes the file, which the end of the request does too.
+function FileStream:close() end
+
+--- Writes a file piece by piece. Without `close` nothing is kept of it. It goes with its request.
+---@class sampan.FileWriter
+local FileWriter = {}
+
+--- Writes the next bytes.
+---@param data string The next bytes.
+function FileWriter:write(data) end
+
+--- Ends the file, and gives it its path. A file that is there is replaced.
+function FileWriter:close() end
+
+--- A file of a form. It has a `name`, which is safe to use for a file, a `type` as the client says, and a `size` in bytes. It goes with its request unless it is saved.
+---@class sampan.UploadedFile
+---@field [string] any
+local UploadedFile = {}
+
+--- Keeps the file, and makes its folders. A file that is there is replaced.
+---@param path string A path below the storage folder, as for `files.write`.
+function UploadedFile:save(path) end
+
+--- The text of the file.
+---@return string
+function UploadedFile:text() end
+
+--- The bytes of the file.
+---@return string
+function UploadedFile:bytes() end
+
+--- The next bytes, at most 64 KiB; nothing at the end.
+---@return any
+function UploadedFile:read() end
+
+--- What `file.name` and the like give.
+---@param key string `name`, `type` or `size`.
+---@return any
+function UploadedFile:get(key) end
+
+--- An error: a file that was sent cannot be changed.
+---@param key string Any.
+---@param value? any Any.
+function UploadedFile:set(key, value) end
+
+--- The keys.
+---@return table
+function UploadedFile:keys() end
 
 return app

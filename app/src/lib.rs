@@ -50,4 +50,5 @@ pub static MODULES: &[&Module] = &[
     &sampan_db::MODULE,
     &sampan_session::MODULE,
     &sampan_template::MODULE,
+    &sampan_files::MODULE,
 ];

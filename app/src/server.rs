@@ -6,6 +6,7 @@ use crate::static_files::OPEN_FILES_MAX;
 use crate::watchdog::{ABANDONED_MAX, Watchdog};
 use crate::worker::{self, Starting, WorkerPlan};
 use sampan_db::Database;
+use sampan_files::Storage;
 use sampan_host::Error;
 use sampan_http::{Accepting, Acceptor, Limits, WorkerHandle, Workers};
 use sampan_log::Level;
@@ -128,6 +129,7 @@ impl Server {
             .local_addr()
             .map_err(|error| bind_fault(config.listen, &error))?;
         let templates = config.project.templates()?.with_undefined(config.undefined);
+        Storage::new(config.files.clone()).clean();
         let (database, migrated) = database::prepare(&config)?;
         let shared = Arc::new(ServerShared {
             config: Arc::new(config),

@@ -14,6 +14,7 @@ use crate::static_files::StaticFiles;
 use crate::watchdog::Watchdog;
 use sampan_crypto::KeySealer;
 use sampan_db::Database;
+use sampan_files::Storage;
 use sampan_host::{
     Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Value, Watch, WorkerPlace, sealer,
 };
@@ -250,6 +251,7 @@ impl Loader {
         context.put(Hooks::default());
         context.put(Rc::clone(&self.files));
         context.put(self.template_store());
+        context.put(Arc::new(Storage::new(config.files.clone())));
         if let Some(keys) = &config.secret_keys {
             sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
         }

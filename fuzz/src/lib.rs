@@ -39,6 +39,11 @@ pub const TARGETS: &[FuzzTarget] = &[
         mutate::HTTP_WORDS,
     ),
     target("host_json", targets::host_json::run, mutate::JSON_WORDS),
+    target(
+        "multipart",
+        targets::multipart::run,
+        mutate::MULTIPART_WORDS,
+    ),
     target("lua_pattern", targets::lua_pattern::run, &[b"\0"]),
     target("template", targets::template::run, mutate::TEMPLATE_WORDS),
 ];

@@ -39,6 +39,13 @@ pub(crate) const JSON_WORDS: &[&[u8]] = &[
     b"\\ud83d\\ude00", b"\\ud83d", b"\\n", b"\xf0\x9f\x98\x80", b"\xff", b"\x00", b" ", b"\n", b"{\"a\":1}", b"[1,2]",
 ];
 
+/// Pieces of forms with files.
+#[rustfmt::skip]
+pub(crate) const MULTIPART_WORDS: &[&[u8]] = &[
+    b"\r\n--X", b"--X--", b"--X\r\n", b"\r\n\r\n", b"\r\n", b"--", b"Content-Disposition: form-data", b"; name=\"a\"", b"; filename=\"b\"", b"\r",
+    b"Content-Type: a/b", b"\"", b"\\\"", b" \t",
+];
+
 /// What templates are made of.
 #[rustfmt::skip]
 pub(crate) const TEMPLATE_WORDS: &[&[u8]] = &[

@@ -153,6 +153,7 @@ fn start(
     }
     config.logger = logger.clone().with(settings);
     config.db.path = scratch.join("data.db");
+    config.files.storage = scratch.join("storage");
     Server::start(config)
 }
 

@@ -1,6 +1,6 @@
 // Programs that must type-check; `wrong.ts` has those that must not.
 import sampan, { app, db, env, json, html, text, redirect, stream, time, log } from "sampan";
-import type { DatabaseError, FetchContext, SampanRequest, Handler, Middleware, Params } from "sampan";
+import type { DatabaseError, FetchContext, SampanRequest, Handler, Middleware, Params, UploadedFile } from "sampan";
 
 interface User { id: number; email: string }
 
@@ -19,7 +19,7 @@ app.get("/empty", null);
 app.get("/headers", () => text("x", { headers: { "x-count": 1, "x-list": ["a", "b"] } }));
 app.get("/given", () => text("x", { headers: new Headers({ a: "b" }) }));
 app.post("/form", async (req) => (await req.form()).name);
-app.post("/file", async (req) => (await req.form<{ picture: File }>()).picture.size);
+app.post("/file", async (req) => (await req.form<{ picture: UploadedFile }>()).picture.size);
 app.post("/unique", () => {
   try { db.exec("INSERT"); } catch (error) { return (error as DatabaseError).code + (error as DatabaseError).table; }
 });

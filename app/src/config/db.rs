@@ -121,13 +121,13 @@ raw_db! {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum RawDurability {
+pub(super) enum RawDurability {
     Full,
     Normal,
 }
 
 impl RawDurability {
-    fn resolved(self) -> Durability {
+    pub(super) fn resolved(self) -> Durability {
         match self {
             Self::Full => Durability::Full,
             Self::Normal => Durability::Normal,

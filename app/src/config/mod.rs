@@ -1,6 +1,7 @@
 //! What to run and how, in two steps: as written ([`raw`]), then resolved, with defaults filled in and everything checked.
 
 pub(crate) mod db;
+mod files;
 mod raw;
 mod session;
 mod told;
@@ -16,6 +17,7 @@ use crate::routing::pattern::Pattern;
 use crate::static_files::{self, StaticSettings};
 use raw::{FILE, RawConfig, RawLog, RawStatic};
 use sampan_crypto::SecretKeys;
+use sampan_files::FilesConfig;
 use sampan_host::{Module, ScriptLimits};
 use sampan_http::Limits;
 use sampan_log::{Logger, Settings};
@@ -55,6 +57,8 @@ pub struct Config {
     pub logger: Logger,
     /// The secret keys, if it has any.
     pub secret_keys: Option<SecretKeys>,
+    /// What scripts keep, and what clients may send in forms.
+    pub files: FilesConfig,
     /// What templates do with values that are not there.
     pub undefined: UndefinedBehavior,
     /// What refuses requests of other sites that may change something.
@@ -136,6 +140,7 @@ impl Config {
         let logger = Logger::new(settings);
         let secret_keys = SecretKeys::new(&raw.secrets.keys);
         let secret_keys = secret_keys.map_err(|fault| format!("{name}: secrets.keys: {fault}"))?;
+        let files = raw.files.resolve(project.root(), &raw.forms);
         let undefined = undefined(raw.template.undefined.as_deref());
         let undefined =
             undefined.map_err(|fault| format!("{name}: template.undefined: {fault}"))?;
@@ -154,6 +159,7 @@ impl Config {
             migrate: raw.db.migrates() && !flags.no_migrate,
             logger,
             secret_keys,
+            files,
             undefined,
             csrf: Some(csrf).filter(|_| raw.csrf.enabled != Some(false)),
             session,

@@ -1,6 +1,7 @@
 //! The configuration as it is written: `sampan.toml` with every key optional, and the flags of the command line.
 
 use super::db::RawDb;
+use super::files::{RawFiles, RawForms};
 use super::session::RawSession;
 use super::told;
 use super::units::{Bytes, Millis};
@@ -37,6 +38,8 @@ pub(crate) struct RawConfig {
     pub(crate) db: RawDb,
     pub(crate) template: RawTemplate,
     pub(crate) secrets: RawSecrets,
+    pub(crate) files: RawFiles,
+    pub(crate) forms: RawForms,
     pub(crate) csrf: RawCsrf,
     pub(crate) session: RawSession,
     #[serde(rename = "static")]

@@ -5,6 +5,7 @@ mod accept;
 mod body;
 mod cookies;
 mod hooks;
+pub mod multipart;
 
 pub use accept::{AcceptedCodings, Coding, NotAcceptable};
 pub use body::{BodySource, already_read, not_here};

@@ -27,7 +27,7 @@ pub enum Value {
     Rows(Rows),
     /// One row: the first of these. A batch without rows is [`Value::Null`] to a script.
     Row(Rows),
-    /// A native object. A row gives it by itself, not inside of a list or map.
+    /// A native object. Only what an asynchronous row gives may have it inside of a list or map.
     Object(Object),
 }
 
@@ -35,6 +35,18 @@ impl Value {
     /// What the value is, in the words of the tables.
     pub fn type_name(&self) -> Cow<'static, str> {
         Words::default().found(self, "nothing")
+    }
+
+    /// Shows each native object that is in it.
+    pub fn each_object(&self, see: &mut dyn FnMut(Object)) {
+        match self {
+            Self::Object(object) => see(*object),
+            Self::List(items) => items.iter().for_each(|item| item.each_object(see)),
+            Self::Map(members) => members
+                .iter()
+                .for_each(|(_, member)| member.each_object(see)),
+            _ => {}
+        }
     }
 
     /// The member called `name`, if this is a map that has it.

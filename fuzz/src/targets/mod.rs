@@ -5,4 +5,5 @@ pub(crate) mod http_chunked;
 pub(crate) mod http_codec;
 pub(crate) mod http_response_encode;
 pub(crate) mod lua_pattern;
+pub(crate) mod multipart;
 pub(crate) mod template;

@@ -40,7 +40,7 @@ declare module "sampan" {
     readonly ip: string;
 @REQUEST@    /** An object of this request's own. */
     readonly state: Record<string, any>;
-    /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is a `File`: name the type then. */
+    /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is an `UploadedFile`: name the type then. */
     form<T = Record<string, string | string[]>>(): Promise<T>;
   }
 

@@ -20,8 +20,8 @@ function request:json() end
 --- The body as text.
 ---@return string
 function request:text() end
---- The body as `application/x-www-form-urlencoded`; a key given twice is a list.
----@return table<string, string|string[]>
+--- The fields of a form; a key given twice is a list. A file of `multipart/form-data` is a `sampan.UploadedFile`.
+---@return table<string, any>
 function request:form() end
 --- The bytes of the body.
 ---@return string

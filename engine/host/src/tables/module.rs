@@ -22,6 +22,9 @@ pub struct Module {
     pub request_fields: &'static [Function],
     /// What it adds to every request as a method. Brackets and tags are not for requests.
     pub request_methods: &'static [Function],
+    /// What reads a form of `multipart/form-data` when a script asks a request for its form. It gives a map of the fields: texts, native objects, and
+    /// lists of both.
+    pub read_multipart: Option<AsyncBody>,
 }
 
 impl Module {
@@ -33,6 +36,7 @@ impl Module {
         classes: &[],
         request_fields: &[],
         request_methods: &[],
+        read_multipart: None,
     };
 
     /// What its functions belong to.

@@ -133,8 +133,8 @@ impl Tasks {
                         continue;
                     };
                     any = true;
-                    if let Ok(Value::Object(object)) = result {
-                        self.own(core, object);
+                    if let Ok(value) = &result {
+                        value.each_object(&mut |object| self.own(core, object));
                     }
                     if let Some(timer) = task.timer {
                         core.timers.borrow_mut().remove(&timer);

@@ -2,6 +2,7 @@
 //!
 //! Whoever takes the body first has it. Once the Web surface keeps it (as a stream or for a clone), its own methods answer.
 
+use crate::request::added::live_request;
 use crate::request::fields::form_object;
 use crate::request::object::data;
 use crate::values::json_read;
@@ -10,7 +11,7 @@ use crate::vm::error;
 use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, entry};
 use rquickjs::qjs;
 use sampan_host::request::{self, FormKind};
-use sampan_host::{BodySource, Error, RequestView};
+use sampan_host::{Args, BodySource, Error, RequestView};
 use std::ffi::CStr;
 
 /// `json()`: a promise of the parsed body.
@@ -54,9 +55,22 @@ pub(crate) fn bytes(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, F
 pub(crate) fn form(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     let data = data(cx, this)?;
     let known = [FormKind::Urlencoded, FormKind::Multipart];
+    let mut modules = cx.core().modules.iter();
+    let read_multipart = modules.find_map(|module| module.read_multipart);
     match request::form_kind(data.view()?, &known) {
         Ok(FormKind::Urlencoded) if !data.is_streamed.get() => {
             consume(cx, this, c"form", |cx, bytes| Ok(form_object(cx, bytes)?))
+        }
+        Ok(FormKind::Multipart)
+            if let Some(read) = read_multipart.filter(|_| !data.is_streamed.get()) =>
+        {
+            if data.is_taken.replace(true) {
+                return settled(cx, Err(already_read()));
+            }
+            let args = Args::default().of_request(live_request(cx, this)?);
+            let fields = read(&cx.core().context_of_capabilities, args);
+            let here = Some(error::here(cx)?);
+            cx.core().tasks().promise(cx, fields, None, here)
         }
         Ok(_) => {
             let form = cx.core().tables()?.form.raw();

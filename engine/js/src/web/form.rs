@@ -7,14 +7,13 @@ use super::bytes::{self, PackedBytes};
 use super::crypto;
 use memchr::memmem;
 use rquickjs::{Array, Ctx, Function, IntoJs, Object, Result, Value};
+use sampan_host::request::multipart::{boundary_of, part_head};
 use url::form_urlencoded;
 
 /// Parts of one multipart body.
 const FORM_PARTS_MAX: usize = 1_000;
 /// The header lines of one part together.
 const PART_HEAD_BYTES_MAX: usize = 8_192;
-/// RFC 2046, section 5.1.1.
-const BOUNDARY_BYTES_MAX: usize = 70;
 /// Pairs of one urlencoded body.
 const FORM_PAIRS_MAX: usize = 10_000;
 
@@ -87,18 +86,6 @@ fn parse_urlencoded<'js>(ctx: Ctx<'js>, text: String) -> Result<Value<'js>> {
     Ok(flat.into_value())
 }
 
-/// The boundary parameter of a Content-Type.
-fn boundary_of(content_type: &str) -> std::result::Result<String, String> {
-    let parameters = content_type.split_once(';').map_or("", |(_, rest)| rest);
-    let boundary = parameter(parameters, "boundary").unwrap_or_default();
-    if boundary.is_empty() || boundary.len() > BOUNDARY_BYTES_MAX {
-        return Err(format!(
-            "the Content-Type needs a boundary of 1 to {BOUNDARY_BYTES_MAX} bytes"
-        ));
-    }
-    Ok(boundary)
-}
-
 /// Splits a body at its delimiters.
 pub(super) fn parts<'a>(
     body: &'a [u8],
@@ -129,7 +116,13 @@ pub(super) fn parts<'a>(
                 .find(content)
                 .ok_or("the body ends without its last boundary")?,
         };
-        parts.push(part(&rest[..head_end], &content[..length])?);
+        let head = part_head(&rest[..head_end])?;
+        parts.push(Part {
+            name: head.name,
+            filename: head.filename,
+            content_type: head.content_type,
+            content: &content[..length],
+        });
         rest = &content[length + delimiter.len()..];
     }
     Ok(parts)
@@ -141,83 +134,4 @@ fn trim_start(bytes: &[u8]) -> &[u8] {
         .take_while(|byte| matches!(byte, b' ' | b'\t'))
         .count();
     &bytes[blanks..]
-}
-
-/// Reads the header lines of a part; those other than the two below mean nothing in a form.
-fn part<'a>(head: &[u8], content: &'a [u8]) -> std::result::Result<Part<'a>, String> {
-    let head = String::from_utf8_lossy(head);
-    let mut disposition = None;
-    let mut content_type = None;
-    for line in head.split("\r\n") {
-        let (name, value) = line
-            .split_once(':')
-            .ok_or("a header line of a part has no colon")?;
-        if name.eq_ignore_ascii_case("content-disposition") {
-            disposition = Some(value.trim());
-        } else if name.eq_ignore_ascii_case("content-type") {
-            content_type = Some(value.trim().to_owned());
-        }
-    }
-    let (kind, parameters) = disposition
-        .and_then(|value| value.split_once(';'))
-        .ok_or("a part has no name")?;
-    if !kind.trim().eq_ignore_ascii_case("form-data") {
-        return Err("a part is not form-data".into());
-    }
-    let name = parameter(parameters, "name").ok_or("a part has no name")?;
-    let filename = parameter(parameters, "filename");
-    let content_type = match filename {
-        // RFC 7578, section 4.4.
-        Some(_) => content_type.or_else(|| Some("text/plain".to_owned())),
-        None => content_type,
-    };
-    Ok(Part {
-        name: unescape(&name),
-        filename: filename.map(|name| unescape(&name)),
-        content_type,
-        content,
-    })
-}
-
-/// One parameter of `; name="value"; name=value`. `\"` is the only escape inside quotes (others are file paths).
-fn parameter(mut text: &str, wanted: &str) -> Option<String> {
-    loop {
-        text = text.trim_start_matches([';', ' ', '\t']);
-        let (name, rest) = text.split_once('=')?;
-        let (value, rest) = match rest.strip_prefix('"') {
-            Some(quoted) => unquote(quoted)?,
-            None => {
-                let end = rest.find(';').unwrap_or(rest.len());
-                (rest[..end].trim().to_owned(), &rest[end..])
-            }
-        };
-        if name.trim().eq_ignore_ascii_case(wanted) {
-            return Some(value);
-        }
-        text = rest;
-    }
-}
-
-/// The text up to the closing quote, and what follows it.
-fn unquote(text: &str) -> Option<(String, &str)> {
-    let mut value = String::new();
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '"' => return Some((value, &text[at + 1..])),
-            '\\' if text[at + 1..].starts_with('"') => {
-                value.push('"');
-                chars.next();
-            }
-            _ => value.push(c),
-        }
-    }
-    None
-}
-
-/// Undoes the escaping of HTML's multipart encoding.
-fn unescape(text: &str) -> String {
-    text.replace("%22", "\"")
-        .replace("%0D", "\r")
-        .replace("%0A", "\n")
 }

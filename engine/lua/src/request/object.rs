@@ -3,12 +3,14 @@
 
 use crate::request::{added, body};
 use crate::values::json_read;
+use crate::vm::bind;
 use crate::vm::isolate::{Core, LiveRequest, current};
 use crate::vm::raise::raise_result;
 use crate::vm::state::{Scratch, State, guard, push_ref, push_text};
 use mlua_sys::lua51::*;
+use sampan_host::module::AsyncBody;
 use sampan_host::request::{self, FIELDS, Field, FormKind, Pairs, Twice};
-use sampan_host::{Error, LocalFuture, Module, RequestObjects, RequestView, Value};
+use sampan_host::{Args, Error, LocalFuture, Module, RequestObjects, RequestView, Value};
 use slab::Slab;
 use std::borrow::Cow;
 use std::ffi::c_int;
@@ -71,8 +73,8 @@ impl RequestSlot {
         // Whatever ran meanwhile.
         core.request
             .set(if polled.is_ready() { self.number } else { 0 });
-        if let Poll::Ready(Ok(Value::Object(object))) = polled {
-            core.own(object);
+        if let Poll::Ready(Ok(value)) = &polled {
+            value.each_object(&mut |object| core.own(object));
         }
         polled
     }
@@ -347,27 +349,65 @@ unsafe extern "C-unwind" fn method_bytes(state: State) -> c_int {
     }
 }
 
-/// `req:form()`
+/// What reads a form with files.
+fn multipart_reader() -> Option<AsyncBody> {
+    let mut modules = current().modules.iter();
+    modules.find_map(|module| module.read_multipart)
+}
+
+/// How the form of a request is encoded.
+fn form_kind(view: &dyn RequestView) -> Result<FormKind, Error> {
+    let known = [FormKind::Urlencoded, FormKind::Multipart];
+    let count = 1 + usize::from(multipart_reader().is_some());
+    request::form_kind(view, &known[..count])
+}
+
+/// `host.is_multipart(req)`: whether its form comes with files.
+pub(crate) unsafe extern "C-unwind" fn is_multipart(state: State) -> c_int {
+    // SAFETY: reads only.
+    unsafe {
+        let kind = guard(|| form_kind(&*view_at(state, 1)?));
+        lua_pushboolean(state, c_int::from(kind.ok() == Some(FormKind::Multipart)));
+        1
+    }
+}
+
+/// `req:form()`: gives nothing and the fields. A form with files suspends the coroutine, and what comes back is whether that succeeded, then the
+/// fields or the error.
 unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
-    // SAFETY: two stages, as in `index`.
+    // SAFETY: two stages, as in `index`; the future is moved into the isolate before the coroutine yields.
     unsafe {
         let scratch = &mut *current().scratch.get();
         scratch.clear();
         let collected = guard(|| {
             let view = view_at(state, 1)?;
-            request::form_kind(&*view, &[FormKind::Urlencoded])?;
+            if form_kind(&*view)? == FormKind::Multipart
+                && let Some(read) = multipart_reader()
+            {
+                if let Some(why) = bind::cannot_wait(state) {
+                    return Err(Error::script(format!("a form with files: {why}")));
+                }
+                let args = Args::default().of_request(view);
+                bind::wait_for(read(&current().context, args));
+                return Ok(true);
+            }
             for (name, value) in request::form_pairs(view.body()) {
                 scratch.add(name.as_bytes());
                 scratch.add(value.as_bytes());
             }
-            Ok(())
+            Ok(false)
         });
-        if let Err(error) = collected {
-            *current().result.get() = Some(Err(error));
-            raise_result(state);
+        match collected {
+            Ok(true) => return bind::yield_to_host(state),
+            Ok(false) => {}
+            Err(error) => {
+                *current().result.get() = Some(Err(error));
+                raise_result(state);
+            }
         }
+        lua_pushnil(state);
         push_pairs(state, &*current().scratch.get(), Twice::List);
-        1
+        2
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 16] = [
+        let functions: [(&CStr, lua_CFunction); 17] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
             (c"check_status", response::check_status),
@@ -73,6 +73,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             (c"native_middleware", guards::function),
             (c"ask", guards::ask),
             (c"decide", guards::decide),
+            (c"is_multipart", object::is_multipart),
         ];
         for (name, function) in functions {
             lua_pushcfunction(state, function);

@@ -437,6 +437,7 @@ function host.fields.chunks(req)
     if chunk ~= "" then return chunk end
   end
 end
+host.fields.form = prompt(host.fields.form)
 -- Where the body is read as it comes, what needs all of it waits for its end.
 for _, name in ipairs({ "json", "text", "form", "bytes" }) do
   local read = host.fields[name]
@@ -444,6 +445,12 @@ for _, name in ipairs({ "json", "text", "form", "bytes" }) do
     settled(host.read_whole(req))
     return read(req)
   end
+end
+-- A form with files is read as it comes too.
+local read_whole_form = host.streamed.form
+host.streamed.form = function(req)
+  if host.is_multipart(req) then return host.fields.form(req) end
+  return read_whole_form(req)
 end
 
 host.request_meta.__metatable = false

@@ -14,3 +14,4 @@ mod storage;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;
+mod uploads;

@@ -1,0 +1,18 @@
+//! Files: what an app may read and keep, and the files that clients send in forms.
+//!
+//! [`storage`] has the folders and what is done with them, in plain Rust; it blocks. `api.rs` gives it to scripts: small files are read in place,
+//! everything else goes on beside the workers ([`pool`]). `uploads/` reads forms.
+
+mod api;
+mod limits;
+mod lines;
+mod path;
+mod pool;
+mod storage;
+mod streams;
+mod temp;
+mod uploads;
+
+pub use api::MODULE;
+pub use limits::FormLimits;
+pub use storage::{Durability, FilesConfig, Storage};

@@ -1,0 +1,46 @@
+//! What files and forms may take.
+
+use std::time::Duration;
+
+/// The largest file that is read in place, in bytes: more would keep the worker's other requests waiting.
+pub(crate) const INLINE_BYTES_MAX: u64 = 256 * 1024;
+/// How many bytes a stream reads or keeps at a time.
+pub(crate) const PIECE_BYTES: usize = 64 * 1024;
+/// The longest line that `files.lines` gives, in bytes.
+pub(crate) const LINE_BYTES_MAX: usize = 1024 * 1024;
+/// How many names `files.list` gives.
+pub(crate) const LIST_MAX: usize = 10_000;
+/// The longest path and the longest name in it, in bytes: as most file systems have it.
+pub(crate) const PATH_BYTES_MAX: usize = 4_000;
+pub(crate) const NAME_BYTES_MAX: usize = 255;
+/// How many threads work on files at a time, for all workers together.
+pub(crate) const THREADS_MAX: usize = 8;
+/// How long the lines of a file keep their worker at a time.
+pub(crate) const TURN_MAX: Duration = Duration::from_millis(1);
+/// The largest file of a form that is kept in memory, and what all of one form may take there, in bytes.
+pub(crate) const FILE_MEMORY_BYTES_MAX: usize = 64 * 1024;
+pub(crate) const FORM_MEMORY_BYTES_MAX: usize = 1024 * 1024;
+
+/// `[forms]`: what a form with files may have.
+#[derive(Clone, Debug)]
+pub struct FormLimits {
+    /// How many fields and files together.
+    pub parts_max: usize,
+    /// How many files.
+    pub files_max: usize,
+    /// The names and values of all fields, in bytes.
+    pub fields_bytes_max: usize,
+    /// One file, in bytes.
+    pub file_bytes_max: u64,
+}
+
+impl Default for FormLimits {
+    fn default() -> Self {
+        Self {
+            parts_max: 1_000,
+            files_max: 20,
+            fields_bytes_max: 1024 * 1024,
+            file_bytes_max: 100 * 1024 * 1024,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Files that are read or written piece by piece.
+
+use crate::api::{root, storage};
+use crate::limits::PIECE_BYTES;
+use crate::storage::{Storage, fault};
+use crate::{path, pool};
+use sampan_host::{
+    Args, Class, Context, Error, Function, FunctionKind, Lifetime, LocalFuture, Param, Type, Value,
+};
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A file that is read.
+pub(crate) static FILE_STREAM: Class = Class {
+    name: "FileStream",
+    variable: "stream",
+    doc: "Reads a file piece by piece, for answers that are streamed. It goes with its request.",
+    methods: &[
+        Function {
+            name: "read",
+            params: &[],
+            returns: Type::Any,
+            doc: "The next bytes, at most 64 KiB; nothing at the end.",
+            kind: FunctionKind::Async(read),
+        },
+        Function {
+            name: "close",
+            params: &[],
+            returns: Type::Nothing,
+            doc: "Closes the file, which the end of the request does too.",
+            kind: FunctionKind::Sync(close),
+        },
+    ],
+    lifetime: Lifetime::Request,
+    is_keyed: false,
+};
+
+/// A file that is written.
+pub(crate) static FILE_WRITER: Class = Class {
+    name: "FileWriter",
+    variable: "writer",
+    doc: "Writes a file piece by piece. Without `close` nothing is kept of it. It goes with its request.",
+    methods: &[
+        Function {
+            name: "write",
+            params: &[Param {
+                name: "data",
+                ty: Type::Bytes,
+                optional: false,
+                doc: "The next bytes.",
+            }],
+            returns: Type::Nothing,
+            doc: "Writes the next bytes.",
+            kind: FunctionKind::Async(write),
+        },
+        Function {
+            name: "close",
+            params: &[],
+            returns: Type::Nothing,
+            doc: "Ends the file, and gives it its path. A file that is there is replaced.",
+            kind: FunctionKind::Async(finish),
+        },
+    ],
+    lifetime: Lifetime::Request,
+    is_keyed: false,
+};
+
+/// An open file. It is taken out while somebody works on it.
+struct OpenFile {
+    file: RefCell<Option<File>>,
+    path: String,
+    storage: Arc<Storage>,
+}
+
+impl OpenFile {
+    fn taken(&self) -> Result<File, Error> {
+        let busy = || Error::script(format!("{}: it is closed, or in use", self.path));
+        self.file.take().ok_or_else(busy)
+    }
+}
+
+pub(crate) fn open(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+    let (storage, path, root) = (storage(context), args.text(0), root(args.take(1)));
+    let objects = context.objects().clone();
+    Box::pin(async move {
+        let (storage, root) = (storage?, root?);
+        let (own, opened) = (Arc::clone(&storage), path.clone());
+        let file = pool::run(move || Ok(own.open_file(root, &opened)?.0)).await?;
+        let file = OpenFile {
+            file: RefCell::new(Some(file)),
+            path,
+            storage,
+        };
+        Ok(Value::Object(objects.add(&FILE_STREAM, file)))
+    })
+}
+
+fn read(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
+    let this = args.object::<OpenFile>(context);
+    Box::pin(async move {
+        let this = this?.1;
+        let (mut file, path) = (this.taken()?, this.path.clone());
+        let (file, piece) = pool::run(move || {
+            let mut piece = vec![0; PIECE_BYTES];
+            let read = file.read(&mut piece);
+            piece.truncate(read.map_err(|error| fault(&path, &error))?);
+            Ok((file, piece))
+        })
+        .await?;
+        this.file.replace(Some(file));
+        Ok(match piece.is_empty() {
+            true => Value::Null,
+            false => Value::Bytes(piece),
+        })
+    })
+}
+
+fn close(context: &Context, args: Args) -> Result<Value, Error> {
+    let (_, this) = args.object::<OpenFile>(context)?;
+    this.file.take();
+    Ok(Value::Null)
+}
+
+pub(crate) fn create(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+    let (storage, path) = (storage(context), args.text(0));
+    let objects = context.objects().clone();
+    Box::pin(async move {
+        let storage = storage?;
+        path::check(&path)?;
+        let own = Arc::clone(&storage);
+        let file = pool::run(move || own.unnamed()).await?;
+        let file = OpenFile {
+            file: RefCell::new(Some(file)),
+            path,
+            storage,
+        };
+        Ok(Value::Object(objects.add(&FILE_WRITER, file)))
+    })
+}
+
+fn write(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+    let (this, data) = (args.object::<OpenFile>(context), args.take(0));
+    Box::pin(async move {
+        let this: Rc<OpenFile> = this?.1;
+        let (mut file, path) = (this.taken()?, this.path.clone());
+        let file = pool::run(move || {
+            let bytes = match &data {
+                Value::Text(text) => text.as_bytes(),
+                Value::Bytes(bytes) => bytes,
+                _ => &[],
+            };
+            let written = file.write_all(bytes);
+            written.map_err(|error| fault(&path, &error))?;
+            Ok(file)
+        })
+        .await?;
+        this.file.replace(Some(file));
+        Ok(Value::Null)
+    })
+}
+
+fn finish(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
+    let this = args.object::<OpenFile>(context);
+    Box::pin(async move {
+        let this: Rc<OpenFile> = this?.1;
+        let (mut file, path) = (this.taken()?, this.path.clone());
+        let storage = Arc::clone(&this.storage);
+        pool::run(move || storage.publish(&mut file, &path)).await?;
+        Ok(Value::Null)
+    })
+}

@@ -1,0 +1,104 @@
+//! The content of one file of a form: in memory while it is small, then in a file without a name.
+
+use crate::limits::PIECE_BYTES;
+use crate::pool;
+use crate::storage::{Storage, fault};
+use sampan_host::Error;
+use std::fs::File;
+use std::io::Write;
+use std::mem::take;
+use std::sync::Arc;
+
+/// What is there of a file.
+#[derive(Default)]
+pub(crate) struct Spool {
+    /// What has not been written to the disk.
+    bytes: Vec<u8>,
+    /// The rest, in front of that.
+    file: Option<File>,
+    length: u64,
+}
+
+/// A file that has come whole.
+pub(crate) enum Content {
+    Memory(Arc<[u8]>),
+    Disk(File),
+}
+
+impl Spool {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.length += bytes.len() as u64;
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// How much of it is in memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Writes what is in memory to the disk, if there is more than may stay.
+    pub(crate) async fn settle(
+        &mut self,
+        storage: &Arc<Storage>,
+        memory_bytes_max: usize,
+    ) -> Result<(), Error> {
+        let bytes_max = match self.file {
+            Some(_) => PIECE_BYTES,
+            None => memory_bytes_max,
+        };
+        if self.bytes.len() <= bytes_max {
+            return Ok(());
+        }
+        self.flush(storage).await
+    }
+
+    async fn flush(&mut self, storage: &Arc<Storage>) -> Result<(), Error> {
+        let (file, bytes, storage) = (self.file.take(), take(&mut self.bytes), storage.clone());
+        let (file, mut bytes) = pool::run(move || {
+            let mut file = file.map_or_else(|| storage.unnamed(), Ok)?;
+            write(&mut file, &bytes)?;
+            Ok((file, bytes))
+        })
+        .await?;
+        bytes.clear();
+        (self.file, self.bytes) = (Some(file), bytes);
+        Ok(())
+    }
+
+    /// All of it has come.
+    pub(crate) async fn end(mut self, storage: &Arc<Storage>) -> Result<(Content, u64), Error> {
+        if self.file.is_some() && !self.bytes.is_empty() {
+            self.flush(storage).await?;
+        }
+        let content = match self.file {
+            Some(file) => Content::Disk(file),
+            None => Content::Memory(self.bytes.into()),
+        };
+        Ok((content, self.length))
+    }
+}
+
+fn write(file: &mut File, bytes: &[u8]) -> Result<(), Error> {
+    let written = file.write_all(bytes);
+    written.map_err(|error| fault("a temporary file", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_said_to_be_full() {
+        let mut full = File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("a full disk");
+        let error = write(&mut full, b"x").expect_err("no room");
+        assert_eq!(error.code(), Some("full"));
+        assert_eq!(error.kind().status(), 507);
+    }
+}

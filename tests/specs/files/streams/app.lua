@@ -1,0 +1,34 @@
+local app = require "sampan"
+local files = app.files
+
+app.post("/copy", { stream = true, body_bytes_max = "10 MB" }, function(req)
+  local writer = files.create("in/copy")
+  for chunk in req:chunks() do writer:write(chunk) end
+  local before = files.exists("in/copy")
+  writer:close()
+  return { before = before, size = files.stat("in/copy").size }
+end)
+app.get("/send", function()
+  local stream = files.open("in/copy")
+  return app.stream(function(write)
+    local piece = stream:read()
+    while piece do
+      write(piece)
+      piece = stream:read()
+    end
+  end)
+end)
+app.get("/unfinished", function()
+  local writer = files.create("in/never")
+  writer:write("x")
+  return "left"
+end)
+app.get("/never", function() return { exists = files.exists("in/never"), all = files.list("in") } end)
+app.get("/closed", function()
+  local stream = files.open("in/copy")
+  stream:close()
+  stream:read()
+end)
+local kept
+app.get("/keep", function() kept = files.open("in/copy") return "kept" end)
+app.get("/kept", function() return kept:read() end)
