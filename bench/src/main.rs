@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: Sampan and its peers, the same routes on the same number of threads.
 //!
 //! [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database, [`suites::stream()`] large bodies,
-//! [`suites::template()`] templates. The order of things in all:
+//! [`suites::template()`] templates, [`suites::static_files()`] files. The order of things in all:
 //! install the peers and start them (`peers`), check their answers, warm up and measure in rounds (`suites`, with wrk through
 //! `load`), and write it all down (`report`).
 
@@ -34,6 +34,8 @@ enum Benchmark {
     Stream(suites::StreamOptions),
     /// Pages from templates, beside Eta, EJS, Nunjucks, Go and Lua in nginx
     Template(suites::TemplateOptions),
+    /// Files of 4 kB, 100 kB and 10 MB, beside nginx and Bun
+    Static(suites::StaticOptions),
     /// Hold idle keep-alive connections open until standard input ends (the benchmark starts this itself)
     #[command(hide = true)]
     IdleClient(load::IdleClient),
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Benchmark::Db(options) => suites::db(options),
         Benchmark::Stream(options) => suites::stream(options),
         Benchmark::Template(options) => suites::template(options),
+        Benchmark::Static(options) => suites::static_files(options),
         Benchmark::IdleClient(options) => load::idle_client(options),
     };
     match outcome {

@@ -236,3 +236,6 @@ pub(crate) fn unreadable(path: &str, error: &io::Error) -> Error {
     let text = format!("cannot read the file {path}: {error}");
     Error::new(ErrorKind::Unavailable, text)
 }
+
+#[cfg(test)]
+mod tests;

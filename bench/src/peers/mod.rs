@@ -13,8 +13,9 @@ use std::process::Command;
 use crate::peers::placement::Placement;
 use crate::peers::storage::BenchStorage;
 use crate::suites::routes::{
-    BODIES, DB, EVENTS, GREETINGS, HELLO, Route, STREAM, TEMPLATE, VISITS,
+    BODIES, DB, EVENTS, GREETINGS, HELLO, Route, STATIC, STREAM, TEMPLATE, VISITS,
 };
+use crate::suites::static_files::files;
 
 /// A server to measure.
 #[derive(Clone, Copy, Debug)]
@@ -98,8 +99,16 @@ pub(crate) const TEMPLATE_PEERS: &[Peer] = &[
     peer("go-template", "Go html/template", PeerKind::Go, TEMPLATE),
 ];
 
+/// Everyone in `bench static`, ours first. Files do not enter scripts, so the language makes no difference.
+#[rustfmt::skip]
+pub(crate) const STATIC_PEERS: &[Peer] = &[
+    peer(SAMPAN_LUA, "Sampan", PeerKind::Sampan("bench_static/app.lua"), STATIC),
+    peer(NGINX_STATIC, "nginx, sendfile", PeerKind::Nginx { lua: false }, STATIC),
+    peer("bun-static", "Bun.serve", PeerKind::Bun, STATIC),
+];
+
 /// The peers of every benchmark.
-const ALL_PEERS: &[&[Peer]] = &[PEERS, DB_PEERS, STREAM_PEERS, TEMPLATE_PEERS];
+const ALL_PEERS: &[&[Peer]] = &[PEERS, DB_PEERS, STREAM_PEERS, TEMPLATE_PEERS, STATIC_PEERS];
 
 const fn peer(
     id: &'static str,
@@ -115,6 +124,8 @@ const fn peer(
     }
 }
 
+/// nginx with files.
+pub(crate) const NGINX_STATIC: &str = "nginx-static";
 /// Bun with large bodies.
 pub(crate) const BUN_STREAM: &str = "bun-stream";
 /// Bun with its own SQLite.
@@ -182,7 +193,8 @@ impl Peer {
             PeerKind::Nginx { .. } | PeerKind::Bun | PeerKind::Node | PeerKind::Go => {
                 command
                     .env("PORT", port.to_string())
-                    .env("THREADS", threads.to_string());
+                    .env("THREADS", threads.to_string())
+                    .env("FILES", files(&crate::root()));
                 command
                     .env("GOMAXPROCS", threads.to_string())
                     .env("NODE_ENV", "production");
@@ -224,6 +236,7 @@ impl Installed {
         let text = std::fs::read_to_string(from)?
             .replace("@PORT@", &port.to_string())
             .replace("@THREADS@", &threads.to_string())
+            .replace("@FILES@", &files(&crate::root()).display().to_string())
             .replace("@MODULES@", crate::peers::install::NGINX_MODULES);
         std::fs::write(to, text)
     }

@@ -83,6 +83,15 @@ pub(crate) static TEMPLATE: Suite = Suite {
     axis_per_group: false,
 };
 
+/// `bench static`.
+pub(crate) static STATIC: Suite = Suite {
+    name: "static",
+    about: " All servers send the same files of one folder, which lie in the memory of the system.",
+    ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
+    columns: &[COLUMNS],
+    axis_per_group: true,
+};
+
 const DATABASE_COLUMNS: &[Column] = &[
     (
         "rows/s",

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::peers::storage::Durability::{self, Full, Normal};
-use crate::peers::{BUN_DB, BUN_ETA, BUN_STREAM, Peer, SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA};
+use crate::peers::{
+    BUN_DB, BUN_ETA, BUN_STREAM, NGINX_STATIC, Peer, SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA,
+};
 use crate::suites::case::{CONNECTIONS, LoadCase};
 use crate::suites::figures::Figure;
 use crate::suites::measure::Series;
@@ -95,6 +97,14 @@ pub(crate) const TEMPLATE: &[RatioTarget] = &[
     cost(SAMPAN_JS, BUN_ETA, Route::Simple, 0.93),
     cost(SAMPAN_JS, BUN_ETA, Route::Loop, 0.88),
     RatioTarget { aim: Some(0.75), ..cost(SAMPAN_JS, BUN_ETA, Route::Full, 0.82) },
+];
+
+/// `bench static`.
+#[rustfmt::skip]
+pub(crate) const STATIC: &[RatioTarget] = &[
+    cost(SAMPAN_LUA, NGINX_STATIC, Route::File4k, 1.00),
+    cost(SAMPAN_LUA, NGINX_STATIC, Route::File100k, 1.10),
+    cost(SAMPAN_LUA, NGINX_STATIC, Route::File10m, 1.15),
 ];
 
 const fn transfer(ours: &'static str, route: Route, ratio_max: f64) -> RatioTarget {

@@ -10,6 +10,7 @@ pub(crate) mod measure;
 pub(crate) mod routes;
 pub(crate) mod rows;
 mod setup;
+pub(crate) mod static_files;
 mod stream;
 mod template;
 
@@ -22,6 +23,7 @@ use crate::report::{BenchReport, chart};
 
 pub(crate) use db::{DbOptions, db};
 pub(crate) use hello::{HelloOptions, hello};
+pub(crate) use static_files::{StaticOptions, static_files};
 pub(crate) use stream::{StreamOptions, stream};
 pub(crate) use template::{TemplateOptions, template};
 

@@ -71,6 +71,12 @@ pub(crate) enum Route {
     Loop,
     /// `GET /full`: a page of 2.9 kB with a base, blocks, an include, a loop and a filter
     Full,
+    /// `GET /4k.txt`: a file of 4 kB
+    File4k,
+    /// `GET /100k.txt`: a file of 100 kB
+    File100k,
+    /// `GET /10m.txt`: a file of 10 MB
+    File10m,
 }
 
 /// What `bench hello` measures, in the order of reports.
@@ -117,6 +123,18 @@ pub(crate) const STREAM: &[Route] = &[Route::Upload, Route::Download];
 
 /// What `bench template` measures, in the order of reports.
 pub(crate) const TEMPLATE: &[Route] = &[Route::Simple, Route::Loop, Route::Full];
+
+/// What `bench static` measures, in the order of reports.
+pub(crate) const STATIC: &[Route] = &[Route::File4k, Route::File100k, Route::File10m];
+
+/// The files of `bench static`, and how many bytes each has.
+pub(crate) const FILES: &[(&str, usize)] = &[
+    ("4k.txt", 4_000),
+    ("100k.txt", 100_000),
+    ("10m.txt", 10_000_000),
+];
+
+pub(crate) use bodies::digits;
 
 /// Takes one of these routes from the command line.
 pub(crate) fn parser(routes: &[Route]) -> impl TypedValueParser<Value = Route> + use<> {
@@ -184,6 +202,9 @@ impl Route {
             Self::Simple => "GET /simple",
             Self::Loop => "GET /loop",
             Self::Full => "GET /full",
+            Self::File4k => "GET a file of 4 kB",
+            Self::File100k => "GET a file of 100 kB",
+            Self::File10m => "GET a file of 10 MB",
         }
     }
 
@@ -258,6 +279,9 @@ impl Route {
             Self::Simple => get("/simple", ExpectedAnswer::Page(pages::SIMPLE)),
             Self::Loop => get("/loop", ExpectedAnswer::Page(pages::LOOP)),
             Self::Full => get("/full", ExpectedAnswer::Page(pages::FULL)),
+            Self::File4k => bodies::text("/4k.txt", 4_000),
+            Self::File100k => bodies::text("/100k.txt", 100_000),
+            Self::File10m => bodies::text("/10m.txt", 10_000_000),
         }
     }
 
@@ -283,7 +307,10 @@ impl Route {
             | Self::Download
             | Self::Simple
             | Self::Loop
-            | Self::Full => {}
+            | Self::Full
+            | Self::File4k
+            | Self::File100k
+            | Self::File10m => {}
             Self::Greet => exchanges.push(greet(path, name)),
             Self::Echo => {
                 exchanges.push(post(

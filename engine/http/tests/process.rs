@@ -157,6 +157,45 @@ fn ten_thousand_silent_clients_are_closed_while_others_are_served() {
 }
 
 /// Ticks end where nothing happens: an idle process sleeps, and still counts as alive.
+/// Twenty clients that do not read a file of 10 MB cost less memory than one copy of it.
+#[test]
+fn a_file_that_waits_for_its_client_takes_no_memory() {
+    const LEN: u64 = 10 * 1024 * 1024;
+    let _alone = alone();
+    let path = std::env::temp_dir().join(format!("sampan-waiting-{}", std::process::id()));
+    let file = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&path)
+        .unwrap();
+    std::fs::remove_file(&path).unwrap();
+    file.set_len(LEN).unwrap();
+    let file = Arc::new(file);
+    let server = Server::start(Limits::default(), move || {
+        Rc::new(Function(move |_: &Rc<Request>| {
+            let mut response = sampan_http::Response::new(200);
+            response.set_body(sampan_http::Body::File(sampan_http::FilePart {
+                file: file.clone(),
+                start: 0,
+                len: LEN,
+            }));
+            Answer::Now(response)
+        }))
+    });
+    let before = rss_kib("self");
+    let mut sockets: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    for socket in &mut sockets {
+        socket.write_all(&get("/file")).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let grown = rss_kib("self").saturating_sub(before);
+    assert!(grown < 5 * 1024, "{grown} KiB for files that wait");
+    let mut received = vec![0; LEN as usize];
+    std::io::Read::read_exact(&mut sockets[7], &mut received).unwrap();
+}
+
 #[test]
 fn an_idle_worker_sleeps() {
     let _alone = alone();

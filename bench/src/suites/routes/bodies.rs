@@ -9,6 +9,11 @@ use super::{ExpectedAnswer, RouteExchange, get, post};
 /// What the texts are made of.
 const DIGITS: &str = "0123456789";
 
+/// A text of so many bytes.
+pub(crate) fn digits(bytes: usize) -> String {
+    DIGITS.repeat(bytes / DIGITS.len())
+}
+
 /// Text with twenty header fields.
 pub(super) fn headers() -> RouteExchange {
     let field = |at| (format!("x-field-{at}"), format!("the value of field {at}"));
@@ -21,7 +26,7 @@ pub(super) fn headers() -> RouteExchange {
 
 /// A text of so many bytes, whose length is asked for.
 pub(super) fn length(bytes: usize) -> RouteExchange {
-    let text = DIGITS.repeat(bytes / DIGITS.len());
+    let text = digits(bytes);
     let expected = json!({ "length": text.len() });
     post("/length", text, ExpectedAnswer::Json(expected))
 }
@@ -57,7 +62,7 @@ pub(super) fn count(bytes: usize) -> RouteExchange {
 /// A string of so many bytes as the answer.
 pub(super) fn text(path: &str, bytes: usize) -> RouteExchange {
     let expected = ExpectedAnswer::Text {
-        body: DIGITS.repeat(bytes / DIGITS.len()),
+        body: digits(bytes),
         fields: Vec::new(),
     };
     get(path, expected)
