@@ -1,34 +1,37 @@
 // Pets and their visits: add and edit.
 import { app, db, redirect } from "sampan";
-import page from "./page.js";
 import * as store from "./store.js";
-import check from "./check.js";
 
-const PET = {
-  name: { required: true },
-  birthDate: { required: true, date: true, past: true },
-  type: { required: true, oneOf: store.types, message: "check.type" },
-};
 const VISIT = {
-  date: { required: true, date: true },
-  description: { required: true },
+  date: { type: "date", required: true },
+  description: { required: true, max: 255 },
 };
 
-function petForm(req, owner, pet, form, errors) {
-  return page(req, "pets/form.html", { owner, pet, form, errors: errors ?? {}, types: store.types() }, errors ? 422 : 200);
+// What a pet must be; the types are those of the database.
+function petFields() {
+  return {
+    name: { required: true, max: 30 },
+    birthDate: { type: "date", required: true, max: "today" },
+    type: { required: true, enum: store.types() },
+  };
 }
 
-// Checks what was typed and writes it with a statement. Two pets of an owner cannot have one name, whatever its case.
-async function save(req, owner, pet, sql) {
+function petForm(req, owner, pet, form, errors) {
+  return req.render("pets/form.html", { owner, pet, form, errors: errors ?? {}, types: store.types() }, errors ? 422 : 200);
+}
+
+// Checks what was typed, writes it with a statement and says so. Two pets of an owner cannot have one name, whatever its case.
+async function save(req, owner, pet, sql, message) {
   const form = await req.form();
-  let [typed, errors] = check(form, PET);
+  let { data, errors } = req.validate(form, petFields());
   if (!errors) {
     try {
-      db.exec(sql, pet ? { ...typed, owner: owner.id, id: pet.id } : { ...typed, owner: owner.id });
+      db.exec(sql, pet ? { ...data, owner: owner.id, id: pet.id } : { ...data, owner: owner.id });
+      req.flash("notice", req.t(message));
       return redirect(`/owners/${owner.id}`, 303);
     } catch (error) {
       if (error.code !== "unique") throw error;
-      errors = { name: "check.taken" };
+      errors = { name: req.t("check.taken") };
     }
   }
   return petForm(req, owner, pet, form, errors);
@@ -38,7 +41,7 @@ app.get("/owners/:id/pets/new", (req) => petForm(req, store.owner(req.params.id)
 
 app.post("/owners/:id/pets/new", (req) => save(req, store.owner(req.params.id), undefined, `
   INSERT INTO pets (name, birth_date, type_id, owner_id)
-  VALUES (:name, :birthDate, (SELECT id FROM types WHERE name = :type), :owner)`));
+  VALUES (:name, :birthDate, (SELECT id FROM types WHERE name = :type), :owner)`, "flash.pet_added"));
 
 app.get("/owners/:id/pets/:pet/edit", (req) => {
   const owner = store.owner(req.params.id);
@@ -50,12 +53,12 @@ app.post("/owners/:id/pets/:pet/edit", (req) => {
   const owner = store.owner(req.params.id);
   return save(req, owner, store.pet(owner, req.params.pet), `
     UPDATE pets SET name = :name, birth_date = :birthDate, type_id = (SELECT id FROM types WHERE name = :type)
-    WHERE owner_id = :owner AND id = :id`);
+    WHERE owner_id = :owner AND id = :id`, "flash.pet_saved");
 });
 
 function visitForm(req, owner, pet, form, errors) {
   const visits = store.visits(owner).filter((visit) => visit.petId === pet.id);
-  return page(req, "pets/visit.html", { owner, pet, pet_visits: visits, form, errors: errors ?? {} }, errors ? 422 : 200);
+  return req.render("pets/visit.html", { owner, pet, pet_visits: visits, form, errors: errors ?? {} }, errors ? 422 : 200);
 }
 
 app.get("/owners/:id/pets/:pet/visits/new", (req) => {
@@ -67,8 +70,9 @@ app.post("/owners/:id/pets/:pet/visits/new", async (req) => {
   const owner = store.owner(req.params.id);
   const pet = store.pet(owner, req.params.pet);
   const form = await req.form();
-  const [visit, errors] = check(form, VISIT);
+  const { data: visit, errors } = req.validate(form, VISIT);
   if (errors) return visitForm(req, owner, pet, form, errors);
   db.exec("INSERT INTO visits (pet_id, visit_date, description) VALUES (?, ?, ?)", [pet.id, visit.date, visit.description]);
+  req.flash("notice", req.t("flash.visit_added"));
   return redirect(`/owners/${owner.id}`, 303);
 });

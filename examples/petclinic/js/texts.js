@@ -1,5 +1,5 @@
-// The texts of locales/en.toml, for t() in templates.
-import { template } from "sampan";
+// English texts for t() in templates and req.t().
+import { app, render, template } from "sampan";
 const texts = {
   "nav.skip": "Skip to the content",
   "nav.main": "Pages",
@@ -56,11 +56,25 @@ const texts = {
   "flash.visit_added": "The visit was added.",
   "check.required": "Please fill this in.",
   "check.telephone": "A telephone number has 10 digits.",
-  "check.date": "This is not a date.",
+  "validate.date": "This is not a date.",
   "check.future": "The date of birth is in the future.",
   "check.taken": "This owner already has a pet with that name.",
   "check.type": "Please choose one of these.",
 };
 
-template.func("t", (key, values) => texts[key].replace(/{(\w+)}/g, (_, name) => values[name]));
-template.func("asset", (name) => `/${name}`);
+const text = (key, values) => (texts[key] ?? key).replace(/{(\w+)}/g, (_, name) => values[name]);
+
+template.func("t", text);
+
+export default function pageOf(req) {
+  return (name, data, status) => {
+    const given = { locale: "en", text_direction: "ltr", flashes: req.flashes(), request: { id: req.id } };
+    return render(name, { ...given, ...data }, status);
+  };
+}
+
+app.use((req, next) => {
+  req.t = text;
+  req.render = pageOf(req);
+  return next(req);
+});

@@ -1,6 +1,5 @@
 // Veterinarians: as pages, as JSON and as XML.
 import { app, db, json, render } from "sampan";
-import page from "./page.js";
 import paging from "./paging.js";
 
 function vets(limit, offset) {
@@ -15,7 +14,7 @@ function vets(limit, offset) {
 
 app.get("/vets.html", (req) => {
   const { limit, offset, ...part } = paging(req, db.one("SELECT count(*) AS n FROM vets").n);
-  return page(req, "vets/list.html", { vets: vets(limit, offset), ...part });
+  return req.render("vets/list.html", { vets: vets(limit, offset), ...part });
 });
 
 // XML for clients that name it and do not name JSON.

@@ -1,4 +1,4 @@
--- The texts of locales/en.toml, for t() in templates.
+-- English texts for t() in templates and req:t().
 local app = require "sampan"
 local texts = {
   ["nav.skip"] = "Skip to the content",
@@ -56,13 +56,28 @@ local texts = {
   ["flash.visit_added"] = "The visit was added.",
   ["check.required"] = "Please fill this in.",
   ["check.telephone"] = "A telephone number has 10 digits.",
-  ["check.date"] = "This is not a date.",
+  ["validate.date"] = "This is not a date.",
   ["check.future"] = "The date of birth is in the future.",
   ["check.taken"] = "This owner already has a pet with that name.",
   ["check.type"] = "Please choose one of these.",
 }
 
-app.template.func("t", function(key, values)
-  return (texts[key]:gsub("{(%w+)}", values or {}))
+local function text(key, values)
+  return ((texts[key] or key):gsub("{(%w+)}", values or {}))
+end
+
+app.template.func("t", text)
+
+local function render(req, name, data, status)
+  local all = { locale = "en", text_direction = "ltr", flashes = req:flashes(), request = { id = req.id } }
+  for key, value in pairs(data or {}) do all[key] = value end
+  return app.render(name, all, status)
+end
+
+app.use(function(req, next)
+  function req.t(_, key, values) return text(key, values) end
+  req.render = render
+  return next(req)
 end)
-app.template.func("asset", function(name) return "/" .. name end)
+
+return render

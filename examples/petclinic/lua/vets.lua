@@ -1,7 +1,6 @@
 -- Veterinarians: as pages, as JSON and as XML.
 local app = require "sampan"
 local db = app.db
-local page = require "page"
 local paging = require "paging"
 
 local function vets(limit, offset)
@@ -21,7 +20,7 @@ end
 
 app.get("/vets.html", function(req)
   local part = paging(req, db.one("SELECT count(*) AS n FROM vets").n)
-  return page(req, "vets/list.html", { vets = vets(part.limit, part.offset), page = part.page, last = part.last })
+  return req:render("vets/list.html", { vets = vets(part.limit, part.offset), page = part.page, last = part.last })
 end)
 
 -- XML for clients that name it and do not name JSON.

@@ -72,6 +72,14 @@ impl Client {
         })
     }
 
+    /// Changes how long the client waits for the next byte.
+    ///
+    /// # Errors
+    /// The time is zero.
+    pub fn set_read_time(&mut self, time: Duration) -> io::Result<()> {
+        self.stream.get_ref().set_read_timeout(Some(time))
+    }
+
     /// Sends a request, its body as JSON if there is one, and reads the answer. `lines` are further field lines.
     ///
     /// # Errors

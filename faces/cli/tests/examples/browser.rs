@@ -1,0 +1,323 @@
+//! The clinic in a browser: what a visitor does with the mouse and with keys alone, what axe-core finds, and pictures of the
+//! pages for people to look at (`target/petclinic/*.png`).
+
+use crate::support::{Process, Scratch};
+use crate::webdriver::{Browser, ENTER, TAB};
+use crate::{LANGUAGES, petclinic, root};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// What `install.sh` says where it cannot install the browser.
+const CANNOT_INSTALL: i32 = 3;
+
+/// The most keys that lead to an element of a page.
+const TABS_MAX: usize = 30;
+
+/// The main pages, and names for their pictures.
+const PAGES: [(&str, &str); 10] = [
+    ("welcome", "/"),
+    ("find", "/owners/find"),
+    ("list", "/owners?lastName="),
+    ("nobody", "/owners?lastName=nobody"),
+    ("owner", "/owners/6"),
+    ("new-owner", "/owners/new"),
+    ("new-pet", "/owners/6/pets/new"),
+    ("new-visit", "/owners/6/pets/7/visits/new"),
+    ("vets", "/vets.html"),
+    ("error", "/oups"),
+];
+
+/// One browser at a time: a machine with two cores has enough to do with it.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this machine has the browser. It is installed where that can be done.
+fn is_there() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let script = root().join("tests/browser/install.sh");
+        let status = Command::new("sh").arg(script).status().expect("sh exists");
+        assert!(
+            status.success() || status.code() == Some(CANNOT_INSTALL),
+            "install.sh failed: {status}"
+        );
+        if !status.success() {
+            println!(
+                "SKIPPED: there is no Chromium with its driver, and it cannot be installed here"
+            );
+        }
+        status.success()
+    })
+}
+
+/// Where pictures and packages go: a folder below `target`.
+fn results() -> PathBuf {
+    let test = std::env::current_exe().expect("the test's path");
+    let target = test.ancestors().nth(3).expect("a target folder");
+    let folder = target.join("petclinic");
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// The source of axe-core; nothing where npm or its registry is not there.
+fn axe() -> Option<String> {
+    let folder = results().join("axe");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::copy(
+        root().join("tests/browser/package.json"),
+        folder.join("package.json"),
+    )
+    .expect("copied");
+    let installed = Command::new("npm")
+        .args([
+            "install",
+            "--ignore-scripts",
+            "--no-package-lock",
+            "--no-audit",
+        ])
+        .args(["--no-fund", "--fetch-retries=1", "--loglevel=error"])
+        .current_dir(&folder)
+        .status()
+        .is_ok_and(|status| status.success());
+    installed.then(|| {
+        let file = folder.join("node_modules/axe-core/axe.min.js");
+        fs::read_to_string(file).expect("npm has installed it")
+    })
+}
+
+/// A server and a browser on its pages.
+fn visit(language: &str, scratch: &Scratch) -> (Process, Browser) {
+    let server = petclinic(language, scratch);
+    let browser = Browser::start(server.address);
+    (server, browser)
+}
+
+#[test]
+fn find_add_and_edit() {
+    let _turn = turn();
+    if !is_there() {
+        return;
+    }
+    for language in LANGUAGES {
+        let scratch = Scratch::new(&[]);
+        let (_server, mut browser) = visit(language, &scratch);
+        browser.open("/");
+        browser.follow("Find owners");
+        assert_eq!(browser.path(), "/owners/find");
+        browser.fill("#lastName", "Davis");
+        browser.click("main button");
+        assert_eq!(browser.path(), "/owners?lastName=Davis");
+        browser.follow("Harold Davis");
+        assert_eq!(browser.path(), "/owners/4");
+
+        // A new owner: first with a fault, which keeps what was typed and has the focus.
+        browser.open("/owners/find");
+        browser.follow("Add owner");
+        for (field, text) in [
+            ("#firstName", "Ada"),
+            ("#lastName", "Quill"),
+            ("#address", "1 Main St."),
+            ("#city", "Lodi"),
+            ("#telephone", "12345"),
+        ] {
+            browser.fill(field, text);
+        }
+        browser.click("main button");
+        assert!(browser.has("#telephone-error"));
+        assert_eq!(browser.property("#lastName", "value"), "Quill");
+        assert_eq!(
+            focused(&mut browser),
+            "telephone",
+            "the first field with an error"
+        );
+        browser.fill("#telephone", "6085550000");
+        browser.click("main button");
+        assert_eq!(browser.path(), "/owners/11");
+        assert_eq!(browser.text(".flash"), "The owner was added.");
+        browser.open("/owners/11");
+        assert!(!browser.has(".flash"), "a message is shown once");
+
+        // A pet, twice with one name, and a visit.
+        browser.follow("Add pet");
+        browser.fill("#name", "Rex");
+        browser.fill_date("#birthDate", "2020-02-29");
+        browser.run("document.querySelector('#type').value = 'dog'", &json!([]));
+        browser.click("main button");
+        assert_eq!(browser.text(".flash"), "The pet was added.");
+        assert_eq!(browser.text("section h3"), "Rex");
+        browser.follow("Add pet");
+        browser.fill("#name", "REX");
+        browser.fill_date("#birthDate", "2020-02-29");
+        browser.click("main button");
+        assert!(browser.text("#name-error").contains("already has a pet"));
+        browser.open("/owners/11");
+        browser.follow("Add visit");
+        browser.fill("#description", "vaccination");
+        browser.click("main button");
+        assert_eq!(browser.text(".flash"), "The visit was added.");
+        assert!(browser.text("section table").contains("vaccination"));
+        browser.follow("Edit pet");
+        browser.fill("#name", "Rexi");
+        browser.click("main button");
+        assert_eq!(browser.text("section h3"), "Rexi");
+        browser.follow("Edit owner");
+        browser.fill("#city", "Portage");
+        browser.click("main button");
+        assert_eq!(browser.text(".flash"), "The owner was changed.");
+        assert!(browser.text("main dl").contains("Portage"));
+    }
+}
+
+/// The id, or else the text, of the element that has the focus.
+fn focused(browser: &mut Browser) -> String {
+    let found = browser.run(
+        "const e = document.activeElement; return e.id || e.textContent.trim()",
+        &json!([]),
+    );
+    found.as_str().expect("a text").to_owned()
+}
+
+/// Presses Tab until an element has the focus, which must be seen on every one on the way.
+fn tab_to(browser: &mut Browser, wanted: &str) {
+    for _ in 0..TABS_MAX {
+        if focused(browser) == wanted {
+            return;
+        }
+        browser.press(TAB);
+        let is_seen = browser.run(
+            "const e = document.activeElement, s = getComputedStyle(e), r = e.getBoundingClientRect();
+             return s.outlineStyle != 'none' && parseFloat(s.outlineWidth) >= 2 && r.top >= 0 && r.width > 0",
+            &json!([]),
+        );
+        assert_eq!(
+            is_seen,
+            Value::Bool(true),
+            "the focus is not seen on {}",
+            focused(browser)
+        );
+    }
+    panic!("no Tab leads to {wanted}");
+}
+
+#[test]
+fn keys_alone_are_enough() {
+    let _turn = turn();
+    if !is_there() {
+        return;
+    }
+    let scratch = Scratch::new(&[]);
+    let (_server, mut browser) = visit("lua", &scratch);
+    browser.open("/");
+    browser.press(TAB);
+    assert_eq!(focused(&mut browser), "Skip to the content");
+    browser.press(ENTER);
+    assert_eq!(focused(&mut browser), "content");
+    tab_to(&mut browser, "Find owners");
+    browser.press(ENTER);
+    tab_to(&mut browser, "lastName");
+    browser.press("Franklin");
+    browser.press(ENTER);
+    assert_eq!(browser.path(), "/owners/1");
+    tab_to(&mut browser, "Edit owner");
+    browser.press(ENTER);
+    tab_to(&mut browser, "city");
+    browser.press("\u{e009}a\u{e000}");
+    browser.press("Lodi");
+    browser.press(ENTER);
+    assert_eq!(browser.path(), "/owners/1");
+    assert!(browser.text("main dl").contains("Lodi"));
+    tab_to(&mut browser, "Deutsch");
+    browser.press(ENTER);
+    assert_eq!(browser.path(), "/owners/1?lang=de");
+}
+
+#[test]
+fn axe_finds_nothing() {
+    let _turn = turn();
+    if !is_there() {
+        return;
+    }
+    let Some(axe) = axe() else {
+        println!("SKIPPED: npm is not available, so there is no axe-core");
+        return;
+    };
+    let scratch = Scratch::new(&[]);
+    let (_server, mut browser) = visit("lua", &scratch);
+    let mut faults = Vec::new();
+    let mut check = |browser: &mut Browser, what: &str| {
+        browser.run(&axe, &json!([]));
+        let found = browser.run_async(
+            "const done = arguments[0];
+             axe.run(document).then((result) => done(result.violations.map((one) =>
+               one.id + ': ' + one.nodes.map((node) => node.html).join(' | '))))",
+        );
+        for fault in found.as_array().expect("a list") {
+            faults.push(format!("{what}: {fault}"));
+        }
+    };
+    for scheme in ["light", "dark"] {
+        browser.colours(scheme);
+        for (name, path) in PAGES {
+            browser.open(path);
+            check(&mut browser, &format!("{name}, {scheme}"));
+        }
+        for path in [
+            "/owners/new",
+            "/owners/6/pets/new",
+            "/owners/6/pets/7/visits/new",
+        ] {
+            browser.open(path);
+            browser.click("main button");
+            assert!(browser.has(".error"), "{path}: an empty form has errors");
+            check(&mut browser, &format!("errors of {path}, {scheme}"));
+        }
+        browser.open("/owners/6?lang=fa");
+        check(&mut browser, &format!("Persian, {scheme}"));
+        browser.open("/?lang=en");
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn pictures_of_the_pages() {
+    let _turn = turn();
+    if !is_there() {
+        return;
+    }
+    let scratch = Scratch::new(&[]);
+    let (_server, mut browser) = visit("lua", &scratch);
+    let folder = results();
+    for (width, height, device) in [(1280, 800, "wide"), (390, 844, "narrow")] {
+        browser.size(width, height);
+        for scheme in ["light", "dark"] {
+            browser.colours(scheme);
+            for (name, path) in PAGES {
+                browser.open(path);
+                if name == "new-owner" {
+                    browser.click("main button");
+                }
+                let overflow = browser.run(
+                    "return document.documentElement.scrollWidth - document.documentElement.clientWidth",
+                    &json!([]),
+                );
+                assert_eq!(
+                    overflow,
+                    json!(0),
+                    "{name}, {device}: wider than the screen"
+                );
+                browser.picture(&folder.join(format!("{name}-{device}-{scheme}.png")));
+            }
+            for language in ["fa", "ko"] {
+                browser.open(&format!("/owners/6?lang={language}"));
+                browser.picture(&folder.join(format!("owner-{language}-{device}-{scheme}.png")));
+            }
+            browser.open("/?lang=en");
+        }
+    }
+    println!("pictures: {}", folder.display());
+}

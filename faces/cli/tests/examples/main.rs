@@ -1,0 +1,37 @@
+//! The examples as their users meet them: the same pages from both languages over HTTP, and PetClinic in a browser.
+
+mod browser;
+mod petclinic;
+#[path = "../support/mod.rs"]
+mod support;
+mod visitor;
+mod webdriver;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{Process, Scratch};
+
+/// The languages: the folders of PetClinic, and the endings of the file of the others.
+const LANGUAGES: [&str; 2] = ["lua", "js"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// PetClinic in a language, with a database of its own in `scratch`.
+fn petclinic(language: &str, scratch: &Scratch) -> Process {
+    let folder = root().join("examples/petclinic").join(language);
+    Process::start(
+        sampan(&folder)
+            .arg("--db")
+            .arg(scratch.path().join("data.db")),
+    )
+}
+
+/// A command that serves a project somewhere.
+fn sampan(project: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+    command.arg("run").arg(project);
+    command.args(["--listen", "127.0.0.1:0", "--workers", "1"]);
+    command
+}
