@@ -3,8 +3,10 @@
 use crate::config::Config;
 use crate::request::response_sink;
 use sampan_db::Db;
-use sampan_host::{Cell, Context, Error, ErrorKind, LocalFuture, Rows, Value};
-use sampan_session::{Change, Merge, SessionKey, SessionStore, Sessions, StoredSession, clean};
+use sampan_host::{Cell, Context, Error, ErrorKind, LocalFuture, Rows, Value, sealer};
+use sampan_session::{
+    Change, Merge, SessionKey, SessionPlace, SessionStore, Sessions, StoredSession, clean,
+};
 use std::rc::Rc;
 use tokio::sync::Notify;
 use tokio::task::spawn_local;
@@ -38,14 +40,23 @@ impl WorkerSessions {
         }
     }
 
-    /// Makes sessions available to the scripts of an isolate.
-    pub(crate) fn put_into(&self, context: &Context, config: &Config) {
-        let store = Rc::clone(&self.store) as Rc<dyn SessionStore>;
-        context.put(Sessions::new(
-            config.session.clone(),
-            store,
-            Rc::clone(&self.begun),
-        ));
+    /// Makes sessions available to the scripts of an isolate, whose context has its sealer already.
+    pub(crate) fn put_into(&self, context: &Context, config: &Config) -> Result<(), Error> {
+        let session = config.session.clone();
+        context.put(match session.place {
+            SessionPlace::Db => {
+                let store = Rc::clone(&self.store) as Rc<dyn SessionStore>;
+                Sessions::in_table(session, store, Rc::clone(&self.begun))
+            }
+            SessionPlace::Cookie => {
+                let sealer = sealer::of(context).map_err(|error| {
+                    let text = format!("session.store = \"cookie\": {error}");
+                    Error::new(ErrorKind::Load, text)
+                })?;
+                Sessions::in_cookie(session, sealer)
+            }
+        });
+        Ok(())
     }
 
     /// Starts what removes sessions that have ended, for as long as the worker serves.
@@ -157,5 +168,74 @@ impl SessionStore for DbSessions {
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sampan_db::{Database, DatabaseConfig};
+    use sampan_host::{Outbox, Watch};
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn among_a_million_sessions_one_is_found_and_those_that_ended_go_in_small_batches() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let config = DatabaseConfig {
+            write_millis_max: 60_000,
+            ..DatabaseConfig::new(scratch.path().join("data.db"))
+        };
+        let database = Arc::new(Database::new(config, Arc::new(|_: &str| {})));
+        let db = Db::new(database, Outbox::default(), Arc::<Watch>::default());
+        let sessions = DbSessions(db.clone());
+        let (key, other) = (SessionKey([0xff; 32]), SessionKey([0xfe; 32]));
+        assert_eq!(sessions.load(&key).expect("no table"), None);
+        let session = |text: &str| StoredSession {
+            data: text.to_owned(),
+            began: 1,
+            ends: 5_000_000,
+        };
+        let put = |at: SessionKey, text: &str| {
+            let mut merge = |_| Ok(Change::Put(at, session(text)));
+            sessions.change(&at, &mut merge).expect("written");
+        };
+        put(key, "{\"a\":1}");
+        let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+            INSERT INTO _sampan_sessions SELECT CAST(printf('%032d', i) AS BLOB), '{}', 0, i FROM n";
+        let added = db.own_write(many, &Value::Null).expect("written");
+        assert_eq!(added, Some(1_000_000));
+        db.finish_loading().expect("committed");
+
+        let begun = Instant::now();
+        assert_eq!(
+            sessions.load(&key).expect("read"),
+            Some(session("{\"a\":1}"))
+        );
+        put(other, "{}");
+        let mut renew = |stored: Option<StoredSession>| {
+            assert_eq!(stored, Some(session("{}")));
+            Ok(Change::Put(SessionKey([1; 32]), session("{\"b\":2}")))
+        };
+        sessions.change(&other, &mut renew).expect("written");
+        assert_eq!(sessions.load(&other).expect("read"), None);
+        let moved = sessions.load(&SessionKey([1; 32])).expect("read");
+        assert_eq!(moved, Some(session("{\"b\":2}")));
+        sessions
+            .change(&key, &mut |_| Ok(Change::Remove))
+            .expect("removed");
+        assert_eq!(sessions.load(&key).expect("read"), None);
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = runtime.expect("a runtime");
+        for expected in [200, 200, 100, 0] {
+            let removed = runtime.block_on(sessions.remove_ended(501, 200));
+            assert_eq!(removed.expect("removed"), expected);
+        }
+        // A search through all of them would take longer than all of this.
+        assert!(
+            begun.elapsed() < Duration::from_millis(500),
+            "{:?}",
+            begun.elapsed()
+        );
     }
 }

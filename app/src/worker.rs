@@ -256,7 +256,7 @@ impl Loader {
             sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
         }
         self.gate.put_into(&context);
-        self.sessions.put_into(&context, config);
+        self.sessions.put_into(&context, config)?;
         let gate = Rc::clone(&self.gate);
         let (report_to, printed) = (Rc::clone(&logger), Rc::clone(&logger));
         let (current, printing) = (self.current.clone(), self.current.clone());

@@ -438,6 +438,22 @@ mod tests {
                 "log.access: \"on\" is none of \"off\", \"common\", \"json\"",
             ),
             (
+                "[session]\nstore = \"redis\"",
+                "sampan.toml: session.store: \"redis\" is none of \"db\", \"cookie\"",
+            ),
+            (
+                "[session]\nidle = 0",
+                "session.idle is 0 ms; it must be 1 ms to 366 days",
+            ),
+            (
+                "[session]\ncookie = \"a b\"",
+                "session.cookie is \"a b\"; it must have 1 to 64 letters",
+            ),
+            (
+                "[session]\nbytes_max = 10",
+                "session.bytes_max is 10; it must be 64 bytes to 1 MiB",
+            ),
+            (
                 "[log]\nline_bytes_max = 10",
                 "log.line_bytes_max is 10; it must be 1024 to",
             ),

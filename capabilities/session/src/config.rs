@@ -1,10 +1,22 @@
 //! What `[session]` says.
 
-use crate::limits::{BYTES_MAX, TOUCH_MILLIS_MAX};
+use crate::limits::{BYTES_MAX, COOKIE_DATA_BYTES_MAX, NAME_BYTES_MAX, TOUCH_MILLIS_MAX};
+
+/// Where sessions are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SessionPlace {
+    /// In a table of the app's database.
+    #[default]
+    Db,
+    /// In the cookie itself, encrypted.
+    Cookie,
+}
 
 /// The settings of sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionConfig {
+    /// Where they are kept.
+    pub place: SessionPlace,
     /// A session ends when it has not been used for so long, in milliseconds.
     pub idle_millis: u64,
     /// It ends so long after it began, in milliseconds, however much it is used.
@@ -21,6 +33,7 @@ impl Default for SessionConfig {
     fn default() -> Self {
         const DAY_MILLIS: u64 = 24 * 3_600 * 1_000;
         Self {
+            place: SessionPlace::default(),
             idle_millis: 7 * DAY_MILLIS,
             lifetime_millis: 30 * DAY_MILLIS,
             cookie: "session".to_owned(),
@@ -48,9 +61,12 @@ impl SessionConfig {
         }
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
         let name = &self.cookie;
-        if name.is_empty() || !name.bytes().all(is_token) || name.starts_with("__") {
+        if !(1..=NAME_BYTES_MAX).contains(&name.len())
+            || !name.bytes().all(is_token)
+            || name.starts_with("__")
+        {
             return Err(format!(
-                "cookie is {name:?}; it must have letters, digits, '-', '.' and '_' only, and not begin with '__'"
+                "cookie is {name:?}; it must have 1 to {NAME_BYTES_MAX} letters, digits, '-', '.' and '_', and not begin with '__'"
             ));
         }
         if !(64..=1024 * 1024).contains(&self.bytes_max) {
@@ -60,6 +76,14 @@ impl SessionConfig {
             ));
         }
         Ok(())
+    }
+
+    /// How many bytes of JSON a session may have, where it is kept.
+    pub(crate) fn room(&self) -> usize {
+        match self.place {
+            SessionPlace::Db => self.bytes_max,
+            SessionPlace::Cookie => self.bytes_max.min(COOKIE_DATA_BYTES_MAX),
+        }
     }
 
     /// When a session ends that was used now.

@@ -14,7 +14,7 @@ use std::rc::Rc;
 const ID_CHARS: usize = 43;
 
 /// The id of a session: 256 random bits. Only the browser keeps it.
-pub(crate) struct SessionId(String);
+pub(crate) struct SessionId(pub(crate) String);
 
 impl SessionId {
     /// A new one.
@@ -28,7 +28,7 @@ impl SessionId {
     }
 
     /// The value of a cookie, if it can be one.
-    fn parse(value: &str) -> Option<Self> {
+    pub(crate) fn parse(value: &str) -> Option<Self> {
         let is_one = value.len() == ID_CHARS
             && value
                 .bytes()
@@ -68,11 +68,8 @@ pub(crate) struct Cookie {
 }
 
 impl Cookie {
-    /// The cookie of a request, and the id in it.
-    pub(crate) fn read(
-        names: &CookieNames,
-        request: &dyn RequestView,
-    ) -> (Self, Option<SessionId>) {
+    /// The cookie of a request, and its value.
+    pub(crate) fn read(names: &CookieNames, request: &dyn RequestView) -> (Self, Option<String>) {
         let is_secure = names.secure.unwrap_or_else(|| came_over_tls(request));
         let name = if is_secure {
             &names.over_tls
@@ -84,27 +81,27 @@ impl Cookie {
             is_secure,
             was_sent: false,
         };
-        let mut id = None;
+        let mut sent = None;
         Pairs::Cookies.each(request, &mut |name, value| {
             if !cookie.was_sent && name == &*cookie.name {
                 cookie.was_sent = true;
-                id = std::str::from_utf8(value).ok().and_then(SessionId::parse);
+                sent = std::str::from_utf8(value).ok().map(str::to_owned);
             }
         });
-        (cookie, id)
+        (cookie, sent)
     }
 
-    /// Gives the browser an id, for so many milliseconds.
+    /// Gives the browser a value to keep for so many milliseconds.
     pub(crate) fn set(
         &self,
         request: &dyn RequestView,
-        id: &SessionId,
+        value: &str,
         millis: u64,
     ) -> Result<(), Error> {
-        self.send(request, &id.0, millis.div_ceil(1_000))
+        self.send(request, value, millis.div_ceil(1_000))
     }
 
-    /// Has the browser forget its id.
+    /// Has the browser forget what it keeps.
     pub(crate) fn remove(&self, request: &dyn RequestView) -> Result<(), Error> {
         self.send(request, "", 0)
     }

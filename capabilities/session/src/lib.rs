@@ -11,11 +11,12 @@ mod entries;
 mod flash;
 mod limits;
 mod rows;
+mod sealed;
 mod session;
 mod store;
 
 pub use clean::clean;
-pub use config::SessionConfig;
+pub use config::{SessionConfig, SessionPlace};
 pub use session::{Session, Sessions, of};
 pub use store::{Change, Merge, SessionKey, SessionStore, StoredSession};
 

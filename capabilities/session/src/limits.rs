@@ -4,6 +4,10 @@ use std::time::Duration;
 
 /// How many bytes of JSON a session may have, unless the configuration says otherwise.
 pub(crate) const BYTES_MAX: usize = 64 * 1024;
+/// The same where it is kept in the cookie: sealed it is a third longer, and browsers ignore cookies of more than 4096 bytes.
+pub(crate) const COOKIE_DATA_BYTES_MAX: usize = 2_900;
+/// How long the name of the cookie may be, in bytes.
+pub(crate) const NAME_BYTES_MAX: usize = 64;
 /// How deeply a value may nest.
 pub(crate) const DEPTH_MAX: usize = 64;
 /// How many messages wait for the next page.

@@ -1,13 +1,14 @@
 //! The session of one request: loaded when it is first asked for, written once, at the end of the handler.
 
-use crate::config::SessionConfig;
+use crate::config::{SessionConfig, SessionPlace};
 use crate::cookie::{Cookie, CookieNames, SessionId};
 use crate::entries::{Entries, as_kept};
 use crate::flash::{self, Flashes};
 use crate::rows::SESSION;
+use crate::sealed;
 use crate::store::{Change, SessionKey, SessionStore, StoredSession};
 use sampan_host::request::{self, AnswerHook, AnswerHooks};
-use sampan_host::{Context, Error, ErrorKind, RequestView, Value};
+use sampan_host::{Context, Error, ErrorKind, RequestView, Sealer, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,18 +20,33 @@ pub struct Sessions(Rc<SharedSessions>);
 struct SharedSessions {
     config: SessionConfig,
     cookies: CookieNames,
-    store: Rc<dyn SessionStore>,
+    keeper: Keeper,
     /// Told whenever a session begins: from then on there is something to clean.
     begun: Rc<Notify>,
 }
 
+/// What keeps sessions.
+enum Keeper {
+    Table(Rc<dyn SessionStore>),
+    Cookie(Rc<dyn Sealer>),
+}
+
 impl Sessions {
     /// Sessions that are kept in `store`. `begun` is told whenever one begins, see [`clean`](crate::clean).
-    pub fn new(config: SessionConfig, store: Rc<dyn SessionStore>, begun: Rc<Notify>) -> Self {
+    pub fn in_table(config: SessionConfig, store: Rc<dyn SessionStore>, begun: Rc<Notify>) -> Self {
+        Self::new(config, Keeper::Table(store), begun)
+    }
+
+    /// Sessions that browsers keep, sealed.
+    pub fn in_cookie(config: SessionConfig, sealer: Rc<dyn Sealer>) -> Self {
+        Self::new(config, Keeper::Cookie(sealer), Rc::default())
+    }
+
+    fn new(config: SessionConfig, keeper: Keeper, begun: Rc<Notify>) -> Self {
         Self(Rc::new(SharedSessions {
             cookies: CookieNames::new(&config),
             config,
-            store,
+            keeper,
             begun,
         }))
     }
@@ -67,9 +83,9 @@ struct SessionState {
 
 /// A session that was there when the request asked.
 struct Found {
-    key: SessionKey,
-    began: u64,
-    ends: u64,
+    /// Nothing where it is kept in the cookie.
+    key: Option<SessionKey>,
+    stored: StoredSession,
 }
 
 /// Keeps a request's session in its store, and ends with the request.
@@ -104,18 +120,39 @@ pub fn of(context: &Context, request: &dyn RequestView) -> Result<Rc<Session>, E
     Ok(session)
 }
 
+impl SharedSessions {
+    /// The session that the value of a cookie stands for.
+    fn find(&self, sent: &str) -> Result<Option<Found>, Error> {
+        Ok(match &self.keeper {
+            Keeper::Table(store) => {
+                let Some(id) = SessionId::parse(sent) else {
+                    return Ok(None);
+                };
+                let key = id.key();
+                let stored = store.load(&key)?;
+                let key = Some(key);
+                stored.map(|stored| Found { key, stored })
+            }
+            Keeper::Cookie(sealer) => {
+                let stored = sealed::open(&**sealer, sent);
+                stored.map(|stored| Found { key: None, stored })
+            }
+        })
+    }
+}
+
 impl Session {
     fn load(shared: &Rc<SharedSessions>, request: &dyn RequestView) -> Result<Self, Error> {
-        let (cookie, id) = Cookie::read(&shared.cookies, request);
-        let (mut found, mut entries) = (None, Entries::default());
-        if let Some(key) = id.map(|id| id.key())
-            && let Some(stored) = shared.store.load(&key)?
-            && stored.ends > now()
-        {
-            let StoredSession { began, ends, .. } = stored;
-            found = Some(Found { key, began, ends });
-            entries = Entries::parse(&stored.data);
-        }
+        let (cookie, sent) = Cookie::read(&shared.cookies, request);
+        let found = match sent {
+            Some(sent) => shared.find(&sent)?,
+            None => None,
+        };
+        let found = found.filter(|found| found.stored.ends > now());
+        let mut entries = match &found {
+            Some(found) => Entries::parse(&found.stored.data),
+            None => Entries::default(),
+        };
         let phase = if request.is_answered() {
             Phase::Written
         } else {
@@ -190,14 +227,20 @@ impl Session {
     }
 
     fn check_size(&self, state: &SessionState) -> Result<(), Error> {
-        let (mut all, max) = (state.entries.clone(), self.shared.config.bytes_max);
+        let (mut all, max) = (state.entries.clone(), self.shared.config.room());
         state.flashes.merge(&mut all);
         let bytes = all.text()?.len();
         if bytes <= max {
             return Ok(());
         }
+        let limit = match self.shared.config.place {
+            SessionPlace::Cookie if max < self.shared.config.bytes_max => {
+                "a cookie has no room for more"
+            }
+            _ => "session.bytes_max",
+        };
         Err(Error::script(format!(
-            "the session would have {bytes} bytes; at most {max} are kept (session.bytes_max): put large values into a table of the database"
+            "the session would have {bytes} bytes; at most {max} are kept ({limit}): put large values into a table of the database"
         )))
     }
 
@@ -246,56 +289,91 @@ impl Session {
 
     /// Writes what the request has changed.
     fn write(&self, state: &SessionState, request: &dyn RequestView) -> Result<(), Error> {
-        let (store, config, now) = (&*self.shared.store, &self.shared.config, now());
         let has_content = !state.entries.is_empty() || state.flashes.has_new();
-        let Some(found) = &state.found else {
-            if has_content {
-                return self.begin(None, state, request, now);
+        let is_new = state.found.is_none() || state.is_cleared;
+        if is_new && !has_content {
+            return self.end(state, request);
+        }
+        let now = now();
+        let begins = is_new || state.is_renewed;
+        if !begins && !state.has_changed() && !state.is_due(&self.shared.config, now) {
+            return Ok(());
+        }
+        match (&self.shared.keeper, &state.found) {
+            (Keeper::Table(store), Some(found)) if !begins => {
+                let changed = self.change(&**store, found, state, now);
+                // The next request can put off the end as well.
+                changed.or_else(|error| match is_busy(&error) && !state.has_changed() {
+                    true => Ok(()),
+                    false => Err(error),
+                })
             }
-            if state.is_cleared && self.cookie.was_sent {
-                self.cookie.remove(request)?;
+            (Keeper::Table(store), _) => self.begin(&**store, state, request, now),
+            (Keeper::Cookie(sealer), found) => {
+                let config = &self.shared.config;
+                let kept = found.as_ref().filter(|_| !is_new);
+                let data = state.merged(kept.map_or("{}", |found| &found.stored.data))?;
+                let began = match kept {
+                    Some(found) if !begins => found.stored.began,
+                    _ => now,
+                };
+                let ends = config.end(began, now);
+                let sealed = sealed::seal(&**sealer, &StoredSession { data, began, ends })?;
+                let left = (began + config.lifetime_millis).saturating_sub(now);
+                self.cookie.set(request, &sealed, left)
             }
+        }
+    }
+
+    /// Nothing is left of the session.
+    fn end(&self, state: &SessionState, request: &dyn RequestView) -> Result<(), Error> {
+        if !state.is_cleared {
+            return Ok(());
+        }
+        if let (Keeper::Table(store), Some(found)) = (&self.shared.keeper, &state.found)
+            && let Some(key) = &found.key
+        {
+            store.change(key, &mut |_| Ok(Change::Remove))?;
+        }
+        if self.cookie.was_sent {
+            self.cookie.remove(request)?;
+        }
+        Ok(())
+    }
+
+    /// Merges what has changed into what is stored now, or puts off the end of that.
+    fn change(
+        &self,
+        store: &dyn SessionStore,
+        found: &Found,
+        state: &SessionState,
+        now: u64,
+    ) -> Result<(), Error> {
+        let (config, Some(key)) = (&self.shared.config, found.key) else {
             return Ok(());
         };
-        if state.is_cleared && !has_content {
-            store.change(&found.key, &mut |_| Ok(Change::Remove))?;
-            return self.cookie.remove(request);
-        }
-        if state.is_cleared || state.is_renewed {
-            return self.begin(Some(found.key), state, request, now);
-        }
-        let has_changed = !state.changes.is_empty() || state.flashes.has_changed();
-        if !has_changed && !config.is_due(found.began, found.ends, now) {
-            return Ok(());
-        }
-        let changed = store.change(&found.key, &mut |stored| {
+        store.change(&key, &mut |stored| {
             // Another request has ended the session meanwhile: it stays ended.
             let Some(stored) = stored else {
                 return Ok(Change::Keep);
             };
-            let data = if has_changed {
-                state.merged(&stored.data)?
-            } else {
-                stored.data.clone()
+            let data = match state.has_changed() {
+                true => state.merged(&stored.data)?,
+                false => stored.data.clone(),
             };
             let StoredSession { began, ends, .. } = stored;
             if data == stored.data && !config.is_due(began, ends, now) {
                 return Ok(Change::Keep);
             }
             let ends = config.end(began, now);
-            Ok(Change::Put(found.key, StoredSession { data, began, ends }))
-        });
-        match changed {
-            // The next request can put off the end as well.
-            Err(error) if !has_changed && is_busy(&error) => Ok(()),
-            changed => changed,
-        }
+            Ok(Change::Put(key, StoredSession { data, began, ends }))
+        })
     }
 
     /// Writes the session under a new id, which the browser is given.
     fn begin(
         &self,
-        old: Option<SessionKey>,
+        store: &dyn SessionStore,
         state: &SessionState,
         request: &dyn RequestView,
         now: u64,
@@ -303,16 +381,15 @@ impl Session {
         let config = &self.shared.config;
         let id = SessionId::random()?;
         let key = id.key();
-        self.shared
-            .store
-            .change(&old.unwrap_or(key), &mut |stored| {
-                let kept = stored.filter(|_| !state.is_cleared);
-                let data = state.merged(kept.as_ref().map_or("{}", |kept| &kept.data))?;
-                let (began, ends) = (now, config.end(now, now));
-                Ok(Change::Put(key, StoredSession { data, began, ends }))
-            })?;
+        let old = state.found.as_ref().and_then(|found| found.key);
+        store.change(&old.unwrap_or(key), &mut |stored| {
+            let kept = stored.filter(|_| !state.is_cleared);
+            let data = state.merged(kept.as_ref().map_or("{}", |kept| &kept.data))?;
+            let (began, ends) = (now, config.end(now, now));
+            Ok(Change::Put(key, StoredSession { data, began, ends }))
+        })?;
         self.shared.begun.notify_one();
-        self.cookie.set(request, &id, config.lifetime_millis)
+        self.cookie.set(request, &id.0, config.lifetime_millis)
     }
 }
 
@@ -321,6 +398,16 @@ fn is_busy(error: &Error) -> bool {
 }
 
 impl SessionState {
+    fn has_changed(&self) -> bool {
+        !self.changes.is_empty() || self.flashes.has_changed()
+    }
+
+    /// Whether this use puts off the end by so much that it is worth a write.
+    fn is_due(&self, config: &SessionConfig, now: u64) -> bool {
+        let found = self.found.as_ref();
+        found.is_some_and(|found| config.is_due(found.stored.began, found.stored.ends, now))
+    }
+
     /// What is stored now, with the request's changes.
     fn merged(&self, stored: &str) -> Result<String, Error> {
         let mut entries = Entries::parse(stored);
@@ -351,3 +438,6 @@ impl AnswerHook for Session {
         state.is_renewed = false;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! Whole requests over a table in memory: cookies, times, and what is written when.
+
+use super::*;
+use crate::Merge;
+use crate::limits::COOKIE_DATA_BYTES_MAX;
+use sampan_host::{LocalFuture, Store};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// A table in memory.
+#[derive(Default)]
+struct Table {
+    rows: RefCell<BTreeMap<[u8; 32], StoredSession>>,
+    writes: Cell<u32>,
+    is_busy: Cell<bool>,
+}
+
+impl SessionStore for Table {
+    fn load(&self, key: &SessionKey) -> Result<Option<StoredSession>, Error> {
+        Ok(self.rows.borrow().get(&key.0).cloned())
+    }
+
+    fn change(&self, key: &SessionKey, merge: &mut Merge<'_>) -> Result<(), Error> {
+        if self.is_busy.get() {
+            return Err(Error::new(ErrorKind::TooLong, "busy"));
+        }
+        let change = merge(self.load(key)?)?;
+        if change == Change::Keep {
+            return Ok(());
+        }
+        self.writes.set(self.writes.get() + 1);
+        let mut rows = self.rows.borrow_mut();
+        rows.remove(&key.0);
+        if let Change::Put(key, session) = change {
+            rows.insert(key.0, session);
+        }
+        Ok(())
+    }
+
+    fn remove_ended(&self, _: u64, _: usize) -> LocalFuture<Result<usize, Error>> {
+        unreachable!("nobody cleans here")
+    }
+}
+
+/// Turns what it seals around.
+struct Mirror;
+
+impl Sealer for Mirror {
+    fn seal(&self, purpose: &str, bytes: &[u8]) -> Result<String, Error> {
+        let hex: String = bytes
+            .iter()
+            .rev()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(format!("{purpose}.{hex}"))
+    }
+    fn open(&self, purpose: &str, text: &str) -> Option<Vec<u8>> {
+        let hex = text.strip_prefix(purpose)?.strip_prefix('.')?;
+        let byte = |at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+        (0..hex.len()).step_by(2).rev().map(byte).collect()
+    }
+    fn sign(&self, _: &str, _: &[u8]) -> String {
+        String::new()
+    }
+    fn verify(&self, _: &str, _: &[u8], _: &str) -> bool {
+        false
+    }
+}
+
+/// A request with this `Cookie` field.
+struct TestRequest {
+    cookie: String,
+    is_https: bool,
+    store: Store,
+    set: RefCell<Vec<String>>,
+}
+
+impl RequestView for TestRequest {
+    fn method(&self) -> &str {
+        "GET"
+    }
+    fn path(&self) -> &str {
+        "/"
+    }
+    fn query(&self) -> Option<&str> {
+        None
+    }
+    fn url(&self) -> String {
+        let scheme = if self.is_https { "https" } else { "http" };
+        format!("{scheme}://localhost/")
+    }
+    fn param(&self, _: usize) -> Option<(&str, Cow<'_, str>)> {
+        None
+    }
+    fn header(&self, _: &str) -> Option<&[u8]> {
+        None
+    }
+    fn each_header(&self, each: &mut dyn FnMut(&str, &[u8])) {
+        each("cookie", self.cookie.as_bytes());
+    }
+    fn ip(&self) -> String {
+        String::new()
+    }
+    fn id(&self) -> Cow<'_, str> {
+        "".into()
+    }
+    fn body(&self) -> &[u8] {
+        &[]
+    }
+    fn store(&self) -> &Store {
+        &self.store
+    }
+    fn add_header(&self, _: &str, value: &[u8]) -> Result<(), Error> {
+        let value = String::from_utf8_lossy(value).into_owned();
+        self.set.borrow_mut().push(value);
+        Ok(())
+    }
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+fn request(cookie: &str) -> TestRequest {
+    TestRequest {
+        cookie: cookie.to_owned(),
+        is_https: false,
+        store: Store::default(),
+        set: RefCell::default(),
+    }
+}
+
+/// A worker with a table.
+fn worker(config: SessionConfig) -> (Context, Rc<Table>) {
+    let (context, table) = (Context::default(), Rc::<Table>::default());
+    context.put(Sessions::in_table(config, table.clone(), Rc::default()));
+    (context, table)
+}
+
+/// One whole request; gives the `Set-Cookie` fields.
+fn run(context: &Context, request: &TestRequest, handler: impl Fn(&Session)) -> Vec<String> {
+    handler(&of(context, request).expect("a session"));
+    AnswerHooks::before_answer(request).expect("written");
+    request.set.take()
+}
+
+/// The pair of a `Set-Cookie` field, as a browser sends it.
+fn pair(set: &[String]) -> String {
+    let line = set.first().expect("a cookie");
+    line.split(';').next().expect("a pair").to_owned()
+}
+
+fn put(session: &Session, key: &str, value: i64) {
+    session.set(key, &Value::Int(value)).expect("set");
+}
+
+#[test]
+fn the_cookie_is_safe_and_is_sent_once() {
+    let (context, _) = worker(SessionConfig::default());
+    let set = run(&context, &request(""), |session| put(session, "a", 1));
+    let (name, rest) = set[0].split_once('=').expect("a pair");
+    let (id, attributes) = rest.split_once("; ").expect("attributes");
+    assert_eq!((name, id.len(), set.len()), ("session", 43, 1));
+    assert_eq!(
+        attributes,
+        "Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax"
+    );
+    let again = run(&context, &request(&pair(&set)), |session| {
+        assert_eq!(session.get("a"), Value::Int(1));
+        put(session, "a", 2);
+    });
+    assert_eq!(again, [""; 0]);
+    let other = run(&context, &request(""), |session| put(session, "a", 1));
+    assert_ne!(pair(&set), pair(&other));
+}
+
+#[test]
+fn over_tls_only_a_cookie_with_the_prefix_counts() {
+    let (context, _) = worker(SessionConfig::default());
+    let over_tls = |cookie: &str| TestRequest {
+        is_https: true,
+        ..request(cookie)
+    };
+    let set = run(&context, &over_tls(""), |session| put(session, "a", 1));
+    assert!(set[0].starts_with("__Host-session="), "{set:?}");
+    assert!(
+        set[0].ends_with("; Path=/; Secure; HttpOnly; SameSite=Lax"),
+        "{set:?}"
+    );
+    run(&context, &over_tls(&pair(&set)), |session| {
+        assert_eq!(session.get("a"), Value::Int(1));
+    });
+    // Planted over a connection without TLS.
+    let planted = pair(&set).replace("__Host-", "");
+    run(&context, &over_tls(&planted), |session| {
+        assert_eq!(session.get("a"), Value::Null);
+    });
+}
+
+#[test]
+fn reading_writes_only_when_the_end_is_worth_putting_off() {
+    let (context, table) = worker(SessionConfig::default());
+    let cookie = pair(&run(&context, &request(""), |session| put(session, "a", 1)));
+    let read = || {
+        run(&context, &request(&cookie), |session| {
+            drop(session.get("a"))
+        })
+    };
+    assert_eq!((read().len(), table.writes.get()), (0, 1));
+    // Setting what is there already is no change.
+    run(&context, &request(&cookie), |session| put(session, "a", 1));
+    assert_eq!(table.writes.get(), 1);
+    for row in table.rows.borrow_mut().values_mut() {
+        row.ends -= 6 * 60 * 1_000;
+    }
+    assert_eq!((read().len(), table.writes.get()), (0, 2));
+    assert_eq!((read().len(), table.writes.get()), (0, 2));
+    // Where the writer is busy a later request does it.
+    for row in table.rows.borrow_mut().values_mut() {
+        row.ends -= 6 * 60 * 1_000;
+    }
+    table.is_busy.set(true);
+    assert_eq!((read().len(), table.writes.get()), (0, 2));
+    // A change cannot be left undone.
+    let changing = request(&cookie);
+    put(&of(&context, &changing).expect("a session"), "a", 2);
+    let error = AnswerHooks::before_answer(&changing).expect_err("busy");
+    assert_eq!(error.kind(), ErrorKind::TooLong);
+    table.is_busy.set(false);
+    AnswerHooks::before_answer(&changing).expect("tried again");
+    assert_eq!(table.writes.get(), 3);
+}
+
+#[test]
+fn a_session_ends_at_its_times() {
+    let (context, table) = worker(SessionConfig::default());
+    let cookie = pair(&run(&context, &request(""), |session| put(session, "a", 1)));
+    let read = || {
+        let session = of(&context, &request(&cookie)).expect("a session");
+        session.get("a")
+    };
+    assert_eq!(read(), Value::Int(1));
+    let config = SessionConfig::default();
+    for row in table.rows.borrow_mut().values_mut() {
+        assert_eq!(row.ends - row.began, config.idle_millis);
+        row.began -= config.lifetime_millis - 1_000;
+    }
+    // A use cannot put off the end beyond the lifetime.
+    run(&context, &request(&cookie), |session| put(session, "a", 2));
+    for row in table.rows.borrow_mut().values_mut() {
+        assert_eq!(row.ends, row.began + config.lifetime_millis);
+        row.ends = now() - 1;
+    }
+    assert_eq!(read(), Value::Null);
+}
+
+#[test]
+fn a_sealed_session_is_the_browser_s_and_no_forged_one_is_taken() {
+    let context = Context::default();
+    let config = SessionConfig {
+        place: SessionPlace::Cookie,
+        ..SessionConfig::default()
+    };
+    context.put(Sessions::in_cookie(config, Rc::new(Mirror)));
+    let set = run(&context, &request(""), |session| {
+        put(session, "a", 1);
+        session
+            .flash("notice".into(), &"hello".into())
+            .expect("flashed");
+    });
+    let cookie = pair(&set);
+    assert_eq!(
+        run(&context, &request(&cookie), |session| drop(session.keys())),
+        [""; 0]
+    );
+    let set = run(&context, &request(&cookie), |session| {
+        assert_eq!(session.get("a"), Value::Int(1));
+        assert_eq!(session.take_flashes().len(), 1);
+        session.regenerate().expect("renewed");
+    });
+    let later = pair(&set);
+    run(&context, &request(&later), |session| {
+        assert_eq!(
+            (session.get("a"), session.take_flashes().len()),
+            (Value::Int(1), 0)
+        );
+    });
+    for forged in [
+        "session=",
+        "session=x",
+        "session=session.00",
+        "session=other.31",
+    ] {
+        run(&context, &request(forged), |session| {
+            assert_eq!(session.get("a"), Value::Null, "{forged}");
+        });
+    }
+    let set = run(&context, &request(&later), |session| {
+        session.clear().expect("cleared");
+        let large = "x".repeat(COOKIE_DATA_BYTES_MAX);
+        let error = session.set("large", &large.into()).expect_err("too large");
+        let message = error.message();
+        assert!(
+            message.contains("at most 2900 are kept (a cookie has no room for more)"),
+            "{message}"
+        );
+    });
+    assert_eq!(set, ["session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax"]);
+}
