@@ -8,6 +8,7 @@ mod config;
 mod database;
 mod engine;
 mod hooks;
+mod process_parts;
 mod project;
 mod request;
 mod routing;
@@ -51,4 +52,5 @@ pub static MODULES: &[&Module] = &[
     &sampan_session::MODULE,
     &sampan_template::MODULE,
     &sampan_files::MODULE,
+    &sampan_i18n::MODULE,
 ];

@@ -1,6 +1,7 @@
 //! A project's files: which one to run, and no way out of its folder.
 
 use sampan_host::{Error, Place, Sources};
+use sampan_i18n::Catalogs;
 use sampan_template::Templates;
 use std::collections::HashMap;
 use std::fmt;
@@ -151,6 +152,19 @@ impl Project {
             Some((name.to_owned(), text))
         });
         Templates::compile(files).map_err(|error| error.to_string())
+    }
+
+    /// The project's texts in the languages of its readers.
+    ///
+    /// # Errors
+    /// One line: a file that is wrong, its line and why, or a setting.
+    pub(crate) fn catalogs(&self, settings: &sampan_i18n::Settings) -> Result<Catalogs, String> {
+        let paths = self.sources.list(sampan_i18n::FOLDER).into_iter();
+        let files = paths.filter_map(|path| {
+            let bytes = self.sources.read(&path)?;
+            Some((path, bytes))
+        });
+        Catalogs::read(&files.collect::<Vec<_>>(), settings)
     }
 
     /// The files.

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::database;
+use crate::process_parts::ProcessParts;
 use crate::static_files::OPEN_FILES_MAX;
 use crate::watchdog::{ABANDONED_MAX, Watchdog};
 use crate::worker::{self, Starting, WorkerPlan};
@@ -10,7 +11,6 @@ use sampan_files::Storage;
 use sampan_host::Error;
 use sampan_http::{Accepting, Acceptor, Limits, WorkerHandle, Workers};
 use sampan_log::Level;
-use sampan_template::Templates;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -78,7 +78,7 @@ struct ServerShared {
     config: Arc<Config>,
     limits: Arc<Limits>,
     database: Arc<Database>,
-    templates: Arc<Templates>,
+    parts: ProcessParts,
     watchdog: Watchdog,
     /// The workers that serve, and their threads.
     crew: Mutex<Vec<CrewMember>>,
@@ -128,14 +128,14 @@ impl Server {
         let address = acceptor
             .local_addr()
             .map_err(|error| bind_fault(config.listen, &error))?;
-        let templates = config.project.templates()?.with_undefined(config.undefined);
         Storage::new(config.files.clone()).clean();
+        let parts = ProcessParts::of(&config)?;
         let (database, migrated) = database::prepare(&config)?;
         let shared = Arc::new(ServerShared {
             config: Arc::new(config),
             limits: Arc::new(limits),
             database,
-            templates: Arc::new(templates),
+            parts,
             watchdog: Watchdog::default(),
             crew: Mutex::default(),
             workers: Mutex::default(),
@@ -279,7 +279,7 @@ impl ServerShared {
             config: Arc::clone(&self.config),
             limits: Arc::clone(&self.limits),
             database: Arc::clone(&self.database),
-            templates: Arc::clone(&self.templates),
+            parts: self.parts.clone(),
             watchdog: self.watchdog.clone(),
             ending: Arc::clone(&self.ending),
             started_once: Arc::clone(&self.started_once),

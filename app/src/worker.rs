@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::hooks::Hooks;
+use crate::process_parts::ProcessParts;
 use crate::project::Language;
 use crate::request::commit_gate::Gate;
 use crate::request::dispatch::Dispatch;
@@ -20,7 +21,7 @@ use sampan_host::{
 };
 use sampan_http::{Limits, WorkerHandle};
 use sampan_log::{Entry, Level};
-use sampan_template::{TemplateStore, Templates};
+use sampan_template::TemplateStore;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::AtomicBool;
@@ -50,7 +51,7 @@ pub(crate) struct WorkerPlan {
     pub(crate) config: Arc<Config>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) database: Arc<Database>,
-    pub(crate) templates: Arc<Templates>,
+    pub(crate) parts: ProcessParts,
     pub(crate) watchdog: Watchdog,
     /// Set when the server begins to shut down.
     pub(crate) ending: Arc<OnceLock<Instant>>,
@@ -187,7 +188,7 @@ async fn end_hooks(dispatch: &Dispatch, config: &Config, ending: &OnceLock<Insta
 /// Loads the project on this worker: at start, and again when its isolate is worn out.
 struct Loader {
     config: Arc<Config>,
-    templates: Arc<Templates>,
+    parts: ProcessParts,
     watch: Arc<Watch>,
     gate: Rc<Gate>,
     sessions: WorkerSessions,
@@ -217,7 +218,7 @@ impl Loader {
         Self {
             files,
             config: Arc::clone(&plan.config),
-            templates: Arc::clone(&plan.templates),
+            parts: plan.parts.clone(),
             watch,
             sessions: WorkerSessions::new(gate.db().clone()),
             gate,
@@ -252,6 +253,7 @@ impl Loader {
         context.put(Rc::clone(&self.files));
         context.put(self.template_store());
         context.put(Arc::new(Storage::new(config.files.clone())));
+        self.parts.put_into(&context, &config.logger);
         if let Some(keys) = &config.secret_keys {
             sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
         }
@@ -322,7 +324,7 @@ impl Loader {
             [Value::Text(name)] => files.asset(name).map(Value::Text),
             _ => Err(Error::script("asset takes the name of a file")),
         };
-        let store = TemplateStore::new(Arc::clone(&self.templates));
+        let store = TemplateStore::new(self.parts.templates());
         store.with_function("asset", Rc::new(asset))
     }
 

@@ -103,12 +103,18 @@ fn check_row(
             _ => '.',
         };
         let mut call = format!("{}{mark}{spelled}", owner.name);
+        // Lua leaves the parentheses out around a table.
+        let with_table = format!("{call}{{");
         if !is_field {
             call.push(opening);
         }
+        let calls = |text: &str| {
+            text.contains(&call)
+                || engine == CaseEngine::Lua && !is_field && text.contains(&with_table)
+        };
         if !scripts
             .iter()
-            .any(|(language, text)| *language == engine && text.contains(&call))
+            .any(|(language, text)| *language == engine && calls(text))
         {
             faults.push(format!("no spec calls {call}…) in {}", engine.file()));
         }

@@ -61,6 +61,8 @@ pub struct Config {
     pub files: FilesConfig,
     /// What templates do with values that are not there.
     pub undefined: UndefinedBehavior,
+    /// The languages of the project.
+    pub(crate) i18n: sampan_i18n::Settings,
     /// What refuses requests of other sites that may change something.
     pub(crate) csrf: Option<CsrfGuard>,
     /// How sessions are kept.
@@ -161,6 +163,10 @@ impl Config {
             secret_keys,
             files,
             undefined,
+            i18n: sampan_i18n::Settings {
+                default: raw.i18n.default.clone(),
+                locales: raw.i18n.locales.clone(),
+            },
             csrf: Some(csrf).filter(|_| raw.csrf.enabled != Some(false)),
             session,
             static_files: static_settings(&raw.static_files)

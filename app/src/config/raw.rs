@@ -44,6 +44,15 @@ pub(crate) struct RawConfig {
     pub(crate) session: RawSession,
     #[serde(rename = "static")]
     pub(crate) static_files: RawStatic,
+    pub(crate) i18n: RawI18n,
+}
+
+/// `[i18n]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RawI18n {
+    pub(crate) default: Option<String>,
+    pub(crate) locales: Vec<String>,
 }
 
 /// `[csrf]`.

@@ -2,17 +2,23 @@
 //!
 //! Each function makes a native object that `app.use` takes. [`Csrf`] is no function: `app` puts it around every project.
 
+mod auth;
 mod cors;
 mod csrf;
+mod limits;
 mod options;
 mod origin;
+mod rate_limit;
+mod rate_table;
 mod secure_headers;
 
 pub use csrf::Csrf;
+pub use rate_limit::RateLimits;
+pub use rate_table::RateTable;
 
 use sampan_host::{
-    Class, Context, Function, FunctionKind, Guard, Lifetime, Module, NativeMiddleware, Param, Type,
-    Value,
+    AskingGuard, Class, Context, Function, FunctionKind, Guard, Lifetime, Module, NativeMiddleware,
+    Param, Type, Value,
 };
 use std::rc::Rc;
 
@@ -38,6 +44,51 @@ pub static MODULE: Module = Module {
             kind: FunctionKind::Reading(cors::cors),
         },
         Function {
+            name: "rate_limit",
+            params: &[Param {
+                name: "options",
+                ty: Type::InPlace,
+                optional: false,
+                doc: "`limit` requests in `per` seconds. `key`: what is counted together. `\"ip\"` (unless given): the client's address, of IPv6 \
+                      its /64. The name of a header field: its value, or the address where it is missing. A function: what it returns for the \
+                      request; it may wait, and what it returns nothing for is not counted. `name`: what the fields of the answer call the limit \
+                      (`default` unless given).",
+            }],
+            returns: Type::Object(&MIDDLEWARE),
+            doc: "Refuses with 429 what is above the limit, with `Retry-After`. The window slides. All workers count together. The fields \
+                  `RateLimit` and `RateLimit-Policy` say what is left. With a function as its key it runs among the script's own middleware, in its \
+                  order.",
+            kind: FunctionKind::Reading(rate_limit::rate_limit),
+        },
+        Function {
+            name: "basic_auth",
+            params: &[Param {
+                name: "options",
+                ty: Type::InPlace,
+                optional: false,
+                doc: "`verify`: a function that is called with user, password and request, and may wait. What it returns is `req.auth`; nothing \
+                      or `false` refuses. Or `users`: passwords by user; then `req.auth` is the user. `realm`: what the browser shows.",
+            }],
+            returns: Type::Object(&MIDDLEWARE),
+            doc: "Lets only people in who know a password (RFC 7617): 401 for all others. With `verify` it runs among the script's own \
+                  middleware, in its order.",
+            kind: FunctionKind::Reading(auth::basic_auth),
+        },
+        Function {
+            name: "bearer_auth",
+            params: &[Param {
+                name: "options",
+                ty: Type::InPlace,
+                optional: false,
+                doc: "`verify`: a function that is called with the token and the request, and may wait. What it returns is `req.auth`; nothing or \
+                      `false` refuses. Or `tokens`: tokens by name; then `req.auth` is the name. `realm`: what the answer calls the site.",
+            }],
+            returns: Type::Object(&MIDDLEWARE),
+            doc: "Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the script's own \
+                  middleware, in its order.",
+            kind: FunctionKind::Reading(auth::bearer_auth),
+        },
+        Function {
             name: "secure_headers",
             params: &[Param {
                 name: "options",
@@ -55,6 +106,13 @@ pub static MODULE: Module = Module {
         },
     ],
     classes: &[&MIDDLEWARE],
+    request_fields: &[Function {
+        name: "auth",
+        params: &[],
+        returns: Type::Any,
+        doc: "Who was let in by `app.basic_auth` or `app.bearer_auth`: what `verify` returned, or a name.",
+        kind: FunctionKind::Sync(auth::who),
+    }],
     ..Module::EMPTY
 };
 
@@ -67,6 +125,12 @@ static MIDDLEWARE: Class = Class {
     lifetime: Lifetime::Collector,
     is_keyed: false,
 };
+
+/// The same for a guard that asks the script.
+fn asking(context: &Context, guard: impl AskingGuard + 'static) -> Value {
+    let native = NativeMiddleware::Asking(Rc::new(guard));
+    Value::Object(context.objects().add(&MIDDLEWARE, native))
+}
 
 /// A guard as a script gets it.
 fn guard(context: &Context, guard: impl Guard + 'static) -> Value {

@@ -2,7 +2,7 @@
 
 use sampan_host::names::{camel_case, snake_case};
 use sampan_host::reader::{Kind, Name};
-use sampan_host::{Error, Handle, Reader, refusals};
+use sampan_host::{Callback, Error, Handle, Reader, refusals};
 
 /// The options that a script gave.
 pub(crate) struct Options<'a> {
@@ -84,6 +84,41 @@ impl<'a> Options<'a> {
     pub(crate) fn is_off(&self, name: &str) -> Result<bool, Error> {
         let found = self.find(name)?;
         Ok(found.is_some_and(|found| self.reader.kind(found) == Kind::Bool(false)))
+    }
+
+    /// An option that is a function.
+    pub(crate) fn function(&self, name: &str) -> Result<Option<Callback>, Error> {
+        let Some(found) = self.find(name)? else {
+            return Ok(None);
+        };
+        let function = self.reader.callback(found)?;
+        function.map(Some).ok_or_else(|| wrong(name, "a function"))
+    }
+
+    /// Whether an option is a function.
+    pub(crate) fn is_function(&self, name: &str) -> Result<bool, Error> {
+        let found = self.find(name)?;
+        Ok(found.is_some_and(|found| self.reader.kind(found) == Kind::Function))
+    }
+
+    /// An option that maps names to texts.
+    pub(crate) fn pairs(&self, name: &str) -> Result<Option<Vec<(String, String)>>, Error> {
+        let Some(found) = self.find(name)? else {
+            return Ok(None);
+        };
+        let reader = self.reader;
+        let fault = || wrong(name, "texts by name");
+        if reader.kind(found) != Kind::Map {
+            return Err(fault());
+        }
+        let pair = |key: Handle| {
+            let value = reader.value(found, key)?;
+            let is_text = reader.kind(key) == Kind::Text && reader.kind(value) == Kind::Text;
+            let pair = reader.text(key).zip(reader.text(value));
+            pair.filter(|_| is_text).ok_or_else(fault)
+        };
+        let pairs = reader.keys(found)?.iter().map(pair);
+        pairs.collect::<Result<_, _>>().map(Some)
     }
 
     /// An option that is one text or a list of them.

@@ -2,7 +2,7 @@
 
 use crate::request::object::{RequestData, data};
 use crate::vm::bind;
-use crate::vm::sys::{Cx, Failure, RawValue, UNDEFINED, Val, is_undefined};
+use crate::vm::sys::{Cx, Failure, RawValue, UNDEFINED, Val, is_nothing, is_undefined};
 use sampan_host::names::camel_case;
 use sampan_host::{Function, RequestView, request};
 use std::cell::RefCell;
@@ -45,6 +45,10 @@ pub(crate) fn read(cx: Cx<'_>, data: &RequestData, index: usize) -> Result<Val, 
     };
     let view = data.view.clone().ok_or_else(request::is_over)?;
     let value = bind::request_field(cx, field, view)?;
+    if is_nothing(value.raw()) {
+        // There may be something later.
+        return Ok(value);
+    }
     let mut added = data.added.0.borrow_mut();
     if added.len() <= index {
         added.resize(index + 1, UNDEFINED);

@@ -1,0 +1,69 @@
+//! What capabilities keep once for the process: all workers share it, and it outlives their isolates.
+
+use crate::config::Config;
+use sampan_host::{Context, RequestView, Value};
+use sampan_i18n::{Catalogs, I18n};
+use sampan_log::{Level, Logger};
+use sampan_middleware::{RateLimits, RateTable};
+use sampan_template::Templates;
+use sampan_validate::{MessageTexts, Translations};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// These parts; clones share them.
+#[derive(Clone)]
+pub(crate) struct ProcessParts {
+    templates: Arc<Templates>,
+    rates: Arc<RateTable>,
+    catalogs: Arc<Catalogs>,
+}
+
+impl ProcessParts {
+    /// The parts of a project, from its files.
+    ///
+    /// # Errors
+    /// A file that is wrong: its name, its line and what is around it.
+    pub(crate) fn of(config: &Config) -> Result<Self, String> {
+        let templates = config.project.templates()?.with_undefined(config.undefined);
+        Ok(Self {
+            templates: Arc::new(templates),
+            rates: Arc::default(),
+            catalogs: Arc::new(config.project.catalogs(&config.i18n)?),
+        })
+    }
+
+    /// The project's templates.
+    pub(crate) fn templates(&self) -> Arc<Templates> {
+        Arc::clone(&self.templates)
+    }
+
+    /// Makes the others available to the scripts of an isolate.
+    pub(crate) fn put_into(&self, context: &Context, logger: &Logger) {
+        context.put(RateLimits::new(Arc::clone(&self.rates)));
+        context.put(self.i18n(logger));
+        context.put(MessageTexts(Rc::new(Messages(self.i18n(logger)))));
+    }
+
+    fn i18n(&self, logger: &Logger) -> I18n {
+        let logger = logger.clone();
+        let warn = move |text| logger.text(Level::Warn, text);
+        I18n::new(Arc::clone(&self.catalogs), warn)
+    }
+}
+
+/// The messages of forms that are not valid, in the languages of the project.
+struct Messages(I18n);
+
+impl Translations for Messages {
+    fn text(
+        &self,
+        request: Option<&Rc<dyn RequestView>>,
+        key: &str,
+        params: &[(&str, Value)],
+    ) -> Option<String> {
+        let Self(i18n) = self;
+        let own = || i18n.default_locale();
+        let locale = request.map_or_else(own, |request| i18n.locale_of(&**request));
+        i18n.lookup(locale, key, params)
+    }
+}

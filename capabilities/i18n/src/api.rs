@@ -1,0 +1,204 @@
+//! What scripts get: fields and methods of requests, and functions for texts that no request asks for.
+
+use crate::translate::{I18n, LocaleId};
+use sampan_host::{
+    Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value, refusals,
+};
+use std::rc::Rc;
+
+const KEY: Param = Param {
+    name: "key",
+    ty: Type::Text,
+    optional: false,
+    doc: "The key of the text, with dots between its parts: `owner.pets`.",
+};
+
+const VALUES: Param = Param {
+    name: "values",
+    ty: Type::Map,
+    optional: true,
+    doc: "What stands in the text for `{name}`, by name. `n` decides the form of a text that has several.",
+};
+
+/// The `i18n` table.
+pub static MODULE: Module = Module {
+    name: "i18n",
+    doc: "Texts in the languages of an app, from `locales/*.toml`.",
+    functions: &[
+        Function {
+            name: "t",
+            params: &[
+                Param {
+                    name: "locale",
+                    ty: Type::Text,
+                    optional: false,
+                    doc: "One of the app's locales: `de`.",
+                },
+                KEY,
+                VALUES,
+            ],
+            returns: Type::Text,
+            doc: "The text of a key in a locale, for what no request asks for, such as mails. In a handler use `req:t`.",
+            kind: FunctionKind::Sync(text_in),
+        },
+        Function {
+            name: "locales",
+            params: &[],
+            returns: Type::List,
+            doc: "The names of the app's locales.",
+            kind: FunctionKind::Sync(locales),
+        },
+    ],
+    request_fields: &[
+        Function {
+            name: "locale",
+            params: &[],
+            returns: Type::Text,
+            doc: "The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own.",
+            kind: FunctionKind::Sync(locale),
+        },
+        Function {
+            name: "text_direction",
+            params: &[],
+            returns: Type::Text,
+            doc: "In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`.",
+            kind: FunctionKind::Sync(text_direction),
+        },
+    ],
+    request_methods: &[
+        Function {
+            name: "t",
+            params: &[KEY, VALUES],
+            returns: Type::Text,
+            doc: "The text of a key in the locale of the request. Where that has none, it is the text of a more general locale or of the app's \
+                  own, else the key. Values are not escaped: templates do that.",
+            kind: FunctionKind::Sync(text),
+        },
+        Function {
+            name: "format_number",
+            params: &[
+                Param {
+                    name: "number",
+                    ty: Type::Number,
+                    optional: false,
+                    doc: "The number.",
+                },
+                Param {
+                    name: "options",
+                    ty: Type::Map,
+                    optional: true,
+                    doc: "`decimals`: how many digits stand behind the point. At most three unless given, as many as are needed.",
+                },
+            ],
+            returns: Type::Text,
+            doc: "A number as the locale of the request writes it: `1.234,5`.",
+            kind: FunctionKind::Sync(format_number),
+        },
+        Function {
+            name: "format_date",
+            params: &[
+                Param {
+                    name: "date",
+                    ty: Type::Any,
+                    optional: false,
+                    doc: "A text such as `2026-11-22` or `2026-11-22 14:05:09`, which is shown as it stands, or seconds since 1970, in UTC.",
+                },
+                Param {
+                    name: "options",
+                    ty: Type::Map,
+                    optional: true,
+                    doc: "`style`: `\"short\"`, `\"medium\"` (unless given), `\"long\"` or `\"full\"`, which has the day of the week. `time`: whether the \
+                          time is shown too.",
+                },
+            ],
+            returns: Type::Text,
+            doc: "A date as the locale of the request writes it, by the Gregorian calendar.",
+            kind: FunctionKind::Sync(format_date),
+        },
+    ],
+    ..Module::EMPTY
+};
+
+fn i18n(context: &Context) -> Result<Rc<I18n>, Error> {
+    let known = context.get::<I18n>();
+    known.ok_or_else(|| Error::new(ErrorKind::Internal, "no catalogues"))
+}
+
+fn of_request(context: &Context, args: &Args) -> Result<(Rc<I18n>, LocaleId), Error> {
+    let i18n = i18n(context)?;
+    let locale = i18n.locale_of(&**args.request());
+    Ok((i18n, locale))
+}
+
+fn map(value: Value) -> Vec<(String, Value)> {
+    match value {
+        Value::Map(members) => members,
+        _ => Vec::new(),
+    }
+}
+
+fn text_in(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let (name, key, values) = (args.text(0), args.text(1), map(args.take(2)));
+    let i18n = i18n(context)?;
+    let locale = i18n.named(&name).ok_or_else(|| {
+        let known: Vec<&str> = i18n.names().collect();
+        Error::script(format!(
+            "there is no locale {name:?}; there are {}",
+            known.join(", ")
+        ))
+    })?;
+    i18n.translate(locale, &key, &values).map(Value::Text)
+}
+
+fn locales(context: &Context, _: Args) -> Result<Value, Error> {
+    Ok(Value::List(
+        i18n(context)?.names().map(Value::from).collect(),
+    ))
+}
+
+fn locale(context: &Context, args: Args) -> Result<Value, Error> {
+    let (i18n, locale) = of_request(context, &args)?;
+    Ok(i18n.name(locale).into())
+}
+
+fn text_direction(context: &Context, args: Args) -> Result<Value, Error> {
+    let (i18n, locale) = of_request(context, &args)?;
+    Ok(i18n.direction(locale).into())
+}
+
+fn text(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let (key, values) = (args.text(0), map(args.take(1)));
+    let (i18n, locale) = of_request(context, &args)?;
+    i18n.translate(locale, &key, &values).map(Value::Text)
+}
+
+fn format_number(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let (number, options) = (args.take(0), map(args.take(1)));
+    let mut decimals = None;
+    for (name, value) in options {
+        match (name.as_str(), value) {
+            ("decimals", Value::Int(digits)) => decimals = Some(digits),
+            ("decimals", _) => return Err(Error::script("decimals must be a whole number")),
+            (name, _) => return Err(refusals::unknown_option(name, &["decimals"])),
+        }
+    }
+    let (i18n, locale) = of_request(context, &args)?;
+    i18n.number(locale, &number, decimals).map(Value::Text)
+}
+
+fn format_date(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let (date, options) = (args.take(0), map(args.take(1)));
+    let (mut style, mut with_time) = (None, false);
+    for (name, value) in options {
+        match (name.as_str(), value) {
+            ("style", Value::Text(given)) => style = Some(given),
+            ("style", _) => return Err(Error::script("style must be text")),
+            ("time", Value::Bool(given)) => with_time = given,
+            ("time", _) => return Err(Error::script("time must be true or false")),
+            (name, _) => return Err(refusals::unknown_option(name, &["style", "time"])),
+        }
+    }
+    let (i18n, locale) = of_request(context, &args)?;
+    let text = i18n.date(locale, &date, style.as_deref(), with_time)?;
+    Ok(Value::Text(text))
+}

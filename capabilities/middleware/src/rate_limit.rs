@@ -1,0 +1,196 @@
+//! Rate limits: at most so many requests of one key in so much time, counted over a sliding window and once for all workers.
+//!
+//! The fields are those of draft-ietf-httpapi-ratelimit-headers-10.
+
+use crate::limits::RATE_SECONDS_MAX;
+use crate::options::{Options, wrong};
+use crate::rate_table::{Rate, RateTable, Taken};
+use crate::{asking, guard};
+use sampan_host::{
+    Args, AskingGuard, Callback, Context, Error, ErrorKind, Guard, GuardStep, Reader, RequestView,
+    Value,
+};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+const OPTIONS: &[&str] = &["limit", "per", "key", "name"];
+
+/// The rate limits of an isolate. `app` puts them into the context; the table is that of the process.
+pub struct RateLimits {
+    table: Arc<RateTable>,
+    /// How many limits were made with the same settings. So the limits of all isolates find one another.
+    made: RefCell<HashMap<(String, Rate), u32>>,
+}
+
+impl RateLimits {
+    /// The limits of an isolate that is about to load.
+    pub fn new(table: Arc<RateTable>) -> Self {
+        Self {
+            table,
+            made: RefCell::default(),
+        }
+    }
+}
+
+/// One limit.
+#[derive(Clone)]
+struct Limit {
+    table: Arc<RateTable>,
+    rate: Rate,
+    name: String,
+    /// Which one it is of those with its name and rate.
+    number: u32,
+}
+
+/// Counts per address or per value of a header field.
+struct NativeLimit {
+    limit: Limit,
+    /// Nothing for the address.
+    header: Option<String>,
+}
+
+/// Counts per what a function of the script returns.
+struct ScriptLimit {
+    limit: Limit,
+    key: Callback,
+}
+
+/// `app.rate_limit(options)`
+pub(crate) fn rate_limit(
+    context: &Context,
+    args: Args,
+    reader: &dyn Reader,
+) -> Result<Value, Error> {
+    let options = Options::read(reader, args.handle(0), OPTIONS)?;
+    let limit = options.count("limit", 1)?;
+    let seconds = options.count("per", 1)?;
+    let seconds = seconds.filter(|seconds| *seconds <= RATE_SECONDS_MAX);
+    let (Some(limit), Some(seconds)) = (limit, seconds) else {
+        let text = format!(
+            "limit and per are needed: so many requests in so many seconds, {RATE_SECONDS_MAX} at most"
+        );
+        return Err(Error::script(text));
+    };
+    let name = options
+        .text("name")?
+        .unwrap_or_else(|| "default".to_owned());
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    if name.is_empty() || !name.bytes().all(is_plain) {
+        return Err(wrong("name", "letters, digits, '-', '_' and '.'"));
+    }
+    let rate = Rate { limit, seconds };
+    let limit = Limit::new(context, name, rate)?;
+    if options.is_function("key")?
+        && let Some(key) = options.function("key")?
+    {
+        return Ok(asking(context, ScriptLimit { limit, key }));
+    }
+    let key = options.text("key")?.unwrap_or_else(|| "ip".to_owned());
+    let is_token = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+    if key.is_empty() || !key.bytes().all(is_token) {
+        return Err(wrong(
+            "key",
+            "\"ip\", the name of a header field or a function",
+        ));
+    }
+    let header = Some(key).filter(|key| key != "ip");
+    Ok(guard(context, NativeLimit { limit, header }))
+}
+
+impl Limit {
+    fn new(context: &Context, name: String, rate: Rate) -> Result<Self, Error> {
+        let limits = context.get::<RateLimits>();
+        let limits = limits.ok_or_else(|| Error::new(ErrorKind::Internal, "no rate limits"))?;
+        let mut made = limits.made.borrow_mut();
+        let made = made.entry((name.clone(), rate)).or_default();
+        *made += 1;
+        Ok(Self {
+            table: Arc::clone(&limits.table),
+            rate,
+            name,
+            number: *made,
+        })
+    }
+
+    fn take(&self, request: &dyn RequestView, key: Key<'_>) -> Result<(), Error> {
+        let taken = self
+            .table
+            .take(self.rate, (&self.name, self.rate, self.number, key));
+        self.tell(request, taken)?;
+        if taken.is_allowed {
+            return Ok(());
+        }
+        let seconds = taken.reset_seconds;
+        request.add_header("Retry-After", seconds.to_string().as_bytes())?;
+        let text = format!("too many requests: try again in {seconds} s");
+        Err(Error::new(ErrorKind::Status(429), text))
+    }
+
+    fn tell(&self, request: &dyn RequestView, taken: Taken) -> Result<(), Error> {
+        let (name, Rate { limit, seconds }) = (&self.name, self.rate);
+        let policy = format!("\"{name}\";q={limit};w={seconds}");
+        request.add_header("RateLimit-Policy", policy.as_bytes())?;
+        let state = format!("\"{name}\";r={};t={}", taken.remaining, taken.reset_seconds);
+        request.add_header("RateLimit", state.as_bytes())
+    }
+}
+
+/// Whose requests are counted together.
+#[derive(Hash)]
+enum Key<'a> {
+    Address(Option<IpAddr>),
+    Field(&'a [u8]),
+    Script(&'a str),
+}
+
+/// The address of a client. One client has a whole /64 of IPv6, and all its addresses count as one.
+fn address(request: &dyn RequestView) -> Key<'static> {
+    let address = request
+        .client()
+        .map(|address| match address.to_canonical() {
+            IpAddr::V6(address) => {
+                let network = u128::from(address) >> 64 << 64;
+                IpAddr::V6(network.into())
+            }
+            other => other,
+        });
+    Key::Address(address)
+}
+
+impl Guard for NativeLimit {
+    fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error> {
+        let field = self.header.as_ref().and_then(|name| request.header(name));
+        let key = field.map_or_else(|| address(request), Key::Field);
+        self.limit.take(request, key)?;
+        Ok(GuardStep::Pass)
+    }
+}
+
+impl AskingGuard for ScriptLimit {
+    fn function(&self) -> Callback {
+        Rc::clone(&self.key)
+    }
+
+    fn ask(&self, _: &dyn RequestView) -> Result<Vec<Value>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn decide(&self, request: &dyn RequestView, returned: Value) -> Result<(), Error> {
+        match returned {
+            // Nothing to count: the script lets this request pass.
+            Value::Null | Value::Bool(false) => Ok(()),
+            Value::Text(key) => self.limit.take(request, Key::Script(&key)),
+            Value::Bytes(key) => self.limit.take(request, Key::Field(&key)),
+            Value::Int(key) => self.limit.take(request, Key::Script(&key.to_string())),
+            other => {
+                let found = other.type_name();
+                let text =
+                    format!("the key of a rate limit must be text or a whole number, not {found}");
+                Err(Error::script(text))
+            }
+        }
+    }
+}

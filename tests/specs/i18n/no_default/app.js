@@ -1,0 +1,3 @@
+import { app } from "sampan";
+
+app.get("/", (req) => req.t("a") + req.locale);

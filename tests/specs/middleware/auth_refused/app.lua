@@ -1,0 +1,15 @@
+local app = require "sampan"
+
+local function fault(make, options)
+  local ok, err = pcall(make, options)
+  return ok and "taken" or (tostring(err):gsub("^.-:%d+: ", ""))
+end
+local function verify() end
+app.get("/faults", function()
+  return {
+    fault(app.basic_auth, {}), fault(app.basic_auth, { users = { ann = "x" }, verify = verify }), fault(app.basic_auth, { users = { ann = "" } }),
+    fault(app.basic_auth, { users = { ann = 1 } }), fault(app.basic_auth, { users = { "ann" } }), fault(app.basic_auth, { tokens = { a = "b" } }),
+    fault(app.bearer_auth, { verify = verify, realm = "a\r\nb" }), fault(app.bearer_auth, { verify = "x" }),
+  }
+end)
+app.get("/kept", function() app.use(app.bearer_auth{ verify = verify }) end)

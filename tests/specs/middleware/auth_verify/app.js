@@ -1,0 +1,24 @@
+import { app, db, time } from "sampan";
+
+app.onStart(() => {
+  db.exec("CREATE TABLE IF NOT EXISTS users (name TEXT PRIMARY KEY, password TEXT, role TEXT)");
+  db.exec("INSERT OR REPLACE INTO users VALUES ('ann', 'secret', 'admin')");
+});
+
+app.use("/admin/*", app.basicAuth({ verify: async (user, password, req) => {
+  await time.sleep(0.001);
+  if (user === "boom") throw new Error("verify broke");
+  if (user === "yes") return true;
+  const found = db.one("SELECT name, role FROM users WHERE name = ? AND password = ?", [user, password]);
+  if (found) found.path = req.path;
+  return found;
+} }));
+app.use("/admin/*", async (req, next) => {
+  const res = await next();
+  if (req.auth !== true) res.headers.set("x-role", req.auth.role);
+  return res;
+});
+app.use("/api/*", app.bearerAuth({ realm: "api", verify: (token) => token === "t" && token }));
+app.get("/admin/me", (req) => req.auth);
+app.get("/admin/yes", (req) => [req.auth]);
+app.get("/api/me", (req) => req.auth);

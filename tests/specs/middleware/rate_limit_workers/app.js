@@ -1,0 +1,4 @@
+import { app } from "sampan";
+
+app.use("/", app.rateLimit({ limit: 5, per: 3600 }));
+app.get("/", () => "in");
