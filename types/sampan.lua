@@ -244,7 +244,7 @@ local NativeMiddleware = {}
 function app.validate(data, schema) end
 
 --- An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot.
----@param path string The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`.
+---@param path string The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` has it.
 ---@param how? table `folder`: the folder that the path begins in and stays in. `download`: the name under which a browser saves the file, or true for its own. `type`: its content type, instead of the one that its name tells.
 ---@param options? sampan.Options
 ---@return sampan.Response
