@@ -4,6 +4,7 @@
 //! its own connections, and [`Running`] ends it. [`run`] is the whole life of `sampan run`, signals included. Here the HTTP
 //! engine, the script engines and the capabilities meet; none of them knows another.
 
+mod compression;
 mod config;
 mod database;
 mod engine;

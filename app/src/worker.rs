@@ -1,5 +1,6 @@
 //! One worker: a thread with its own runtime, its own isolate and its own connections.
 
+use crate::compression::Compression;
 use crate::config::Config;
 use crate::hooks::Hooks;
 use crate::process_parts::ProcessParts;
@@ -195,6 +196,7 @@ struct Loader {
     files: Rc<StaticFiles>,
     current: CurrentRun,
     ids: Rc<Ids>,
+    compression: Option<Rc<Compression>>,
     watchdog: Watchdog,
     id: u64,
     place: WorkerPlace,
@@ -224,6 +226,10 @@ impl Loader {
             gate,
             current,
             ids: Rc::new(Ids::new()),
+            compression: plan
+                .config
+                .compression
+                .map(|bytes_max| Rc::new(Compression::new(bytes_max))),
             watchdog: plan.watchdog.clone(),
             id: plan.id,
             ending: Arc::clone(&plan.ending),
@@ -294,6 +300,7 @@ impl Loader {
             gate: Rc::clone(&self.gate),
             trusted: config.trusted_proxies.as_slice().into(),
             ids: Rc::clone(&self.ids),
+            compression: self.compression.clone(),
             csrf: config
                 .csrf
                 .as_ref()

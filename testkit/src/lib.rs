@@ -19,6 +19,7 @@
 mod browsers;
 mod check;
 pub mod codegen;
+mod content_coding;
 mod runner;
 mod scenario;
 

@@ -2,6 +2,7 @@
 
 use crate::browsers::Browsers;
 use crate::check;
+use crate::content_coding;
 use crate::scenario::{Expectation, Request, Scenario};
 use crate::{Answer, Client};
 use sampan_app::{Config, Level, Logger, Running, Server};
@@ -250,7 +251,7 @@ impl CaseRun {
         for _ in 0..request.repeat.unwrap_or(1) {
             let answer = self.exchange(request)?;
             self.browsers.keep(request, &answer);
-            check::answer(expected, &answer)?;
+            check::answer(expected, &content_coding::decoded(answer)?)?;
         }
         Ok(())
     }
@@ -286,7 +287,7 @@ impl CaseRun {
             let begun = Instant::now();
             for _ in 0..request.repeat.unwrap_or(1) {
                 let answer = exchange(&mut connect(address)?, &request)?;
-                check::answer(&expected, &answer)?;
+                check::answer(&expected, &content_coding::decoded(answer)?)?;
             }
             // Who waits for the answer checks the time of all of them together.
             if request.background {

@@ -71,7 +71,7 @@ pub struct Expectation {
     pub headers: BTreeMap<String, OneOrMore>,
     /// Fields that must not be there.
     pub header_absent: Vec<String>,
-    /// The body as JSON, compared by value.
+    /// The body as JSON, compared by value. Bodies are compared as they were before compression.
     pub json: Option<String>,
     /// The body, byte for byte.
     pub text: Option<String>,

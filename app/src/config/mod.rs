@@ -29,6 +29,8 @@ use std::str::FromStr;
 
 /// Where a server listens unless told otherwise.
 const LISTEN: &str = "127.0.0.1:8080";
+/// How many bytes of compressed bodies each worker keeps unless told otherwise.
+const COMPRESSED_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The environment variable with the secret keys.
 const SECRET_KEYS: &str = "SAMPAN_SECRET_KEYS";
 /// The most workers that can be asked for.
@@ -55,6 +57,8 @@ pub struct Config {
     pub migrate: bool,
     /// Where the log goes.
     pub logger: Logger,
+    /// Whether answers are compressed, and then how many bytes of compressed ones each worker keeps.
+    pub compression: Option<usize>,
     /// The secret keys, if it has any.
     pub secret_keys: Option<SecretKeys>,
     /// What scripts keep, and what clients may send in forms.
@@ -140,6 +144,9 @@ impl Config {
         let db = db.map_err(|fault| format!("{name}: db.{fault}"))?;
         let settings = log_settings(&raw.log).map_err(|fault| format!("{name}: log.{fault}"))?;
         let logger = Logger::new(settings);
+        let cache_bytes_max = raw.compression.cache_bytes_max;
+        let cache_bytes_max = cache_bytes_max.map_or(COMPRESSED_BYTES_MAX, usize::from);
+        let compresses = raw.compression.enabled.unwrap_or(true);
         let secret_keys = SecretKeys::new(&raw.secrets.keys);
         let secret_keys = secret_keys.map_err(|fault| format!("{name}: secrets.keys: {fault}"))?;
         let files = raw.files.resolve(project.root(), &raw.forms);
@@ -160,6 +167,7 @@ impl Config {
             db,
             migrate: raw.db.migrates() && !flags.no_migrate,
             logger,
+            compression: compresses.then_some(cache_bytes_max),
             secret_keys,
             files,
             undefined,

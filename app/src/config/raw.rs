@@ -45,6 +45,15 @@ pub(crate) struct RawConfig {
     #[serde(rename = "static")]
     pub(crate) static_files: RawStatic,
     pub(crate) i18n: RawI18n,
+    pub(crate) compression: RawCompression,
+}
+
+/// `[compression]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RawCompression {
+    pub(crate) enabled: Option<bool>,
+    pub(crate) cache_bytes_max: Option<Bytes>,
 }
 
 /// `[i18n]`.

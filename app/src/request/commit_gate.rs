@@ -333,6 +333,7 @@ impl Visit {
             response = errors::answer_to(&error);
         }
         view.tell_id(&mut response);
+        view.compress(&mut response);
         if transactions.is_empty() && !self.gate.outbox.is_open() {
             return Answer::Now(response);
         }

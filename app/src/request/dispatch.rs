@@ -25,7 +25,6 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// The handler of one worker: the project as it is now.
 pub(crate) struct Dispatch {
@@ -96,7 +95,7 @@ impl Handler for Dispatch {
                     if let Some(record) = record {
                         record.set_route(&entry.info);
                     }
-                    return Answer::Precomputed(Arc::clone(&fixed.whole));
+                    return Answer::Precomputed(fixed.whole(request));
                 }
                 let view = view(request, normal, spans, &entry.info, record);
                 let exchange = DispatchedRequest {
@@ -278,6 +277,7 @@ impl DispatchedRequest {
             response = errors::answer_to(&error);
         }
         self.view.tell_id(&mut response);
+        self.view.compress(&mut response);
         Answer::Now(response)
     }
 
@@ -289,7 +289,7 @@ impl DispatchedRequest {
         };
         match opened {
             Some(response) => self.answer_natively(response),
-            None => Answer::Precomputed(Arc::clone(&fixed.whole)),
+            None => Answer::Precomputed(fixed.whole(self.view.request())),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A request as scripts see it: the HTTP engine's request, the parameters of its route, and who sent it.
 
+use crate::compression::Compression;
 use crate::request::additions::Additions;
 use crate::request::errors;
 use crate::request::id::{self, Ids};
@@ -30,6 +31,8 @@ pub(crate) struct RouteInfo {
     pub(crate) trusted: Rc<[Cidr]>,
     /// Makes the ids of the worker's requests.
     pub(crate) ids: Rc<Ids>,
+    /// Compresses its answers, if they may be.
+    pub(crate) compression: Option<Rc<Compression>>,
 }
 
 /// The client's address: the peer's, or what a trusted proxy says it is.
@@ -187,6 +190,14 @@ impl View {
         if !response.has_header(id::HEADER) {
             // Visible ASCII is always a valid value, and without room for it the answer goes without.
             let _ = response.header(b"X-Request-Id", self.id().as_bytes());
+        }
+    }
+
+    /// Compresses an answer, if it should be.
+    #[inline]
+    pub(crate) fn compress(&self, response: &mut Response) {
+        if let Some(compression) = &self.info.compression {
+            compression.apply(&self.request, response);
         }
     }
 

@@ -1,5 +1,6 @@
 //! A project loaded on one worker: its script, its routes as a tree, and what can be decided at start.
 
+use crate::compression::{self, Compression};
 use crate::config::units;
 use crate::engine::Engine;
 use crate::hooks::Hooks;
@@ -15,9 +16,9 @@ use crate::routing::wrapping::{Chain, Guards, RouteGuards, SharedGuard, Wrapping
 use crate::static_files::StaticFiles;
 use sampan_host::{
     BodyOptions, Call, CurrentRun, Error, ErrorKind, HandlerId, Isolate, Place, RequestView,
-    RouteDef, Setup, Step, Store, request,
+    RouteDef, Setup, Step, Store, request, request::Coding,
 };
-use sampan_http::{BodyRule, Precomputed, Response};
+use sampan_http::{BodyRule, Precomputed, Request, Response};
 use sampan_log::Logger;
 use sampan_template::TemplateStore;
 use std::borrow::Cow;
@@ -60,6 +61,8 @@ pub(crate) struct Control {
     pub(crate) trusted: Rc<[Cidr]>,
     /// Makes the ids of the worker's requests.
     pub(crate) ids: Rc<Ids>,
+    /// Compresses answers, if that is on.
+    pub(crate) compression: Option<Rc<Compression>>,
     /// Refuses requests of other sites that may change something.
     pub(crate) csrf: Option<SharedGuard>,
     /// The files that the server answers with.
@@ -79,6 +82,13 @@ pub(crate) struct Control {
     pub(crate) endings: Rc<Cell<usize>>,
 }
 
+impl Control {
+    /// What compresses the answers of a handler.
+    fn compression_for(&self, options: &BodyOptions) -> Option<Rc<Compression>> {
+        self.compression.clone().filter(|_| !options.uncompressed)
+    }
+}
+
 /// What answers one route.
 pub(crate) struct RouteEntry {
     pub(crate) handler: HandlerId,
@@ -96,7 +106,9 @@ pub(crate) struct RouteEntry {
 
 /// An answer that is computed at start.
 pub(crate) struct FixedAnswer {
-    pub(crate) whole: Arc<Precomputed>,
+    whole: Arc<Precomputed>,
+    /// The same in the codings in which it is smaller.
+    coded: Vec<(Coding, Arc<Precomputed>)>,
     /// Where guards check the route: the same, to be given with the header fields that they add.
     open: Option<RefCell<Response>>,
 }
@@ -146,6 +158,7 @@ impl Loaded {
                 place: def.place.clone(),
                 trusted: Rc::clone(&control.trusted),
                 ids: Rc::clone(&control.ids),
+                compression: control.compression_for(&def.body),
             };
             entries.push(RouteEntry {
                 handler: def.handler,
@@ -168,6 +181,7 @@ impl Loaded {
             place: None,
             trusted: Rc::clone(&control.trusted),
             ids: Rc::clone(&control.ids),
+            compression: control.compression_for(&program.fetch_body),
         });
         control.gate.finish_loading()?;
         Ok(Rc::new(Self {
@@ -231,6 +245,20 @@ impl Loaded {
 }
 
 impl FixedAnswer {
+    /// The whole answer, in the coding that the client likes best.
+    #[inline]
+    pub(crate) fn whole(&self, request: &Request) -> Arc<Precomputed> {
+        if self.coded.is_empty() {
+            return Arc::clone(&self.whole);
+        }
+        let wanted = compression::accepted(request);
+        let coded = self
+            .coded
+            .iter()
+            .find(|(coding, _)| Some(*coding) == wanted);
+        Arc::clone(coded.map_or(&self.whole, |(_, coded)| coded))
+    }
+
     /// The answer, to be given once, with other header fields beside its own.
     pub(crate) fn opened(&self) -> Option<Response> {
         self.open.as_ref()?.borrow_mut().twin()
@@ -327,11 +355,17 @@ fn precompute(
     match engine.start(call, &mut sink) {
         Step::Done => {
             let mut response = sink.into_response();
+            let compression = control.compression_for(&def.body);
+            let coded = compression.map(|compression| compression.variants(&mut response));
+            let coded = coded.into_iter().flatten();
+            let coded = coded
+                .filter_map(|(coding, response)| Some((coding, Precomputed::new(response).ok()?)));
+            let coded = coded.collect();
             let open = is_guarded.then(|| response.twin()).flatten();
             let whole = Precomputed::new(response)
                 .map_err(|_| fault(format!("the value of {} cannot be a stream", def.pattern)))?;
             let open = open.map(RefCell::new);
-            Ok(FixedAnswer { whole, open })
+            Ok(FixedAnswer { whole, coded, open })
         }
         Step::Failed(error) => Err(fault(format!(
             "the value of {} cannot be sent: {}",

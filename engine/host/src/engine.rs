@@ -78,13 +78,15 @@ pub struct Program {
     pub fetch_body: BodyOptions,
 }
 
-/// How a handler reads the bodies of its requests.
+/// How a handler reads the bodies of its requests, and sends those of its answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BodyOptions {
     /// As they come; else it is called when they are here.
     pub stream: bool,
     /// The largest that it accepts, as it was written: `1048576` or `10MB`; `None` for the server's limit.
     pub bytes_max: Option<String>,
+    /// Answers are sent as they are, whatever coding the client accepts.
+    pub uncompressed: bool,
 }
 
 /// One route.

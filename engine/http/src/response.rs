@@ -310,6 +310,11 @@ impl Response {
         }
     }
 
+    /// The body, to be taken or replaced.
+    pub fn body_as_mut(&mut self) -> &mut Body {
+        &mut self.body
+    }
+
     /// Replaces the body.
     pub fn set_body(&mut self, body: Body) {
         self.body = body;

@@ -75,7 +75,7 @@ fn place(cx: Cx<'_>, stack: RawValue) -> Result<Option<Place>, Failure> {
     Ok(cx.text(stack)?.lines().find_map(place_of))
 }
 
-/// `route(method | null, pattern, handler, bodyBytesMax | undefined, stream, stack)`
+/// `route(method | null, pattern, handler, bodyBytesMax | undefined, stream, stack, uncompressed)`
 fn route(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let method = if is_nothing(argument(args, 0)) {
         None
@@ -92,6 +92,7 @@ fn route(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let body = BodyOptions {
         stream: is_true(argument(args, 4)),
         bytes_max,
+        uncompressed: is_true(argument(args, 6)),
     };
     let route = RouteDef {
         method,

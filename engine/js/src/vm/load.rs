@@ -254,12 +254,14 @@ fn default_fetch(
         return Ok(None);
     }
     let bytes_max = cx.get(exported.raw(), c"bodyBytesMax")?;
+    let compress = cx.get(exported.raw(), c"compress")?;
     let body = BodyOptions {
         stream: is_true(cx.get(exported.raw(), c"stream")?.raw()),
         bytes_max: match is_nothing(bytes_max.raw()) {
             true => None,
             false => Some(cx.text(bytes_max.raw())?),
         },
+        uncompressed: !is_nothing(compress.raw()) && !is_true(compress.raw()),
     };
     let serve = cx.core().tables()?.serve.raw();
     let handler = cx.call(serve, UNDEFINED, &[exported.raw()])?;

@@ -282,12 +282,15 @@
   function bodyOptions(name, opts) {
     check(name, "map", "options", opts);
     for (const key of keys(opts)) {
-      if (key !== "bodyBytesMax" && key !== "stream") unknownOption(name, key, "bodyBytesMax", "stream");
+      if (key !== "bodyBytesMax" && key !== "compress" && key !== "stream") {
+        unknownOption(name, key, "bodyBytesMax", "compress", "stream");
+      }
     }
-    const { bodyBytesMax: limit, stream = false } = opts;
+    const { bodyBytesMax: limit, compress = true, stream = false } = opts;
+    check(name, "boolean", "option 'compress'", compress);
     check(name, "boolean", "option 'stream'", stream);
     // Checked where the routes are arranged, for both languages.
-    return [limit === undefined ? undefined : String(limit), stream];
+    return [limit === undefined ? undefined : String(limit), stream, compress];
   }
 
   // `/api` + `/users` is `/api/users`; a group's own "/" is the prefix itself.
@@ -299,7 +302,7 @@
   function isOptions(value) {
     if (typeof value !== "object" || value === null) return false;
     const names = keys(value);
-    for (const key of names) if (key !== "bodyBytesMax" && key !== "stream") return false;
+    for (const key of names) if (key !== "bodyBytesMax" && key !== "compress" && key !== "stream") return false;
     return names.length > 0;
   }
 
@@ -309,10 +312,10 @@
       const [pattern, options] = args;
       check(name, "string", "pattern", pattern);
       checkPattern(name, pattern);
-      const [limit, streams] = args.length > 2 ? bodyOptions(name, options) : [undefined, false];
+      const [limit, streams, compress] = args.length > 2 ? bodyOptions(name, options) : [undefined, false, true];
       const handler = args.length > 2 ? args[2] : isOptions(options) ? undefined : options;
       if (handler === undefined) check(name, "function", "handler", handler);
-      route(verbs[verb], joined(prefix, pattern), handler, limit, streams, here());
+      route(verbs[verb], joined(prefix, pattern), handler, limit, streams, here(), !compress);
       return owner;
     };
   }

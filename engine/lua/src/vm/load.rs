@@ -241,10 +241,13 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
             let handler = declared.handler(state).unwrap_or_default();
             lua_getfield(state, route, c"fixed".as_ptr());
             let fixed = lua_toboolean(state, -1) != 0;
+            lua_getfield(state, route, c"uncompressed".as_ptr());
+            let uncompressed = lua_toboolean(state, -1) != 0;
             lua_getfield(state, route, c"stream".as_ptr());
             let body = BodyOptions {
                 stream: lua_toboolean(state, -1) != 0,
                 bytes_max: text_field(state, route, c"body_bytes_max"),
+                uncompressed,
             };
             if body.stream {
                 current().has_streams.set(true);

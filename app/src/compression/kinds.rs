@@ -1,0 +1,134 @@
+//! Which answers are compressed: texts that nobody has encoded, and that nobody must leave as they are.
+
+use sampan_http::Response;
+
+/// What an answer has that matters once it is compressed.
+#[derive(Default)]
+pub(super) struct Fields {
+    /// Its `Vary` names `Accept-Encoding` already, or everything.
+    pub(super) vary: bool,
+    /// Its strong `ETag`.
+    pub(super) strong_tag: Option<Vec<u8>>,
+}
+
+/// Types that are no `text/` and compress well, beside those that end in `+json`, `+xml` and `+text`.
+const TYPES: [&str; 15] = [
+    "application/json",
+    "application/javascript",
+    "application/xml",
+    "application/xhtml+xml",
+    "application/x-ndjson",
+    "application/x-javascript",
+    "application/x-yaml",
+    "application/yaml",
+    "application/toml",
+    "application/graphql",
+    "application/sql",
+    "application/wasm",
+    "application/x-www-form-urlencoded",
+    "font/ttf",
+    "image/bmp",
+];
+
+/// Whether an answer may be compressed, and what it has.
+pub(super) fn compressible(response: &Response) -> Option<Fields> {
+    // A part of a body is counted in bytes of the plain one.
+    if response.status() == 206 {
+        return None;
+    }
+    let mut fields = Fields::default();
+    let mut content_type = response.default_content_type().map(str::as_bytes);
+    for (name, value) in response.headers() {
+        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+        let must_stay = is("cache-control") && has_item(value, "no-transform");
+        // Ranges count in bytes of the plain body: files, which have encoded forms of their own.
+        let has_ranges = is("accept-ranges") && !has_item(value, "none");
+        if must_stay || has_ranges || is("content-encoding") || is("content-range") {
+            return None;
+        } else if is("content-type") {
+            content_type = Some(value);
+        } else if is("vary") {
+            fields.vary |= has_item(value, "accept-encoding") || has_item(value, "*");
+        } else if is("etag") && value.starts_with(b"\"") {
+            fields.strong_tag = Some(value.to_vec());
+        }
+    }
+    content_type.is_some_and(is_text).then_some(fields)
+}
+
+/// Whether a list of a header field has this item.
+fn has_item(list: &[u8], wanted: &str) -> bool {
+    let mut items = list.split(|byte| *byte == b',');
+    items.any(|item| item.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
+}
+
+fn is_text(content_type: &[u8]) -> bool {
+    let essence = content_type.split(|byte| *byte == b';').next();
+    let Ok(essence) = std::str::from_utf8(essence.unwrap_or_default().trim_ascii()) else {
+        return false;
+    };
+    let essence = essence.to_ascii_lowercase();
+    let is_marked = ["+json", "+xml", "+text"]
+        .iter()
+        .any(|end| essence.ends_with(end));
+    // Whoever sends events sends each at once.
+    (essence.starts_with("text/") && essence != "text/event-stream")
+        || is_marked
+        || TYPES.contains(&essence.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_compressed_and_what_is_compressed_is_not() {
+        for yes in [
+            "text/html; charset=utf-8",
+            "TEXT/CSS",
+            "application/json",
+            "application/ld+json",
+            "image/svg+xml",
+            "application/wasm",
+        ] {
+            assert!(is_text(yes.as_bytes()), "{yes}");
+        }
+        for no in [
+            "image/png",
+            "application/zip",
+            "text/event-stream",
+            "application/octet-stream",
+            "",
+            "\u{e9}",
+        ] {
+            assert!(!is_text(no.as_bytes()), "{no}");
+        }
+    }
+
+    #[test]
+    fn fields_forbid_it_or_are_kept() {
+        let with = |name: &str, value: &str| {
+            let mut response = Response::new(200);
+            response.content_type("text/html");
+            response
+                .header(name.as_bytes(), value.as_bytes())
+                .expect("valid");
+            compressible(&response)
+        };
+        for (name, value) in [
+            ("Content-Encoding", "gzip"),
+            ("content-encoding", "identity"),
+            ("Content-Range", "bytes 0-1/2"),
+            ("Accept-Ranges", "bytes"),
+            ("Cache-Control", "public, No-Transform"),
+            ("Content-Type", "image/png"),
+        ] {
+            assert!(with(name, value).is_none(), "{name}: {value}");
+        }
+        assert!(with("Vary", "Origin, accept-encoding").is_some_and(|fields| fields.vary));
+        assert!(with("Vary", "*").is_some_and(|fields| fields.vary));
+        assert!(with("Vary", "Origin").is_some_and(|fields| !fields.vary));
+        assert!(with("ETag", "\"1\"").is_some_and(|fields| fields.strong_tag.is_some()));
+        assert!(with("ETag", "W/\"1\"").is_some_and(|fields| fields.strong_tag.is_none()));
+    }
+}

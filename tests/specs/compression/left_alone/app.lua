@@ -1,0 +1,15 @@
+local app = require "sampan"
+local TEXT = ("all work and no play makes jack a dull boy. "):rep(20)
+
+app.get("/encoded", function() return app.text(TEXT, { headers = { ["Content-Encoding"] = "identity" } }) end)
+app.get("/no_transform", function() return app.text(TEXT, { headers = { ["Cache-Control"] = "max-age=60, no-transform" } }) end)
+app.get("/image", function() return app.text(TEXT, { headers = { ["Content-Type"] = "image/png" } }) end)
+app.get("/range", function()
+  return app.text(TEXT, { status = 206, headers = { ["Content-Range"] = "bytes 0-879/2000" } })
+end)
+app.get("/stream", function()
+  return app.stream(function(write) write(TEXT) end, { headers = { ["Content-Type"] = "text/plain" } })
+end)
+app.get("/random", function()
+  return app.text(app.crypto.random_bytes(1000), { headers = { ["Content-Type"] = "application/json" } })
+end)

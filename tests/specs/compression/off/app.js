@@ -1,0 +1,5 @@
+import { app } from "sampan";
+
+const TEXT = "all work and no play makes jack a dull boy. ".repeat(20);
+
+app.get("/", () => TEXT);
