@@ -38,10 +38,16 @@ declare module "sampan" {
     readonly cookies: Record<string, string>;
     /** The client's address. */
     readonly ip: string;
+    /** Who was let in by `app.basicAuth` or `app.bearerAuth`: what `verify` returned, or a name. */
+    readonly auth: any;
     /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
     /** What the app remembers of this browser. */
     readonly session: Session;
+    /** The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own. */
+    readonly locale: string;
+    /** In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`. */
+    readonly textDirection: string;
     /** The same as `app.validate`, with messages in the language of the request. */
     validate(data: any, schema: any): { data: Record<string, any> | null; errors: Record<string, any> | null };
     /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
@@ -60,6 +66,14 @@ declare module "sampan" {
     flash(kind: string, message: any): void;
     /** The messages that earlier requests left, each with `kind` and `message`. No later request gets them. */
     flashes(): any[];
+    /** As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`. */
+    render(name: string, data?: any, options?: ResponseOptions): Response;
+    /** The text of a key in the locale of the request. Where that has none, it is the text of a more general locale or of the app's own, else the key. Values are not escaped: templates do that. */
+    t(key: string, values?: Record<string, any>): string;
+    /** A number as the locale of the request writes it: `1.234,5`. */
+    formatNumber(number: number, options?: Record<string, any>): string;
+    /** A date as the locale of the request writes it, by the Gregorian calendar. */
+    formatDate(date: any, options?: Record<string, any>): string;
     /** An object of this request's own. */
     readonly state: Record<string, any>;
     /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is an `UploadedFile`: name the type then. */
@@ -79,10 +93,16 @@ declare module "sampan" {
     passThroughOnException(): void;
     /** The client's address. */
     readonly ip: string;
+    /** Who was let in by `app.basicAuth` or `app.bearerAuth`: what `verify` returned, or a name. */
+    readonly auth: any;
     /** The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes. */
     readonly id: string;
     /** What the app remembers of this browser. */
     readonly session: Session;
+    /** The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own. */
+    readonly locale: string;
+    /** In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`. */
+    readonly textDirection: string;
     /** The same as `app.validate`, with messages in the language of the request. */
     validate(data: any, schema: any): { data: Record<string, any> | null; errors: Record<string, any> | null };
     /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
@@ -101,6 +121,14 @@ declare module "sampan" {
     flash(kind: string, message: any): void;
     /** The messages that earlier requests left, each with `kind` and `message`. No later request gets them. */
     flashes(): any[];
+    /** As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`. */
+    render(name: string, data?: any, options?: ResponseOptions): Response;
+    /** The text of a key in the locale of the request. Where that has none, it is the text of a more general locale or of the app's own, else the key. Values are not escaped: templates do that. */
+    t(key: string, values?: Record<string, any>): string;
+    /** A number as the locale of the request writes it: `1.234,5`. */
+    formatNumber(number: number, options?: Record<string, any>): string;
+    /** A date as the locale of the request writes it, by the Gregorian calendar. */
+    formatDate(date: any, options?: Record<string, any>): string;
     /** `req.state` of the middleware around `fetch`. */
     readonly state: Record<string, any>;
   }
@@ -175,6 +203,7 @@ declare module "sampan" {
     db: typeof db;
     template: typeof template;
     files: typeof files;
+    i18n: typeof i18n;
     /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads. */
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
     /** Runs the function when the server shuts down: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads. */
@@ -185,6 +214,12 @@ declare module "sampan" {
     renderString(template: string, data?: any): string;
     /** Lets scripts of other sites call these paths. Answers preflight requests itself. It does not open the protection against requests of other sites, see `[csrf]`. */
     cors(options: any): NativeMiddleware;
+    /** Refuses with 429 what is above the limit, with `Retry-After`. The window slides. All workers count together. The fields `RateLimit` and `RateLimit-Policy` say what is left. With a function as its key it runs among the script's own middleware, in its order. */
+    rateLimit(options: any): NativeMiddleware;
+    /** Lets only people in who know a password (RFC 7617): 401 for all others. With `verify` it runs among the script's own middleware, in its order. */
+    basicAuth(options: any): NativeMiddleware;
+    /** Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the script's own middleware, in its order. */
+    bearerAuth(options: any): NativeMiddleware;
     /** Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is. */
     secureHeaders(options?: any): NativeMiddleware;
     /** Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by the names of fields. */
@@ -466,5 +501,13 @@ declare module "sampan" {
     set(key: string, value?: any): void;
     /** The keys. */
     keys(): any[];
+  }
+
+  /** Texts in the languages of an app, from `locales/*.toml`. */
+  export namespace i18n {
+    /** The text of a key in a locale, for what no request asks for, such as mails. In a handler use `req:t`. */
+    function t(locale: string, key: string, values?: Record<string, any>): string;
+    /** The names of the app's locales. */
+    function locales(): any[];
   }
 }

@@ -10,8 +10,11 @@
 ---@field headers table<string, string> the field lines, looked up whatever the case
 ---@field cookies table<string, string> the cookies
 ---@field ip string the client's address
+---@field auth any Who was let in by `app.basic_auth` or `app.bearer_auth`: what `verify` returned, or a name.
 ---@field id string The id of the request: `x-request-id`, or one of the server's. It stands on every line of the log that the request causes.
 ---@field session sampan.Session What the app remembers of this browser.
+---@field locale string The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own.
+---@field text_direction string In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`.
 ---@field body string the bytes of the body
 ---@field state table a table of this request's own
 local request = {}
@@ -78,6 +81,31 @@ function request:flash(kind, message) end
 --- The messages that earlier requests left, each with `kind` and `message`. No later request gets them.
 ---@return table
 function request:flashes() end
+
+--- As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`.
+---@param name string A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.
+---@param data? any The variables of the template, by their names.
+---@param options? sampan.Options
+---@return sampan.Response
+function request:render(name, data, options) end
+
+--- The text of a key in the locale of the request. Where that has none, it is the text of a more general locale or of the app's own, else the key. Values are not escaped: templates do that.
+---@param key string The key of the text, with dots between its parts: `owner.pets`.
+---@param values? table What stands in the text for `{name}`, by name. `n` decides the form of a text that has several.
+---@return string
+function request:t(key, values) end
+
+--- A number as the locale of the request writes it: `1.234,5`.
+---@param number number The number.
+---@param options? table `decimals`: how many digits stand behind the point. At most three unless given, as many as are needed.
+---@return string
+function request:format_number(number, options) end
+
+--- A date as the locale of the request writes it, by the Gregorian calendar.
+---@param date any A text such as `2026-11-22` or `2026-11-22 14:05:09`, which is shown as it stands, or seconds since 1970, in UTC.
+---@param options? table `style`: `"short"`, `"medium"` (unless given), `"long"` or `"full"`, which has the day of the week. `time`: whether the time is shown too.
+---@return string
+function request:format_date(date, options) end
 
 ---@class sampan.Response
 ---@field status integer
@@ -227,6 +255,21 @@ function app.render_string(template, data) end
 ---@return sampan.NativeMiddleware
 function app.cors(options) end
 
+--- Refuses with 429 what is above the limit, with `Retry-After`. The window slides. All workers count together. The fields `RateLimit` and `RateLimit-Policy` say what is left. With a function as its key it runs among the script's own middleware, in its order.
+---@param options any `limit` requests in `per` seconds. `key`: what is counted together. `"ip"` (unless given): the client's address, of IPv6 its /64. The name of a header field: its value, or the address where it is missing. A function: what it returns for the request; it may wait, and what it returns nothing for is not counted. `name`: what the fields of the answer call the limit (`default` unless given).
+---@return sampan.NativeMiddleware
+function app.rate_limit(options) end
+
+--- Lets only people in who know a password (RFC 7617): 401 for all others. With `verify` it runs among the script's own middleware, in its order.
+---@param options any `verify`: a function that is called with user, password and request, and may wait. What it returns is `req.auth`; nothing or `false` refuses. Or `users`: passwords by user; then `req.auth` is the user. `realm`: what the browser shows.
+---@return sampan.NativeMiddleware
+function app.basic_auth(options) end
+
+--- Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the script's own middleware, in its order.
+---@param options any `verify`: a function that is called with the token and the request, and may wait. What it returns is `req.auth`; nothing or `false` refuses. Or `tokens`: tokens by name; then `req.auth` is the name. `realm`: what the answer calls the site.
+---@return sampan.NativeMiddleware
+function app.bearer_auth(options) end
+
 --- Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is.
 ---@param options? any `csp`: a `Content-Security-Policy`. `frame_ancestors`: who may show the page in a frame, `"none"` (unless given), `"self"` or sources such as `"https://app.example"`; `false` for everybody. `referrer_policy`: `strict-origin-when-cross-origin` unless given, `false` for none. `hsts`: for how many seconds browsers come back by HTTPS only (a year unless given), `false` for none; sent only over HTTPS.
 ---@return sampan.NativeMiddleware
@@ -244,7 +287,7 @@ local NativeMiddleware = {}
 function app.validate(data, schema) end
 
 --- An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot.
----@param path string The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` has it.
+---@param path string The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`.
 ---@param how? table `folder`: the folder that the path begins in and stays in. `download`: the name under which a browser saves the file, or true for its own. `type`: its content type, instead of the one that its name tells.
 ---@param options? sampan.Options
 ---@return sampan.Response
@@ -788,5 +831,20 @@ function UploadedFile:set(key, value) end
 --- The keys.
 ---@return table
 function UploadedFile:keys() end
+
+--- Texts in the languages of an app, from `locales/*.toml`.
+---@class sampan.modules.i18n
+app.i18n = {}
+
+--- The text of a key in a locale, for what no request asks for, such as mails. In a handler use `req:t`.
+---@param locale string One of the app's locales: `de`.
+---@param key string The key of the text, with dots between its parts: `owner.pets`.
+---@param values? table What stands in the text for `{name}`, by name. `n` decides the form of a text that has several.
+---@return string
+function app.i18n.t(locale, key, values) end
+
+--- The names of the app's locales.
+---@return table
+function app.i18n.locales() end
 
 return app

@@ -17,6 +17,7 @@ mod server;
 mod sessions;
 mod signals;
 mod static_files;
+mod templates;
 mod watchdog;
 mod worker;
 

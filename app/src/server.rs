@@ -118,8 +118,8 @@ impl Server {
         inbox: Receiver<ServerEvent>,
     ) -> Result<Running, String> {
         let mut limits = config.http.clone();
-        // Each worker keeps files of three folders open.
-        let files = RESERVED_FILES + (config.workers * 3 * OPEN_FILES_MAX) as u64;
+        // Each worker keeps the files of two folders open.
+        let files = RESERVED_FILES + (config.workers * 2 * OPEN_FILES_MAX) as u64;
         if let Some(note) = sampan_http::raise_open_files(&mut limits, files) {
             config.logger.text(Level::Warn, note);
         }

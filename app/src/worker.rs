@@ -13,16 +13,16 @@ use crate::routing::loaded::{Control, Loaded};
 use crate::routing::wrapping::SharedGuard;
 use crate::sessions::WorkerSessions;
 use crate::static_files::StaticFiles;
+use crate::templates;
 use crate::watchdog::Watchdog;
 use sampan_crypto::KeySealer;
 use sampan_db::Database;
 use sampan_files::Storage;
 use sampan_host::{
-    Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Value, Watch, WorkerPlace, sealer,
+    Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Watch, WorkerPlace, sealer,
 };
 use sampan_http::{Limits, WorkerHandle};
 use sampan_log::{Entry, Level};
-use sampan_template::TemplateStore;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::AtomicBool;
@@ -117,8 +117,8 @@ async fn serve(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>
     let runs_mix = plan.config.project.language() == Some(Language::Js);
     let current = CurrentRun::new(plan.config.logger.has_access_log());
     let gate = Gate::new(&plan.database, &watch, &current, runs_mix);
-    let (root, storage) = (plan.config.project.root(), &plan.config.files.storage);
-    let files = match StaticFiles::open(root, storage, plan.config.static_files.clone()) {
+    let files = StaticFiles::open(plan.config.project.root(), plan.config.static_files.clone());
+    let files = match files {
         Ok(files) => files,
         Err(error) => return drop(ready.send(Err(error))),
     };
@@ -257,7 +257,6 @@ impl Loader {
         context.put(self.place);
         context.put(Hooks::default());
         context.put(Rc::clone(&self.files));
-        context.put(self.template_store());
         context.put(Arc::new(Storage::new(config.files.clone())));
         self.parts.put_into(&context, &config.logger);
         if let Some(keys) = &config.secret_keys {
@@ -265,6 +264,8 @@ impl Loader {
         }
         self.gate.put_into(&context);
         self.sessions.put_into(&context, config)?;
+        let context = Rc::new(context);
+        templates::put_store(&context, self.parts.templates(), Rc::clone(&self.files));
         let gate = Rc::clone(&self.gate);
         let (report_to, printed) = (Rc::clone(&logger), Rc::clone(&logger));
         let (current, printing) = (self.current.clone(), self.current.clone());
@@ -272,7 +273,7 @@ impl Loader {
             sources: config.project.sources(),
             entry: config.project.entry().to_owned(),
             modules: config.modules,
-            context: Rc::new(context),
+            context,
             limits: config.script.clone(),
             watch: Arc::clone(&self.watch),
             spawn: Rc::new(move |future| drop(spawn_local(gate.background(future)))),
@@ -322,17 +323,6 @@ impl Loader {
         let loaded = Loaded::load(language, setup, Rc::new(control));
         self.gate.set_loading(false);
         loaded
-    }
-
-    /// The templates, with what they get from elsewhere.
-    fn template_store(&self) -> TemplateStore {
-        let files = Rc::clone(&self.files);
-        let asset = move |args: &[Value]| match args {
-            [Value::Text(name)] => files.asset(name).map(Value::Text),
-            _ => Err(Error::script("asset takes the name of a file")),
-        };
-        let store = TemplateStore::new(self.parts.templates());
-        store.with_function("asset", Rc::new(asset))
     }
 
     /// Runs the project's `on_start`.

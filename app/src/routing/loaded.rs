@@ -208,7 +208,6 @@ impl Loaded {
     pub(crate) fn answers_nothing(&self) -> bool {
         let has_other =
             self.fetch.is_some() || self.not_found.is_some() || !self.middleware.is_empty();
-        let has_other = has_other || self.control.files.has_public();
         self.entries.is_empty() && !has_other
     }
 

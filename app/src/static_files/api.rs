@@ -19,7 +19,7 @@ pub(crate) static MODULE: Module = Module {
                     name: "path",
                     ty: Type::Text,
                     optional: false,
-                    doc: "The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` has it.",
+                    doc: "The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`.",
                 },
                 Param {
                     name: "how",

@@ -22,9 +22,9 @@ use crate::routing::pattern::{Pattern, normal_form};
 use cache::{CacheLimits, FileCache, Found};
 use sampan_host::{Error, ErrorKind};
 use sampan_http::{Answer, Request};
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use stored::{SIBLINGS, StoredFile};
 
@@ -33,9 +33,6 @@ const FOREVER: &str = "max-age=31536000, immutable";
 
 /// The parameter of a URL that names the version of a file.
 const VERSION: &str = "v=";
-
-/// What the paths of files begin with that scripts have kept.
-const STORAGE: &str = "storage/";
 
 /// `[static]`, checked.
 #[derive(Clone, Debug)]
@@ -74,10 +71,6 @@ pub(crate) struct StaticFiles {
     public: Option<FileCache>,
     /// Those that handlers name.
     project: Option<FileCache>,
-    /// Those of them in the storage folder, once there is one.
-    storage: OnceCell<FileCache>,
-    storage_path: PathBuf,
-    limits: CacheLimits,
     /// The time of the worker's last tick.
     now_millis: Cell<u64>,
 }
@@ -89,15 +82,11 @@ pub(crate) enum Served {
 }
 
 impl StaticFiles {
-    /// The files of a project in the folder `root`, and of its storage folder, which need not exist yet; none where a path is empty.
+    /// The files of a project in the folder `root`; none if that is empty.
     ///
     /// # Errors
     /// A folder cannot be read: one line that says which.
-    pub(crate) fn open(
-        root: &Path,
-        storage: &Path,
-        settings: StaticSettings,
-    ) -> Result<Rc<Self>, Error> {
+    pub(crate) fn open(root: &Path, settings: StaticSettings) -> Result<Rc<Self>, Error> {
         let limits = CacheLimits {
             check_millis: settings.check_millis,
             file_bytes_max: settings.file_bytes_max,
@@ -119,9 +108,6 @@ impl StaticFiles {
             settings,
             public,
             project,
-            storage: OnceCell::new(),
-            storage_path: storage.to_owned(),
-            limits,
             now_millis: Cell::new(0),
         }))
     }
@@ -198,24 +184,7 @@ impl StaticFiles {
         }
     }
 
-    /// Whether any file is served by its path.
-    pub(crate) fn has_public(&self) -> bool {
-        self.public.is_some()
-    }
-
-    /// The storage folder, which may be made while the server runs.
-    fn storage(&self) -> io::Result<Option<&FileCache>> {
-        if self.storage.get().is_none()
-            && !self.storage_path.as_os_str().is_empty()
-            && let Some(opened) = FileCache::open(&self.storage_path, &[], self.limits)?
-        {
-            return Ok(Some(self.storage.get_or_init(|| opened)));
-        }
-        Ok(self.storage.get())
-    }
-
-    /// The file that a script names, relative to the project's folder; `storage/` is the storage folder wherever that is. `None` if there
-    /// is none.
+    /// The file that a script names, relative to the project's folder. `None` if there is none.
     ///
     /// # Errors
     /// The path leads out of the folder, or the file cannot be read at the moment.
@@ -225,15 +194,10 @@ impl StaticFiles {
                 "{path:?} is no path of a file below the project's folder: it has no '..', no hidden names and no '/' in front"
             )));
         }
-        let (folder, below) = match path.strip_prefix(STORAGE) {
-            Some(below) => (self.storage(), below),
-            None => (Ok(self.project.as_ref()), path),
+        let Some(project) = &self.project else {
+            return Ok(None);
         };
-        let now = self.now_millis.get();
-        let found = folder.and_then(|folder| match folder {
-            Some(folder) => folder.find(below, now, || Some(below.to_owned())),
-            None => Ok(Found::Nothing),
-        });
+        let found = project.find(path, self.now_millis.get(), || Some(path.to_owned()));
         match found {
             Ok(Found::File(file)) => Ok(Some(ServedFile {
                 path: path.to_owned(),

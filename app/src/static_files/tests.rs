@@ -54,12 +54,7 @@ fn open(folder: &tempfile::TempDir, file_bytes_max: u64) -> Rc<StaticFiles> {
         file_bytes_max,
         ..StaticSettings::default()
     };
-    StaticFiles::open(
-        &folder.path().join("project"),
-        &folder.path().join("kept"),
-        settings,
-    )
-    .expect("readable")
+    StaticFiles::open(&folder.path().join("project"), settings).expect("readable")
 }
 
 fn text(file: &StoredFile) -> String {
@@ -229,26 +224,4 @@ fn an_answer_that_has_begun_keeps_its_file() {
         (&*part.file).read_to_string(&mut own).expect("readable");
     }
     assert_eq!(own, INSIDE);
-}
-
-/// The storage folder may lie outside of the project, and may be made while the server runs.
-#[test]
-fn storage_is_where_the_settings_say() {
-    let folder = project();
-    let files = open(&folder, 0);
-    assert!(matches!(files.named("storage/a.txt"), Ok(None)));
-    let kept = folder.path().join("kept");
-    fs::create_dir_all(kept.join(".sampan")).expect("made");
-    fs::write(kept.join("a.txt"), INSIDE).expect("written");
-    fs::write(kept.join(".sampan/x"), OUTSIDE).expect("written");
-    symlink("../x", kept.join("out")).expect("linked");
-    let served = files
-        .named("storage/a.txt")
-        .expect("readable")
-        .expect("there");
-    assert_eq!(text(&served.file), INSIDE);
-    assert!(matches!(files.named("storage/out"), Ok(None)));
-    for refused in ["storage/.sampan/x", "storage/../x", "storage//a.txt"] {
-        assert!(files.named(refused).is_err(), "{refused}");
-    }
 }

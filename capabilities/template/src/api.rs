@@ -2,14 +2,14 @@
 
 use crate::fault::TEXT_NAME;
 use crate::program::Template;
-use crate::script::{NativeFunction, ScriptFunctions};
+use crate::script::{NativeFunction, NativeVariable, ScriptFunctions};
 use crate::templates::{Templates, compiled, environment};
 use crate::value::TemplateValue;
 use crate::vm::{Machine, Modes, not_found};
 use sampan_host::reader::Kind;
 use sampan_host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Handle, Module, Param, Reader,
-    ScriptLimits, Type, Value, answer, refusals,
+    RequestView, ScriptLimits, Type, Value, answer, refusals,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,6 +18,13 @@ use std::sync::Arc;
 
 /// How many templates that are no files an isolate keeps compiled.
 const STRINGS_MAX: usize = 256;
+
+const NAME: Param = Param {
+    name: "name",
+    ty: Type::Text,
+    optional: false,
+    doc: "A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.",
+};
 
 const DATA: Param = Param {
     name: "data",
@@ -40,15 +47,7 @@ pub static ANSWERS: Module = Module {
     functions: &[
         Function {
             name: "render",
-            params: &[
-                Param {
-                    name: "name",
-                    ty: Type::Text,
-                    optional: false,
-                    doc: "A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.",
-                },
-                DATA,
-            ],
+            params: &[NAME, DATA],
             returns: Type::Answer,
             doc: "An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in \
                   `.html`, `.htm` or `.xml` printed values are escaped.",
@@ -111,6 +110,13 @@ pub static MODULE: Module = Module {
             kind: FunctionKind::Sync(add_function),
         },
     ],
+    request_methods: &[Function {
+        name: "render",
+        params: &[NAME, DATA],
+        returns: Type::Answer,
+        doc: "As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`.",
+        kind: FunctionKind::Reading(render_request),
+    }],
     ..Module::EMPTY
 };
 
@@ -141,6 +147,20 @@ impl TemplateStore {
         self
     }
 
+    /// The same with a filter.
+    #[must_use]
+    pub fn with_filter(self, name: &str, function: NativeFunction) -> Self {
+        self.functions.add_native_filter(name, function);
+        self
+    }
+
+    /// The same with a variable that templates see which are rendered for a request, unless their data has that name.
+    #[must_use]
+    pub fn with_variable(self, name: &str, variable: NativeVariable) -> Self {
+        self.functions.add_variable(name, variable);
+        self
+    }
+
     /// The project is loaded: no filter and no function is added from now on.
     pub fn close(&self) {
         self.is_loaded.set(true);
@@ -154,6 +174,7 @@ impl TemplateStore {
         data: Handle,
         template: &Template,
         block: Option<&str>,
+        request: Option<Rc<dyn RequestView>>,
     ) -> Result<Vec<u8>, Error> {
         let data = match reader.kind(data) {
             Kind::Nothing | Kind::Null => TemplateValue::UNDEFINED,
@@ -168,8 +189,12 @@ impl TemplateStore {
         let environment = self.functions.environment();
         let modes = Modes::new(&environment);
         let machine = Machine::new(reader, &self.templates, &modes, &limits, data);
-        let machine = machine.hiding_known(self.functions.hides_known());
-        let rendered = self.functions.during(|| machine.render(template, block));
+        let machine = machine
+            .hiding_known(self.functions.hides_known())
+            .seeing(request.is_some().then_some(&*self.functions));
+        let rendered = self
+            .functions
+            .during(request, || machine.render(template, block));
         rendered.map_err(|fault| fault.told())
     }
 
@@ -195,7 +220,21 @@ fn store(context: &Context) -> Result<Rc<TemplateStore>, Error> {
     store.ok_or_else(|| Error::new(ErrorKind::Internal, "there is no store of templates"))
 }
 
-fn render(context: &Context, mut args: Args, reader: &dyn Reader) -> Result<Value, Error> {
+fn render(context: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error> {
+    render_for(context, args, None, reader)
+}
+
+fn render_request(context: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error> {
+    let request = Rc::clone(args.request());
+    render_for(context, args, Some(request), reader)
+}
+
+fn render_for(
+    context: &Context,
+    mut args: Args,
+    request: Option<Rc<dyn RequestView>>,
+    reader: &dyn Reader,
+) -> Result<Value, Error> {
     let store = store(context)?;
     let (name, data) = (args.text(0), args.handle(1));
     let (file, block) = match name.split_once('#') {
@@ -205,14 +244,14 @@ fn render(context: &Context, mut args: Args, reader: &dyn Reader) -> Result<Valu
     let Some(template) = store.templates.get(file) else {
         return Err(not_found(file).told());
     };
-    let body = store.rendered(context, reader, data, template, block)?;
+    let body = store.rendered(context, reader, data, template, block, request)?;
     Ok(answer::rendered(body, content_type(file)))
 }
 
 fn render_string(context: &Context, mut args: Args, reader: &dyn Reader) -> Result<Value, Error> {
     let store = store(context)?;
     let template = store.string(&args.text(0))?;
-    let text = store.rendered(context, reader, args.handle(1), &template, None)?;
+    let text = store.rendered(context, reader, args.handle(1), &template, None, None)?;
     Ok(match String::from_utf8(text) {
         Ok(text) => Value::Text(text),
         Err(error) => Value::Bytes(error.into_bytes()),

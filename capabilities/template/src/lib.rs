@@ -17,5 +17,5 @@ mod vm;
 
 pub use api::{ANSWERS, MODULE, TemplateStore};
 pub use minijinja::UndefinedBehavior;
-pub use script::NativeFunction;
+pub use script::{ForRequest, NativeFunction, NativeVariable};
 pub use templates::{Templates, environment};

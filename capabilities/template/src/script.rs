@@ -1,10 +1,11 @@
-//! Filters and functions that the script has written.
+//! Filters and functions that the script and the server have given to templates, and what of a request templates see.
 
 use crate::fault::Fault;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 use sampan_host as host;
-use sampan_host::Callback;
+use sampan_host::reader::Name;
+use sampan_host::{Callback, RequestView};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
@@ -13,8 +14,15 @@ use std::sync::Arc;
 /// How deeply a value that is passed to the script may nest.
 const DEPTH_MAX: usize = 64;
 
-/// A function in Rust that templates can call.
-pub type NativeFunction = Rc<dyn Fn(&[host::Value]) -> Result<host::Value, host::Error>>;
+/// The request that a template is rendered for, where [`req:render`](crate::MODULE) renders it.
+pub type ForRequest<'a> = Option<&'a Rc<dyn RequestView>>;
+
+/// A function in Rust that templates can call. Named arguments come as a map behind the others.
+pub type NativeFunction =
+    Rc<dyn Fn(ForRequest<'_>, &[host::Value]) -> Result<host::Value, host::Error>>;
+
+/// What templates see of a request, asked for when a template uses its name.
+pub type NativeVariable = Rc<dyn Fn(&Rc<dyn RequestView>) -> Result<host::Value, host::Error>>;
 
 /// What a template calls.
 #[derive(Clone)]
@@ -23,26 +31,26 @@ enum GivenFunction {
     Native(NativeFunction),
 }
 
-impl GivenFunction {
-    fn call(&self, args: &[host::Value]) -> Result<host::Value, host::Error> {
-        match self {
-            Self::Script(function) => function.call(args),
-            Self::Native(function) => function(args),
-        }
-    }
+/// A rendering that goes on.
+struct Rendering {
+    functions: Rc<ScriptFunctions>,
+    request: Option<Rc<dyn RequestView>>,
+    /// What of the request the templates have asked for: it stays the same while they are rendered.
+    known: Vec<(Name, Value)>,
 }
 
 /// The functions that one isolate has given to its templates, and minijinja with them.
 pub(crate) struct ScriptFunctions {
     environment: RefCell<Rc<Environment<'static>>>,
     functions: RefCell<Vec<GivenFunction>>,
+    variables: RefCell<Vec<(Name, NativeVariable)>>,
     /// Whether one of them stands in the place of a filter that has a way of its own.
     hides_known: Cell<bool>,
 }
 
 thread_local! {
     /// Those of the renderings that are going on, innermost last. What minijinja calls must be `Send`, which a callback is not.
-    static CURRENT: RefCell<Vec<Rc<ScriptFunctions>>> = const { RefCell::new(Vec::new()) };
+    static CURRENT: RefCell<Vec<Rendering>> = const { RefCell::new(Vec::new()) };
 }
 
 impl ScriptFunctions {
@@ -50,6 +58,7 @@ impl ScriptFunctions {
         Rc::new(Self {
             environment: RefCell::new(Rc::new(environment)),
             functions: RefCell::default(),
+            variables: RefCell::default(),
             hides_known: Cell::new(false),
         })
     }
@@ -67,12 +76,7 @@ impl ScriptFunctions {
         let number = self.keep(GivenFunction::Script(function));
         let is_known = crate::program::KnownFilter::of(&name).is_some();
         self.hides_known.set(self.hides_known.get() || is_known);
-        self.change(|environment| {
-            environment.add_filter(name, move |args: Rest<ValueOrKwargs>| {
-                let args: Vec<Value> = args.iter().map(|arg| arg.clone().into_value()).collect();
-                call(number, &args)
-            });
-        });
+        self.change(|environment| add_filter(environment, name, number));
     }
 
     pub(crate) fn add_function(&self, name: String, function: Callback) {
@@ -81,6 +85,41 @@ impl ScriptFunctions {
 
     pub(crate) fn add_native(&self, name: &str, function: NativeFunction) {
         self.add_global(name.to_owned(), GivenFunction::Native(function));
+    }
+
+    pub(crate) fn add_native_filter(&self, name: &str, function: NativeFunction) {
+        let number = self.keep(GivenFunction::Native(function));
+        self.change(|environment| add_filter(environment, name.to_owned(), number));
+    }
+
+    pub(crate) fn add_variable(&self, name: &str, variable: NativeVariable) {
+        self.variables
+            .borrow_mut()
+            .push((Name::new(name), variable));
+    }
+
+    /// What the request of the innermost rendering has under a name.
+    pub(crate) fn variable(&self, name: Name) -> Option<Result<Value, host::Error>> {
+        let variables = self.variables.borrow();
+        let (_, variable) = variables.iter().find(|(known, _)| *known == name)?;
+        let variable = Rc::clone(variable);
+        drop(variables);
+        let (request, known) = CURRENT.with_borrow(|current| {
+            let rendering = current.last()?;
+            let known = rendering.known.iter().find(|(known, _)| *known == name);
+            Some((rendering.request.clone()?, known.cloned()))
+        })?;
+        if let Some((_, value)) = known {
+            return Some(Ok(value));
+        }
+        let value = variable(&request).map(from_host);
+        if let Ok(value) = &value {
+            CURRENT.with_borrow_mut(|current| {
+                let rendering = current.last_mut();
+                rendering.map(|it| it.known.push((name, value.clone())))
+            });
+        }
+        Some(value)
     }
 
     fn add_global(&self, name: String, function: GivenFunction) {
@@ -108,21 +147,39 @@ impl ScriptFunctions {
         change(Rc::make_mut(&mut self.environment.borrow_mut()));
     }
 
-    /// Has `body` call these.
-    pub(crate) fn during<R>(self: &Rc<Self>, body: impl FnOnce() -> R) -> R {
+    /// Has `body` call these, for a request or for none.
+    pub(crate) fn during<R>(
+        self: &Rc<Self>,
+        request: Option<Rc<dyn RequestView>>,
+        body: impl FnOnce() -> R,
+    ) -> R {
         struct Entered;
         impl Drop for Entered {
             fn drop(&mut self) {
                 CURRENT.with_borrow_mut(|current| drop(current.pop()));
             }
         }
-        CURRENT.with_borrow_mut(|current| current.push(Rc::clone(self)));
+        let functions = Rc::clone(self);
+        CURRENT.with_borrow_mut(|current| {
+            current.push(Rendering {
+                functions,
+                request,
+                known: Vec::new(),
+            });
+        });
         let _entered = Entered;
         body()
     }
 }
 
-/// A function of the script among the variables.
+fn add_filter(environment: &mut Environment<'static>, name: String, number: usize) {
+    environment.add_filter(name, move |args: Rest<ValueOrKwargs>| {
+        let args: Vec<Value> = args.iter().map(|arg| arg.clone().into_value()).collect();
+        call(number, &args)
+    });
+}
+
+/// A function among the variables.
 struct ScriptGlobal {
     number: usize,
     name: String,
@@ -150,11 +207,12 @@ impl Object for ScriptGlobal {
 
 /// Calls the function with this number.
 fn call(number: usize, args: &[Value]) -> Result<Value, Error> {
-    let function = CURRENT.with_borrow(|current| {
-        let functions = current.last()?.functions.borrow();
-        functions.get(number).cloned()
+    let known = CURRENT.with_borrow(|current| {
+        let rendering = current.last()?;
+        let functions = rendering.functions.functions.borrow();
+        Some((functions.get(number).cloned()?, rendering.request.clone()))
     });
-    let Some(function) = function else {
+    let Some((function, request)) = known else {
         return Err(Error::new(
             ErrorKind::InvalidOperation,
             "this function is gone",
@@ -162,7 +220,11 @@ fn call(number: usize, args: &[Value]) -> Result<Value, Error> {
     };
     let args: Result<Vec<host::Value>, Error> =
         args.iter().map(|arg| to_host(arg, DEPTH_MAX)).collect();
-    let result = function.call(&args?).map_err(Fault::note)?;
+    let result = match function {
+        GivenFunction::Script(function) => function.call(&args?),
+        GivenFunction::Native(function) => function(request.as_ref(), &args?),
+    };
+    let result = result.map_err(Fault::note)?;
     Ok(from_host(result))
 }
 

@@ -6,6 +6,7 @@ use crate::fault::{Fault, Outcome};
 use crate::objects::TemplateModule;
 use crate::program::{Program, Template};
 use crate::value::TemplateValue;
+use minijinja::UndefinedBehavior;
 use minijinja::Value;
 use sampan_host::reader::Name;
 use std::sync::Arc;
@@ -30,9 +31,11 @@ impl Machine<'_, '_> {
             self.run(&template.main, 0)?;
             return Ok(self.out);
         };
-        // What stands outside of blocks sets variables and declares macros; what it prints is not wanted.
+        // What stands outside of blocks sets variables and declares macros. What it prints is not wanted, so the data need not have it.
+        let undefined = std::mem::replace(&mut self.undefined, UndefinedBehavior::Chainable);
         self.begin_capture(false);
         self.run(&template.main, 0)?;
+        self.undefined = undefined;
         self.captures.clear();
         self.out.clear();
         self.escape = template.escape;

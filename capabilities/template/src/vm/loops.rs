@@ -157,6 +157,32 @@ impl Machine<'_, '_> {
     /// The same with a variable instead of the stack.
     #[inline]
     pub(super) fn next_round_into(&mut self, name: Name) -> Outcome<bool> {
+        if self.is_settled()
+            && let Some(frame) = self.frames.last()
+            && frame.closure.is_none()
+            && let Some(state) = frame.loop_at.and_then(|at| self.loops.get_mut(at))
+            && let Items::List(list) = state.items
+        {
+            let (round, first) = (state.rounds, frame.locals);
+            state.rounds += 1;
+            if state.has_variable && state.mark.count() >= self.enclosed {
+                self.reader.release(state.mark);
+            }
+            self.known_map = None;
+            if state.length <= Some(round) {
+                return Ok(false);
+            }
+            self.count_round()?;
+            let item = TemplateValue::Script(self.reader.item(list, round)?);
+            match &mut self.locals[first..] {
+                [(known, value)] if *known == name => *value = item,
+                _ => {
+                    self.locals.truncate(first);
+                    self.locals.push((name, item));
+                }
+            }
+            return Ok(true);
+        }
         match self.advance()? {
             Some(item) => {
                 self.store(name, item);
@@ -166,10 +192,11 @@ impl Machine<'_, '_> {
         }
     }
 
-    #[inline(always)]
     fn advance(&mut self) -> Outcome<Option<TemplateValue>> {
         self.count_round()?;
-        self.settle_loop();
+        if !self.is_settled() {
+            self.settle_loop();
+        }
         let Some(at) = self.frames.last().and_then(|frame| frame.loop_at) else {
             return Ok(None);
         };
@@ -201,8 +228,16 @@ impl Machine<'_, '_> {
         Ok(item)
     }
 
-    /// Ends what `continue` and `break` have jumped out of.
+    /// Whether the innermost loop has nothing to end.
     #[inline]
+    fn is_settled(&self) -> bool {
+        let at = self.frames.last().and_then(|frame| frame.loop_at);
+        at.and_then(|at| self.loops.get(at)).is_some_and(|state| {
+            state.captures == self.captures.len() && state.escapes == self.escapes.len()
+        })
+    }
+
+    /// Ends what `continue` and `break` have jumped out of.
     fn settle_loop(&mut self) {
         if self
             .frames

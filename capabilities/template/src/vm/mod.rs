@@ -7,6 +7,7 @@
 mod blocks;
 mod calls;
 mod compare;
+mod fused;
 mod loops;
 mod macros;
 mod math;
@@ -18,6 +19,7 @@ mod values;
 
 use crate::fault::{Fault, Outcome};
 use crate::program::{Escape, Op, Program, Source};
+use crate::script::ScriptFunctions;
 use crate::templates::Templates;
 use crate::value::TemplateValue;
 use blocks::BlockStack;
@@ -45,13 +47,13 @@ pub(crate) struct Machine<'m, 'e> {
     undefined: UndefinedBehavior,
     /// Whether the script has a filter of its own in the place of one that has a way of its own here.
     hides_known: bool,
+    /// What knows the variables of the request, if it is rendered for one.
+    of_request: Option<&'m ScriptFunctions>,
     /// Tells the macros of this rendering from those of others.
     number: u64,
     /// The variables that the script has given.
     data: TemplateValue,
     out: Vec<u8>,
-    /// Text that is changed before it is printed.
-    scratch: Vec<u8>,
     captures: Vec<Capture>,
     escape: Escape,
     /// The modes around the current one.
@@ -109,10 +111,10 @@ impl<'m, 'e> Machine<'m, 'e> {
             limits,
             undefined: templates.undefined(),
             hides_known: false,
+            of_request: None,
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             data,
             out: Vec::with_capacity(1024),
-            scratch: Vec::new(),
             captures: Vec::new(),
             escape: Escape::None,
             escapes: Vec::new(),
@@ -139,6 +141,13 @@ impl<'m, 'e> Machine<'m, 'e> {
     #[must_use]
     pub(crate) fn hiding_known(mut self, hides_known: bool) -> Self {
         self.hides_known = hides_known;
+        self
+    }
+
+    /// Has templates see the variables of the request.
+    #[must_use]
+    pub(crate) fn seeing(mut self, of_request: Option<&'m ScriptFunctions>) -> Self {
+        self.of_request = of_request;
         self
     }
 
@@ -215,53 +224,41 @@ impl<'m, 'e> Machine<'m, 'e> {
                     self.check_size()?;
                 }
                 Op::EmitVar(name) => {
-                    if let Some(it) = self.handle_of(*name)?
-                        && self.emit_handle(it)?
-                    {
+                    if self.emit_variable(*name)? {
                         cursor.at += 2;
                         continue;
                     }
                     self.push_variable(*name)?;
                 }
                 Op::EmitAttr(name, attr) => {
-                    if let Some(it) = self.member_of(*name, *attr)?
-                        && self.emit_handle(it)?
-                    {
+                    if self.emit_member(*name, *attr)? {
                         cursor.at += 3;
                         continue;
                     }
                     self.push_variable(*name)?;
                 }
                 Op::EmitCasedAttr(name, attr, is_upper) => {
-                    if let Some(it) = self.member_of(*name, *attr)?
-                        && self.emit_cased(it, *is_upper)?
-                    {
+                    if self.emit_cased_member(*name, *attr, *is_upper)? {
                         cursor.at += 4;
                         continue;
                     }
                     self.push_variable(*name)?;
                 }
                 Op::JumpUnless(name, target) => {
-                    if let Some(it) = self.handle_of(*name)?
-                        && let Some(is_true) = self.truth(it)?
-                    {
-                        cursor.at = if is_true {
-                            cursor.at + 2
-                        } else {
-                            *target as usize
+                    if let Some(is_true) = self.truth_of_variable(*name)? {
+                        cursor.at = match is_true {
+                            true => cursor.at + 2,
+                            false => *target as usize,
                         };
                         continue;
                     }
                     self.push_variable(*name)?;
                 }
                 Op::JumpUnlessAttr(name, attr, target) => {
-                    if let Some(it) = self.member_of(*name, *attr)?
-                        && let Some(is_true) = self.truth(it)?
-                    {
-                        cursor.at = if is_true {
-                            cursor.at + 3
-                        } else {
-                            *target as usize
+                    if let Some(is_true) = self.truth_of_member(*name, *attr)? {
+                        cursor.at = match is_true {
+                            true => cursor.at + 3,
+                            false => *target as usize,
                         };
                         continue;
                     }

@@ -5,8 +5,8 @@ use super::Machine;
 use crate::fault::{Fault, Outcome};
 use crate::program::Escape;
 use crate::value::TemplateValue;
-use minijinja::Value;
 use minijinja::value::ValueKind;
+use minijinja::{UndefinedBehavior, Value};
 use sampan_host::Handle;
 use sampan_host::reader::Kind;
 use std::fmt::Write;
@@ -82,7 +82,7 @@ impl Machine<'_, '_> {
     }
 
     pub(super) fn emit(&mut self, value: &TemplateValue, cursor: &Cursor) -> Outcome<()> {
-        if !self.try_emit(value)? {
+        if !self.try_emit(value)? && self.undefined != UndefinedBehavior::Chainable {
             return Err(self.undefined_fault(cursor));
         }
         self.check_size()
@@ -99,31 +99,6 @@ impl Machine<'_, '_> {
                 self.emit_own(&value)
             }
         }
-    }
-
-    /// Prints a text in capitals or small letters. False, with nothing done, if there is more to it than that.
-    #[inline]
-    pub(super) fn emit_cased(&mut self, it: Handle, is_upper: bool) -> Outcome<bool> {
-        if self.hides_known || self.escape == Escape::Json || self.reader.kind(it) != Kind::Text {
-            return Ok(false);
-        }
-        let (out, scratch) = (&mut self.out, &mut self.scratch);
-        scratch.clear();
-        self.reader
-            .bytes(it, &mut |bytes| scratch.extend_from_slice(bytes));
-        if !scratch.is_ascii() {
-            return Ok(false);
-        }
-        match is_upper {
-            true => scratch.make_ascii_uppercase(),
-            false => scratch.make_ascii_lowercase(),
-        }
-        match self.escape {
-            Escape::Html => escape_html(out, scratch),
-            _ => out.extend_from_slice(scratch),
-        }
-        self.check_size()?;
-        Ok(true)
     }
 
     /// Prints a value of the script. False, with nothing done, if it is not there.
@@ -195,25 +170,78 @@ impl Machine<'_, '_> {
 }
 
 /// Writes text so that HTML and XML show it as it is, also in an attribute. minijinja writes the same.
+#[inline]
 pub(super) fn escape_html(out: &mut Vec<u8>, text: &[u8]) {
-    let mut start = 0;
-    for (at, byte) in text.iter().enumerate() {
-        // All of them lie between these two.
-        if byte.wrapping_sub(b'"') > b'>' - b'"' {
-            continue;
-        }
+    match first_special(text) {
+        None => out.extend_from_slice(text),
+        Some(at) => escape_from(out, text, at),
+    }
+}
+
+/// The same for text whose first special character is at `first`.
+fn escape_from(out: &mut Vec<u8>, text: &[u8], first: usize) {
+    let (mut start, mut at) = (0, first);
+    while let Some(byte) = text.get(at) {
+        out.extend_from_slice(&text[start..at]);
         let replacement: &[u8] = match byte {
             b'<' => b"&lt;",
             b'>' => b"&gt;",
             b'&' => b"&amp;",
             b'"' => b"&quot;",
             b'\'' => b"&#x27;",
-            b'/' => b"&#x2f;",
-            _ => continue,
+            _ => b"&#x2f;",
         };
-        out.extend_from_slice(&text[start..at]);
         out.extend_from_slice(replacement);
         start = at + 1;
+        at = start + first_special(&text[start..]).unwrap_or(text.len() - start);
     }
     out.extend_from_slice(&text[start..]);
+}
+
+/// Where the first character is that HTML does not show as it is.
+#[inline]
+pub(super) fn first_special(text: &[u8]) -> Option<usize> {
+    match has_special(text) {
+        true => text.iter().position(|byte| IS_SPECIAL[usize::from(*byte)]),
+        false => None,
+    }
+}
+
+/// Looks at many bytes with a few vector instructions; at some of them twice, where that is quicker than to look at each of the rest.
+#[inline]
+fn has_special(text: &[u8]) -> bool {
+    let any = |block: [u8; 16]| {
+        block
+            .iter()
+            .fold(false, |any, byte| any | is_special(*byte))
+    };
+    if let Some(last) = text.last_chunk::<16>() {
+        return text.as_chunks::<16>().0.iter().any(|block| any(*block)) || any(*last);
+    }
+    let mut block = [0; 16];
+    if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        block[..8].copy_from_slice(first);
+        block[8..].copy_from_slice(last);
+        return any(block);
+    }
+    if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        block[..4].copy_from_slice(first);
+        block[4..8].copy_from_slice(last);
+        return any(block);
+    }
+    text.iter().any(|byte| is_special(*byte))
+}
+
+const IS_SPECIAL: [bool; 256] = {
+    let (mut table, mut byte) = ([false; 256], 0);
+    while byte < table.len() {
+        table[byte] = is_special(byte as u8);
+        byte += 1;
+    }
+    table
+};
+
+#[inline]
+const fn is_special(byte: u8) -> bool {
+    matches!(byte, b'<' | b'>' | b'&' | b'"' | b'\'' | b'/')
 }

@@ -3,7 +3,6 @@
 use super::Machine;
 use crate::fault::{Fault, Outcome};
 use crate::value::TemplateValue;
-use sampan_host::Handle;
 use sampan_host::reader::{Kind, Name};
 
 /// What a macro call and an include cost of the depth that a template may have.
@@ -72,51 +71,10 @@ impl Machine<'_, '_> {
                 return Ok(Some(value));
             }
         }
+        if let Some(found) = self.of_request.and_then(|of| of.variable(name)) {
+            return Ok(Some(TemplateValue::Own(found?)));
+        }
         Ok(self.modes.global(name.text()).map(TemplateValue::Own))
-    }
-
-    /// The variable with this name, if it is a value of the script and easily found.
-    #[inline]
-    pub(super) fn handle_of(&self, name: Name) -> Outcome<Option<Handle>> {
-        let mut end = self.locals.len();
-        for frame in self.frames[self.base..].iter().rev() {
-            let locals = &self.locals[frame.locals..end];
-            if let Some((_, value)) = locals.iter().rev().find(|(known, _)| *known == name) {
-                return Ok(match value {
-                    TemplateValue::Script(it) => Some(*it),
-                    _ => None,
-                });
-            }
-            end = frame.locals;
-            if frame.closure_context.is_some() || frame.loop_at.is_some() && name == self.loop_name
-            {
-                return Ok(None);
-            }
-            if frame.has_data {
-                let TemplateValue::Script(data) = self.data else {
-                    return Ok(None);
-                };
-                let member = self.reader.member(data, name)?;
-                let is_there = self.reader.kind(member) != Kind::Nothing;
-                return Ok(is_there.then_some(member));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The member of a variable, if that is a map of the script and easily found.
-    #[inline]
-    pub(super) fn member_of(&mut self, name: Name, member: Name) -> Outcome<Option<Handle>> {
-        let Some(map) = self.handle_of(name)? else {
-            return Ok(None);
-        };
-        if self.known_map != Some(map) {
-            if self.reader.kind(map) != Kind::Map {
-                return Ok(None);
-            }
-            self.known_map = Some(map);
-        }
-        Ok(Some(self.reader.member(map, member)?))
     }
 
     /// What the script has given under a name.

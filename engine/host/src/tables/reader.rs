@@ -86,6 +86,17 @@ impl Keys {
     }
 }
 
+/// A plain value, shown without a handle of its own.
+#[derive(Clone, Copy, Debug)]
+pub enum Plain<'a> {
+    /// A boolean.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Text, as [`Reader::bytes`] shows it.
+    Text(&'a [u8]),
+}
+
 /// How many handles there were at some time.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark(u32);
@@ -112,6 +123,16 @@ pub trait Reader {
     /// Shows the bytes of a [`Kind::Text`] or [`Kind::Bytes`]; is not called for anything else. Text of JavaScript is UTF-8, text of Lua
     /// what the script made it. Runs no script.
     fn bytes(&self, it: Handle, see: &mut dyn FnMut(&[u8]));
+
+    /// Shows a value if it is a plain one. False, with nothing done, if it is not, or if there is more to do than to look. Runs no script.
+    fn show(&self, _it: Handle, _see: &mut dyn FnMut(Plain<'_>)) -> bool {
+        false
+    }
+
+    /// The same for the member of a map, in one step. Use it only where [`Kind::Map`] was given for the map in this round.
+    fn show_member(&self, _map: Handle, _name: Name, _see: &mut dyn FnMut(Plain<'_>)) -> bool {
+        false
+    }
 
     /// How many items a list has, or how many keys a map would give. Runs no script, but for a proxy.
     ///

@@ -6,6 +6,7 @@ use crate::vm::sys::{Cx, Failure, RawValue, UNDEFINED, Val, is_nothing, is_undef
 use sampan_host::names::camel_case;
 use sampan_host::{Function, RequestView, request};
 use std::cell::RefCell;
+use std::ffi::CString;
 use std::rc::Rc;
 
 /// The fields of one request, in the order of [`names`], `undefined` until a script asks.
@@ -32,6 +33,15 @@ fn fields(cx: Cx<'_>) -> impl Iterator<Item = &'static Function> {
 /// The names of the fields as JavaScript spells them.
 pub(crate) fn names(cx: Cx<'_>) -> impl Iterator<Item = String> {
     fields(cx).map(|field| camel_case(field.name))
+}
+
+/// The names of the methods.
+pub(crate) fn method_names(cx: Cx<'_>) -> Vec<CString> {
+    let modules = cx.core().modules.iter();
+    let methods = modules.flat_map(|module| module.request_methods);
+    // No name of a row has a NUL.
+    let names = methods.flat_map(|method| CString::new(camel_case(method.name)));
+    names.collect()
 }
 
 /// Reads the `index`th field.

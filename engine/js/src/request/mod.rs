@@ -8,6 +8,7 @@ pub(crate) mod fields;
 pub(crate) mod guards;
 pub(crate) mod header_list;
 pub(crate) mod lent;
+pub(crate) mod made;
 pub(crate) mod object;
 pub(crate) mod prototypes;
 pub(crate) mod response;

@@ -10,7 +10,7 @@ use crate::request::added;
 use crate::request::body;
 use crate::request::fields::{headers, pairs_object, params};
 use crate::request::object::data;
-use crate::vm::bind;
+use crate::vm::isolate::Tables;
 use crate::vm::sys::{
     Cx, Failure, Native, RawValue, Thrown, UNDEFINED, Val, boolean, class_id, entry, is_object,
     is_undefined, native,
@@ -135,10 +135,10 @@ unsafe extern "C" fn get_web_body(ctx: *mut qjs::JSContext, this: RawValue, _: c
 }
 
 /// Makes the prototypes of request objects, and gives that of a `fetch` export's.
-pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<Val, Thrown> {
+pub(crate) fn install(cx: Cx<'_>, tables: &Tables) -> Result<Val, Thrown> {
     // SAFETY: the prototypes are alive.
     let inheriting = |from: &Val| unsafe { cx.check(qjs::JS_NewObjectProto(cx.raw(), from.raw())) };
-    let web = inheriting(request_prototype)?;
+    let web = inheriting(&tables.request_prototype)?;
     let proto = inheriting(&web)?;
     for (index, (name, field)) in FIELDS.iter().enumerate() {
         accessor(
@@ -154,7 +154,10 @@ pub(crate) fn install(cx: Cx<'_>, request_prototype: &Val) -> Result<Val, Thrown
         let which = (FIELDS.len() + index) as c_int;
         accessor(cx, &proto, cx.atom(&name), get, which, Some(set))?;
     }
-    bind::bind_request_methods(cx, &proto)?;
+    for name in added::method_names(cx) {
+        let method = cx.get(tables.added_methods.raw(), &name)?;
+        cx.define(proto.raw(), &name, method)?;
+    }
     accessor(
         cx,
         &web,

@@ -234,6 +234,12 @@ impl Answerer<'_> {
             sink.lend(Box::new(lent));
             return Ok(());
         }
+        let plain = self.core.text_layout.get();
+        let held = cx.dup(text);
+        if let Some(bytes) = plain.and_then(|layout| layout.ascii(&held)) {
+            sink.body().extend_from_slice(bytes);
+            return Ok(());
+        }
         cx.with_bytes(text, |bytes| match std::str::from_utf8(bytes) {
             Ok(_) => sink.body().extend_from_slice(bytes),
             Err(_) => sink

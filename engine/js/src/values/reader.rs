@@ -21,11 +21,13 @@ use crate::vm::callback::{self, described};
 use crate::vm::error::whole_number;
 use crate::vm::isolate::Core;
 use crate::vm::limits::VALUES_PER_CHECK;
-use crate::vm::sys::{Cx, Failure, RawValue, Thrown, is_object, is_string, well_formed};
+use crate::vm::sys::{
+    Cx, Failure, RawValue, Thrown, is_object, is_string, is_true, tag, well_formed,
+};
 use kinds::{is_list, is_map, is_simple};
 use list::{HandleList, NOTHING};
 use rquickjs::qjs;
-use sampan_host::reader::{Keys, Kind, Mark, Name};
+use sampan_host::reader::{Keys, Kind, Mark, Name, Plain};
 use sampan_host::{Callback, Error, Handle, Reader};
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
@@ -159,6 +161,31 @@ impl<'a> JsReader<'a> {
         })
     }
 
+    /// Shows a value of the list if it is a plain one.
+    #[inline]
+    fn show_plain(&self, it: Handle, see: &mut dyn FnMut(Plain<'_>)) -> bool {
+        let value = self.list.get(it);
+        if is_string(value) {
+            // As in `bytes`.
+            let text = ManuallyDrop::new(self.cx.own(value));
+            let Some(bytes) = self.text_layout.and_then(|layout| layout.ascii(&text)) else {
+                return false;
+            };
+            self.list
+                .keeping(it.number() + 1, || see(Plain::Text(bytes)));
+            return true;
+        }
+        match tag(value) {
+            qjs::JS_TAG_BOOL => see(Plain::Bool(is_true(value))),
+            qjs::JS_TAG_INT => match whole_number(value) {
+                Some(whole) => see(Plain::Int(whole)),
+                None => return false,
+            },
+            _ => return false,
+        }
+        true
+    }
+
     /// An item that the language finds.
     #[cold]
     fn item_found(&self, list: Handle, at: usize) -> Result<Handle, Error> {
@@ -260,6 +287,20 @@ impl Reader for JsReader<'_> {
             self.core.innermost_reader.own_all();
         }
         kinds::kind(self.cx, value)
+    }
+
+    fn show(&self, it: Handle, see: &mut dyn FnMut(Plain<'_>)) -> bool {
+        self.show_plain(it, see)
+    }
+
+    fn show_member(&self, map: Handle, name: Name, see: &mut dyn FnMut(Plain<'_>)) -> bool {
+        let count = self.list.len();
+        let Some(member) = self.member_in_place(map, name) else {
+            return false;
+        };
+        let is_shown = self.show_plain(member, see);
+        self.list.release(count);
+        is_shown
     }
 
     fn bytes(&self, it: Handle, see: &mut dyn FnMut(&[u8])) {

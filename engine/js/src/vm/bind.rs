@@ -7,6 +7,7 @@ mod arguments;
 
 pub(crate) use arguments::checked;
 
+use crate::request::made;
 use crate::values::reader::JsReader;
 use crate::values::{objects, value};
 use crate::vm::bracket::{self, bracket};
@@ -123,15 +124,18 @@ pub(crate) fn bind(cx: Cx<'_>) -> Result<Val, Thrown> {
     Ok(all)
 }
 
-/// The rows that give answers: `[module, function, how many parameters it has]` each.
+/// The rows that give answers: `[module, function, how many parameters it has]` each. The module of a request's method is `req`.
 pub(crate) fn answering(cx: Cx<'_>) -> Result<Val, Thrown> {
     let mut rows = Vec::new();
     for module in cx.core().modules {
-        for function in module.functions {
+        let functions = module.functions.iter().map(|row| (module.name, row));
+        let methods = module.request_methods.iter();
+        let methods = methods.map(|row| (RowOwner::REQUEST.name, row));
+        for (owner, function) in functions.chain(methods) {
             if function.returns == Type::Answer {
                 let count = function.params.len() as f64;
                 rows.push(cx.array(vec![
-                    cx.string(&camel_case(module.name))?,
+                    cx.string(&camel_case(owner))?,
                     cx.string(&camel_case(function.name))?,
                     cx.own(number(count)),
                 ])?);
@@ -321,8 +325,8 @@ fn returned(cx: Cx<'_>, row: &BoundRow, value: Value) -> Result<Val, Failure> {
         cx.core().tasks().own(cx.core(), object);
     }
     let value = match value {
-        Value::List(answer) if row.function.returns == Type::Answer => {
-            return answer_parts(cx, answer);
+        Value::List(parts) if row.function.returns == Type::Answer => {
+            return answer(cx, parts);
         }
         value => value,
     };
@@ -333,12 +337,19 @@ fn returned(cx: Cx<'_>, row: &BoundRow, value: Value) -> Result<Val, Failure> {
     )?)
 }
 
-/// The body and the content type of an answer. A string of ASCII is sent from where it lies; any other is faster as bytes.
-fn answer_parts(cx: Cx<'_>, answer: Vec<Value>) -> Result<Val, Failure> {
-    let parts = answer.into_iter().map(|part| match part {
-        Value::Bytes(body) if body.is_ascii() => cx.string_from(&body),
-        part => value::to_js(cx, part),
-    });
+/// An answer, or its parts. A body of ASCII is a string, which is sent from where it lies; any other is faster as bytes.
+fn answer(cx: Cx<'_>, parts: Vec<Value>) -> Result<Val, Failure> {
+    if let [Value::Bytes(body), Value::Text(content_type)] = &parts[..] {
+        let body = match body.is_ascii() {
+            true => cx.string_from(body)?,
+            false => cx.bytes(body)?,
+        };
+        return match made::answered(cx, &body, content_type)? {
+            Some(answer) => Ok(answer),
+            None => Ok(cx.array(vec![body, cx.string(content_type)?])?),
+        };
+    }
+    let parts = parts.into_iter().map(|part| value::to_js(cx, part));
     Ok(cx.array(parts.collect::<Result<Vec<Val>, Thrown>>()?)?)
 }
 

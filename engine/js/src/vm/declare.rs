@@ -3,7 +3,7 @@
 //! These are the native functions that `prelude.js` is written around.
 
 use crate::request::header_list::header_list;
-use crate::request::{guards, prototypes, response};
+use crate::request::{guards, made, prototypes, response};
 use crate::values::json_write;
 use crate::vm::bind::WORDS;
 use crate::vm::error::place_of;
@@ -35,6 +35,7 @@ pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"location", entry(location)),
     (c"headerList", entry(header_list)),
     (c"report", entry(hooks::report)),
+    (c"makeAtOnce", entry(made::make)),
     (c"showToFetch", entry(prototypes::show_to_fetch)),
     (c"requestField", entry(prototypes::request_field)),
     (c"nativeMiddleware", entry(guards::function)),

@@ -9,6 +9,7 @@ pub(crate) use run::RunResult;
 
 use crate::promises::tasks::Tasks;
 use crate::request::fields::ParameterNames;
+use crate::request::made::KnownShapes;
 use crate::request::object::RequestPool;
 use crate::values::json_write::MemberNames;
 use crate::values::layout::{Layout, TextLayout};
@@ -42,6 +43,8 @@ pub(crate) struct Tables {
     pub(crate) headers_prototype: Val,
     /// `Request.prototype`.
     pub(crate) request_prototype: Val,
+    /// The methods that modules add to requests.
+    pub(crate) added_methods: Val,
     /// The prototype of the requests that a `fetch` export gets.
     pub(crate) fetch_prototype: Val,
     /// Calls a method of an object once a promise is fulfilled.
@@ -74,6 +77,7 @@ pub(crate) struct Core {
     pub(crate) classes: Classes,
     pub(crate) member_names: MemberNames,
     pub(crate) shapes: Shapes,
+    pub(crate) response_shapes: KnownShapes,
     pub(crate) columns: Columns,
     /// Where objects keep their values, if that is known.
     pub(crate) layout: Cell<Option<Layout>>,
@@ -181,6 +185,7 @@ impl Core {
             classes,
             member_names: MemberNames::new(),
             shapes: Shapes::new(),
+            response_shapes: KnownShapes::default(),
             columns: Columns::new(),
             layout: Cell::new(None),
             text_layout: Cell::new(None),
@@ -339,6 +344,7 @@ impl Drop for Core {
         self.waiters.take();
         self.member_names.clear(cx);
         self.reader_places.clear();
+        self.response_shapes.clear();
         self.shapes.clear();
         self.columns.clear();
         self.reader_names.clear(cx);

@@ -79,19 +79,28 @@ fn set_up(core: &Rc<Core>) -> Result<(), Error> {
     hooks::install(cx).map_err(|Thrown| modules::load_error(cx))?;
     core.with_context(web::install)
         .map_err(|_| modules::load_error(cx))?;
+    find_layouts(cx).map_err(|Thrown| modules::load_error(cx))?;
     let mut tables = tables(cx).map_err(|failure| described(cx, failure))?;
-    tables.fetch_prototype = prototypes::install(cx, &tables.request_prototype)
-        .map_err(|Thrown| modules::load_error(cx))?;
+    tables.fetch_prototype =
+        prototypes::install(cx, &tables).map_err(|Thrown| modules::load_error(cx))?;
     keep_shapes(cx).map_err(|Thrown| modules::load_error(cx))?;
     core.tables
         .set(tables)
         .map_err(|_| Error::new(ErrorKind::Internal, "the isolate is set up twice"))
 }
 
+/// Finds out how objects and strings lie in memory.
+fn find_layouts(cx: Cx<'_>) -> Result<(), Thrown> {
+    // The shape of empty objects must stay.
+    cx.core().shapes.keep_own(cx.object()?);
+    cx.core().layout.set(Layout::find(cx)?);
+    cx.core().text_layout.set(TextLayout::find(cx)?);
+    Ok(())
+}
+
 /// Keeps the shapes of objects that every request makes.
 fn keep_shapes(cx: Cx<'_>) -> Result<(), Thrown> {
     let shapes = &cx.core().shapes;
-    shapes.keep_own(cx.object()?);
     shapes.keep_own(cx.bare_object()?);
     // SAFETY: the class has its prototype; an object without data is no request.
     shapes.keep_own(
@@ -101,8 +110,6 @@ fn keep_shapes(cx: Cx<'_>) -> Result<(), Thrown> {
     [promise, resolve, reject]
         .into_iter()
         .for_each(|value| shapes.keep_own(value));
-    cx.core().layout.set(Layout::find(cx)?);
-    cx.core().text_layout.set(TextLayout::find(cx)?);
     Ok(())
 }
 
@@ -119,7 +126,10 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
     }
     let web = web?;
     let prelude = prelude(cx, &web)?;
-    cx.core().shapes.keep_own(cx.get(prelude.raw(), c"kept")?);
+    let kept = cx.get(prelude.raw(), c"kept")?;
+    let core = cx.core();
+    core.response_shapes.learn(cx, &cx.at(kept.raw(), 0)?)?;
+    core.shapes.keep_own(kept);
     Ok(Tables {
         run_handler: cx.get(prelude.raw(), c"runHandler")?,
         run_empty: cx.get(prelude.raw(), c"runEmpty")?,
@@ -129,6 +139,7 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
         intrinsics: Intrinsics::find(cx)?,
         exports: cx.get(prelude.raw(), c"exports")?,
         headers_prototype: cx.get(web.raw(), c"headersPrototype")?,
+        added_methods: cx.get(prelude.raw(), c"addedMethods")?,
         request_prototype: cx.get(web.raw(), c"requestPrototype")?,
         fetch_prototype: cx.undefined(),
         body_stream: cx.get(web.raw(), c"bodyStream")?,

@@ -4,7 +4,7 @@
 (function prelude(native) {
   "use strict";
   const { route, use, notFound, onError, stringify, answerText, symbols, modules, version, worker, types } = native;
-  const { answering } = native;
+  const { answering, makeAtOnce } = native;
   const { checkStatus, checkRedirect, check, checkPattern, unknownOption, location: locationOf, statusOfNothing } = native;
   const { showToFetch, requestField, headerList, report, addedFields, addedMethods } = native;
   const { nativeMiddleware, ask, decide } = native;
@@ -22,6 +22,8 @@
   // them without loading that surface: its prototype loads it when a method is touched.
   // The status text is null where nobody chose the status: the handler of an error then answers with that of the error.
   function response(status, type, body, statusText = "") {
+    const whole = type === null ? undefined : makeAtOnce(status, statusText, type, body);
+    if (whole !== undefined) return whole;
     return {
       __proto__: responsePrototype,
       [STATUS]: status,
@@ -36,7 +38,7 @@
   const fileBody = (path) => freeze({ __proto__: null, [FILE]: path });
 
   // QuickJS forgets the shape of these objects with the last of them, so one of each is kept.
-  const kept = [response(200, types.json, ""), response(statusOfNothing, null, null)];
+  const kept = [response(200, types.json, "kept"), response(statusOfNothing, null, null)];
 
   // Applies `opts` of a builder: a status, or `{ status, headers }`.
   function build(name, type, body, opts) {
@@ -249,6 +251,22 @@
   for (const name of ["ip", "state", ...addedFields]) {
     defineProperty(fetchContext, name, { get() { return requestField(this[REQUEST], name); }, enumerable: true });
   }
+  // A row that gives an answer returns it, or its body and its content type, or the path of a file, its content type and its disposition or
+  // false. Behind its own arguments are the options of a builder.
+  function withOptions(name, answer, opts) {
+    if (isArray(answer)) {
+      return answer.length === 2 ? build(name, answer[1], answer[0], opts) : fileAnswer(name, answer, opts);
+    }
+    if (opts === undefined) return answer;
+    return build(name, answer[HEADERS][LIST][1], answer[BODY], opts);
+  }
+  for (const [owner, name, count] of answering) {
+    if (owner !== "req") continue;
+    const call = addedMethods[name];
+    addedMethods[name] = function (a, b, c, d) {
+      return withOptions(name, apply(call, this, [a, b, c]), count === 1 ? b : count === 2 ? c : d);
+    };
+  }
   for (const name of keys(addedMethods)) {
     fetchContext[name] = function (...args) { return apply(addedMethods[name], this[REQUEST], args); };
   }
@@ -384,16 +402,11 @@
   app.version = version;
   app.worker = Object.freeze(worker);
   const builders = { json, html, text, redirect, stream, first };
-  // A row that gives an answer returns its body and its content type, or the path of a file, its content type and its disposition or
-  // false. Behind its own arguments are the options of a builder.
   for (const [owner, name, count] of answering) {
+    if (owner === "req") continue;
     const call = modules[owner][name];
     // Without a list of arguments, which costs more than all else here. No such row has more than three parameters.
-    const answers = (a, b, c, d) => {
-      const answer = call(a, b, c);
-      const opts = count === 1 ? b : count === 2 ? c : d;
-      return answer.length === 2 ? build(name, answer[1], answer[0], opts) : fileAnswer(name, answer, opts);
-    };
+    const answers = (a, b, c, d) => withOptions(name, call(a, b, c), count === 1 ? b : count === 2 ? c : d);
     modules[owner][name] = answers;
     if (owner === "app") builders[name] = answers;
   }
@@ -407,5 +420,5 @@
   const exports = { app, default: app };
   for (const name of keys(builders)) exports[name] = builders[name];
   for (const name of keys(modules)) exports[name] ??= modules[name];
-  return { exports, runHandler, runEmpty, form, after, serve, kept };
+  return { exports, runHandler, runEmpty, form, after, serve, kept, addedMethods };
 })

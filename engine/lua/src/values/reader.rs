@@ -17,7 +17,7 @@ use crate::vm::callback;
 use crate::vm::isolate::Core;
 use crate::vm::state::State;
 use mlua_sys::lua51::*;
-use sampan_host::reader::{Keys, Kind, Mark, Name};
+use sampan_host::reader::{Keys, Kind, Mark, Name, Plain};
 use sampan_host::{Callback, Error, Handle, Reader, Value};
 use slots::SlotList;
 use std::cell::Cell;
@@ -111,6 +111,29 @@ impl<'a> LuaReader<'a> {
     #[inline]
     fn add(&self, slot: StackSlot) -> Handle {
         Handle::new(self.slots.push(slot) as u32)
+    }
+
+    #[inline]
+    fn show_slot(&self, slot: StackSlot, see: &mut dyn FnMut(Plain<'_>)) -> bool {
+        match self.see(slot) {
+            SlotValue::Text(bytes) => {
+                // It gets a handle while it is shown, which keeps it if `see` has script run.
+                let (shown, at) = (self.shown.get(), self.slots.push(slot));
+                self.shown.set(at + 1);
+                see(Plain::Text(bytes));
+                self.shown.set(shown);
+                if self.slots.len() == at + 1 {
+                    self.release(Mark::new(at as u32));
+                }
+            }
+            SlotValue::Number(number) => match value::whole(number) {
+                Some(whole) => see(Plain::Int(whole)),
+                None => return false,
+            },
+            SlotValue::Bool(value) => see(Plain::Bool(value)),
+            _ => return false,
+        }
+        true
     }
 
     /// To be called by whatever may be called again and again.
@@ -249,6 +272,18 @@ impl Reader for LuaReader<'_> {
                 object.map_or(Kind::Other("userdata"), Kind::Object)
             }
             SlotValue::Other(name) => Kind::Other(name),
+        }
+    }
+
+    fn show(&self, it: Handle, see: &mut dyn FnMut(Plain<'_>)) -> bool {
+        self.show_slot(self.slot(it), see)
+    }
+
+    fn show_member(&self, map: Handle, name: Name, see: &mut dyn FnMut(Plain<'_>)) -> bool {
+        let key = self.core.reader_tools.names.get(name.number());
+        match self.see(self.slot(map)) {
+            SlotValue::Table(table) if !key.is_nil() => self.show_slot(table.find(key), see),
+            _ => false,
         }
     }
 

@@ -111,16 +111,17 @@ fn refuse(what: &str) -> Error {
 
 /// A Lua number: an integer where it is one exactly.
 pub(crate) fn number(value: f64) -> Value {
+    whole(value).map_or(Value::Float(value), Value::Int)
+}
+
+/// The whole number that a number is, if it is one.
+#[inline]
+pub(crate) fn whole(value: f64) -> Option<i64> {
     // From 2^53 on it may stand for others too; JavaScript draws the line there as well.
     const EXACT_MAX: f64 = 9_007_199_254_740_991.0;
-    if value.fract() == 0.0
-        && value.abs() <= EXACT_MAX
-        && !(value == 0.0 && value.is_sign_negative())
-    {
-        Value::Int(value as i64)
-    } else {
-        Value::Float(value)
-    }
+    let whole = value as i64;
+    let is_whole = whole as f64 == value && value.abs() <= EXACT_MAX;
+    (is_whole && (whole != 0 || value.is_sign_positive())).then_some(whole)
 }
 
 /// A table with the keys 1 to n is a list, one with only text keys a map. A list may have holes, which are read as nothing, as long as

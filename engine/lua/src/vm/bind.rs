@@ -269,13 +269,8 @@ fn own(value: Value) -> Result<Value, Error> {
 pub(crate) unsafe fn give_result(state: State, result: Result<Value, Error>) -> c_int {
     // SAFETY: the value is moved into the isolate before anything can raise, and dropped when it has been pushed.
     unsafe {
-        let result = result.and_then(own);
+        keep_result(state, result);
         let cell = current().result.get();
-        let is_error = result.is_err();
-        *cell = Some(result);
-        if is_error {
-            raise_result(state);
-        }
         if let Some(Ok(value)) = &*cell {
             value::push(state, value);
         }
@@ -284,24 +279,33 @@ pub(crate) unsafe fn give_result(state: State, result: Result<Value, Error>) -> 
     }
 }
 
-/// The same for a row with several results.
-#[cold]
-unsafe fn give_results(state: State, result: Result<Value, Error>, count: usize) -> c_int {
+/// The same for a row with several results, or for the parts of an answer.
+unsafe fn give_results(state: State, result: Result<Value, Error>) -> c_int {
     // SAFETY: as for one result.
     unsafe {
-        let is_error = result.is_err();
-        let cell = current().result.get();
-        *cell = Some(result);
-        if is_error {
-            raise_result(state);
-        }
+        keep_result(state, result);
+        let (cell, mut count) = (current().result.get(), 0);
         if let Some(Ok(Value::List(results))) = &*cell {
             for result in results {
                 value::push(state, result);
+                count += 1;
             }
         }
         *cell = None;
-        count as c_int
+        count
+    }
+}
+
+/// Moves a result into the isolate, or raises it if it is an error.
+unsafe fn keep_result(state: State, result: Result<Value, Error>) {
+    // SAFETY: nothing on this frame has a destructor when it raises.
+    unsafe {
+        let result = result.and_then(own);
+        let is_error = result.is_err();
+        *current().result.get() = Some(result);
+        if is_error {
+            raise_result(state);
+        }
     }
 }
 
@@ -325,10 +329,10 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
                 _ => Ok(Value::Null),
             }
         });
-        if let Type::Results(results) = row.function.returns {
-            return give_results(state, result, results.len());
+        match row.function.returns {
+            Type::Results(_) | Type::Answer => give_results(state, result),
+            _ => give_result(state, result),
         }
-        give_result(state, result)
     }
 }
 

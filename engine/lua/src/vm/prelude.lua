@@ -41,17 +41,17 @@ local function new_headers() return setmetatable({}, headers_meta) end
 local function check_options(name, options)
   if options == nil then return nil, new_headers() end
   if type(options) == "number" then
-    host.check_status("app." .. name, options)
+    host.check_status(name, options)
     return options, new_headers()
   end
-  host.check("app." .. name, "options", "options", options)
+  host.check(name, "options", "options", options)
   for key in pairs(options) do
     if key ~= "status" and key ~= "headers" then
-      host.unknown_option("app." .. name, tostring(key), "status", "headers")
+      host.unknown_option(name, tostring(key), "status", "headers")
     end
   end
-  if options.status ~= nil then host.check_status("app." .. name, options.status) end
-  if options.headers ~= nil then host.check("app." .. name, "map", "headers", options.headers) end
+  if options.status ~= nil then host.check_status(name, options.status) end
+  if options.headers ~= nil then host.check(name, "map", "headers", options.headers) end
   local headers = new_headers()
   for key, value in pairs(options.headers or {}) do headers[key] = value end
   return options.status, headers
@@ -59,7 +59,7 @@ end
 
 local function builder(kind)
   return function(body, options)
-    local status, headers = check_options(kind, options)
+    local status, headers = check_options("app." .. kind, options)
     if kind ~= "json" and type(body) ~= "string" then host.check("app." .. kind, "string", "body", body) end
     return setmetatable({ status = status, headers = headers, body = body, kind = kind }, Response)
   end
@@ -79,7 +79,7 @@ end
 
 function app.stream(fn, options)
   host.check("app.stream", "function", "first argument", fn)
-  local status, headers = check_options("stream", options)
+  local status, headers = check_options("app.stream", options)
   return setmetatable({ status = status, headers = headers, body = fn, kind = "stream" }, Response)
 end
 
@@ -220,11 +220,11 @@ end
 -- A row that gives an answer returns its body and its content type, or the path of a file, its content type and its disposition or
 -- false. Behind its own arguments are the options of a builder.
 local function answering(row)
-  local call, name, nth = row.call, row.name, row.nth
+  local call, name, nth = row.call, row.title, row.count + 1
   local html = types.html
   return function(...)
     local status, headers = check_options(name, (select(nth, ...)))
-    local body, content_type, disposition = unpack(call(...))
+    local body, content_type, disposition = call(...)
     if disposition ~= nil then
       if disposition and headers["content-disposition"] == nil then headers["content-disposition"] = disposition end
       return file_response(body, content_type, status, headers)

@@ -1,0 +1,75 @@
+//! What templates get beside their data: the request that they are rendered for (`req:render`), and functions of other capabilities.
+
+mod texts;
+
+use crate::static_files::StaticFiles;
+use sampan_host::request::{Pairs, Twice};
+use sampan_host::{Context, Error, ErrorKind, RequestView, Value};
+use sampan_session::Session;
+use sampan_template::{ForRequest, TemplateStore, Templates};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+
+/// Puts the templates into a context, with what they get from elsewhere.
+pub(crate) fn put_store(context: &Rc<Context>, templates: Arc<Templates>, files: Rc<StaticFiles>) {
+    let (of_session, of_flashes) = (Rc::downgrade(context), Rc::downgrade(context));
+    let asset = move |_: ForRequest<'_>, args: &[Value]| match args {
+        [Value::Text(name)] => files.asset(name).map(Value::Text),
+        _ => Err(Error::script("asset takes the name of a file")),
+    };
+    let store = TemplateStore::new(templates)
+        .with_function("asset", Rc::new(asset))
+        .with_variable("request", Rc::new(|request| Ok(shown(&**request))))
+        .with_variable(
+            "session",
+            Rc::new(move |request| Ok(session(&of_session, &**request)?.values())),
+        )
+        .with_variable(
+            "flashes",
+            Rc::new(move |request| {
+                let session = session(&of_flashes, &**request)?;
+                Ok(Value::List(session.take_flashes()))
+            }),
+        );
+    context.put(texts::given(store, context));
+}
+
+fn session(context: &Weak<Context>, request: &dyn RequestView) -> Result<Rc<Session>, Error> {
+    let context = context.upgrade();
+    let context = context.ok_or_else(|| Error::new(ErrorKind::Internal, "no context"))?;
+    sampan_session::of(&context, request)
+}
+
+/// The variable `request`.
+fn shown(request: &dyn RequestView) -> Value {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let pairs = [
+        ("method", text(request.method())),
+        ("path", text(request.path())),
+        ("url", Value::Text(request.url())),
+        ("id", text(&request.id())),
+        ("params", members(request, Pairs::Params)),
+        ("query", members(request, Pairs::Query)),
+        ("cookies", members(request, Pairs::Cookies)),
+    ];
+    Value::Map(pairs.map(|(name, value)| (name.to_owned(), value)).into())
+}
+
+/// The same pairs as the script has them.
+fn members(request: &dyn RequestView, which: Pairs) -> Value {
+    let mut members: Vec<(String, Value)> = Vec::new();
+    which.each(request, &mut |name, value| {
+        let value = Value::Text(String::from_utf8_lossy(value).into_owned());
+        let Some((_, known)) = members.iter_mut().find(|(known, _)| known == name) else {
+            members.push((name.to_owned(), value));
+            return;
+        };
+        if which.twice() == Twice::List {
+            match known {
+                Value::List(values) => values.push(value),
+                first => *first = Value::List(vec![std::mem::take(first), value]),
+            }
+        }
+    });
+    Value::Map(members)
+}

@@ -1,0 +1,96 @@
+//! What templates have of the languages of an app: `t`, `locale`, `text_direction`, and the filters `format_number` and `format_date`.
+
+use sampan_host::{Context, Error, ErrorKind, Value};
+use sampan_i18n::{I18n, LocaleId};
+use sampan_template::{ForRequest, TemplateStore};
+use std::rc::{Rc, Weak};
+
+/// The store with all of them. Without a request they speak the app's own language.
+pub(crate) fn given(store: TemplateStore, context: &Rc<Context>) -> TemplateStore {
+    let texts = || Texts(Rc::downgrade(context));
+    let (of_locale, of_direction, of_t, of_number, of_date) =
+        (texts(), texts(), texts(), texts(), texts());
+    store
+        .with_variable(
+            "locale",
+            Rc::new(move |request| {
+                let (i18n, locale) = of_locale.of(Some(request))?;
+                Ok(Value::from(i18n.name(locale)))
+            }),
+        )
+        .with_variable(
+            "text_direction",
+            Rc::new(move |request| {
+                let (i18n, locale) = of_direction.of(Some(request))?;
+                Ok(Value::from(i18n.direction(locale)))
+            }),
+        )
+        .with_function(
+            "t",
+            Rc::new(move |request, args| {
+                let (i18n, locale) = of_t.of(request)?;
+                let Some(Value::Text(key)) = args.first() else {
+                    return Err(Error::script("t takes the key of a text"));
+                };
+                let text = i18n.translate(locale, key, named(args, 1))?;
+                Ok(Value::Text(text))
+            }),
+        )
+        .with_filter(
+            "format_number",
+            Rc::new(move |request, args| {
+                let (i18n, locale) = of_number.of(request)?;
+                let decimals = match option(args, "decimals") {
+                    Some(Value::Int(decimals)) => Some(*decimals),
+                    Some(_) => return Err(Error::script("decimals must be a number")),
+                    None => None,
+                };
+                let number = args.first().unwrap_or(&Value::Null);
+                Ok(Value::Text(i18n.number(locale, number, decimals)?))
+            }),
+        )
+        .with_filter(
+            "format_date",
+            Rc::new(move |request, args| {
+                let (i18n, locale) = of_date.of(request)?;
+                let style = match option(args, "style") {
+                    Some(Value::Text(style)) => Some(style.as_str()),
+                    Some(_) => return Err(Error::script("style must be a text")),
+                    None => None,
+                };
+                let with_time = option(args, "time") == Some(&Value::Bool(true));
+                let date = args.first().unwrap_or(&Value::Null);
+                Ok(Value::Text(i18n.date(locale, date, style, with_time)?))
+            }),
+        )
+}
+
+/// The texts of an isolate's project.
+struct Texts(Weak<Context>);
+
+impl Texts {
+    /// With the locale of a request, or the app's own.
+    fn of(&self, request: ForRequest<'_>) -> Result<(Rc<I18n>, LocaleId), Error> {
+        let i18n = self.0.upgrade().and_then(|context| context.get::<I18n>());
+        let i18n = i18n.ok_or_else(|| Error::new(ErrorKind::Internal, "no catalogues"))?;
+        let locale = match request {
+            Some(request) => i18n.locale_of(&**request),
+            None => i18n.default_locale(),
+        };
+        Ok((i18n, locale))
+    }
+}
+
+/// The named arguments, which come behind `count` others.
+fn named(args: &[Value], count: usize) -> &[(String, Value)] {
+    match args.get(count) {
+        Some(Value::Map(members)) => members,
+        _ => &[],
+    }
+}
+
+/// A named argument of a filter.
+fn option<'a>(args: &'a [Value], name: &str) -> Option<&'a Value> {
+    let found = named(args, 1).iter().find(|(given, _)| given == name);
+    found.map(|(_, value)| value)
+}
