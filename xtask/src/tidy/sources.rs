@@ -57,7 +57,10 @@ pub(super) fn module_docs(tree: &Tree) -> Result<Vec<String>, Error> {
     Ok(complaints)
 }
 
-/// No source file has more than [`FILE_LINES_MAX`] lines.
+/// What `cargo xtask codegen` writes is as long as the tables are.
+const GENERATED_FOLDER: &str = "types/";
+
+/// No source file that is written by hand has more than [`FILE_LINES_MAX`] lines.
 ///
 /// # Errors
 ///
@@ -66,7 +69,7 @@ pub(super) fn lengths(tree: &Tree) -> Result<Vec<String>, Error> {
     let mut complaints = Vec::new();
     for path in tree.with_extension(&["rs", "lua", "js", "mjs", "ts"]) {
         let lines = tree.text(path)?.lines().count();
-        if lines > FILE_LINES_MAX {
+        if lines > FILE_LINES_MAX && !path.starts_with(GENERATED_FOLDER) {
             complaints.push(format!("{path} has {lines} lines: split it"));
         }
     }
