@@ -56,7 +56,7 @@ impl Catalogs {
             let tag = locale.to_string();
             let is_offered = |offered: &String| is_tag(offered, &tag);
             if settings.locales.is_empty() || settings.locales.iter().any(is_offered) {
-                let messages = Reading::new(path, bytes, &mut places)?;
+                let messages = Reading::all_of(path, bytes, &mut places)?;
                 all.push(Catalog {
                     tag,
                     locale,
@@ -211,7 +211,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(
+    fn all_of(
         path: &'a str,
         bytes: &'a [u8],
         places: &'a mut Places,
