@@ -20,9 +20,9 @@ app.get("/unfinished", async () => {
 });
 app.get("/never", () => ({ exists: files.exists("in/never"), all: files.list("in") }));
 app.get("/closed", async () => {
-  const source = await files.open("in/copy");
-  source.close();
-  await source.read();
+  const stream = await files.open("in/copy");
+  stream.close();
+  await stream.read();
 });
 let kept;
 app.get("/keep", async () => { kept = await files.open("in/copy"); return "kept"; });

@@ -39,3 +39,14 @@ app.post("/set", async (req) => { (await req.form()).f.name = "x"; });
 let kept;
 app.post("/keep", async (req) => { kept = (await req.form()).f; return "kept"; });
 app.get("/kept", () => kept.name);
+app.post("/keyed", async (req) => {
+  const file = (await req.form()).f;
+  let set = true;
+  try {
+    file.set("name", "x");
+  } catch {
+    set = false;
+  }
+  const piece = await file.read();
+  return { name: file.get("name"), keys: file.keys().length, set, read: piece !== null };
+});

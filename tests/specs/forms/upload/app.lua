@@ -41,3 +41,9 @@ app.post("/set", function(req) req:form().f.name = "x" end)
 local kept
 app.post("/keep", function(req) kept = req:form().f return "kept" end)
 app.get("/kept", function() return kept.name end)
+app.post("/keyed", function(req)
+  local file = req:form().f
+  local ok, err = pcall(function() return file:set("name", "x") end)
+  local piece = file:read()
+  return { name = file:get("name"), keys = #file:keys(), set = ok, read = piece ~= nil }
+end)
