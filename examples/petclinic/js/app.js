@@ -1,6 +1,5 @@
 // Spring PetClinic in JavaScript: sampan run examples/petclinic/js
 import { app } from "sampan";
-import pageOf from "./texts.js";
 import "./owners.js";
 import "./pets.js";
 import "./vets.js";
@@ -13,8 +12,8 @@ app.get("/", (req) => req.render("welcome.html"));
 // Fails on purpose, to show the page of an error.
 app.get("/oups", () => { throw new Error("this page always fails"); });
 
-app.notFound((req) => pageOf(req)("error.html", { status: 404 }, 404));
+app.notFound((req) => req.render("error.html", { status: 404 }, 404));
 app.onError((req, error) => {
   const status = error.status ?? 500;
-  return pageOf(req)("error.html", { status }, status);
+  return req.render("error.html", { status }, status);
 });

@@ -1,6 +1,5 @@
 -- Spring PetClinic in Lua: sampan run examples/petclinic/lua
 local app = require "sampan"
-local render = require "texts"
 require "owners"
 require "pets"
 require "vets"
@@ -13,5 +12,5 @@ app.get("/", function(req) return req:render("welcome.html") end)
 -- Fails on purpose, to show the page of an error.
 app.get("/oups", function() error("this page always fails") end)
 
-app.not_found(function(req) return render(req, "error.html", { status = 404 }, 404) end)
-app.on_error(function(req, err) return render(req, "error.html", { status = err.status }, err.status) end)
+app.not_found(function(req) return req:render("error.html", { status = 404 }, 404) end)
+app.on_error(function(req, err) return req:render("error.html", { status = err.status }, err.status) end)

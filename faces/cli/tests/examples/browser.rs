@@ -1,9 +1,12 @@
 //! The clinic in a browser: what a visitor does with the mouse and with keys alone, what axe-core finds, and pictures of the
 //! pages for people to look at (`target/petclinic/*.png`).
 
+use crate::notes::notes;
 use crate::support::{Process, Scratch};
 use crate::webdriver::{Browser, ENTER, TAB};
 use crate::{LANGUAGES, petclinic, root};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -29,6 +32,9 @@ const PAGES: [(&str, &str); 10] = [
     ("vets", "/vets.html"),
     ("error", "/oups"),
 ];
+
+/// A PNG of one pixel.
+const ONE_PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 /// One browser at a time: a machine with two cores has enough to do with it.
 fn turn() -> MutexGuard<'static, ()> {
@@ -110,7 +116,7 @@ fn find_add_and_edit() {
         browser.follow("Find owners");
         assert_eq!(browser.path(), "/owners/find");
         browser.fill("#lastName", "Davis");
-        browser.click("main button");
+        browser.submit("main button");
         assert_eq!(browser.path(), "/owners?lastName=Davis");
         browser.follow("Harold Davis");
         assert_eq!(browser.path(), "/owners/4");
@@ -127,7 +133,7 @@ fn find_add_and_edit() {
         ] {
             browser.fill(field, text);
         }
-        browser.click("main button");
+        browser.submit("main button");
         assert!(browser.has("#telephone-error"));
         assert_eq!(browser.property("#lastName", "value"), "Quill");
         assert_eq!(
@@ -136,7 +142,7 @@ fn find_add_and_edit() {
             "the first field with an error"
         );
         browser.fill("#telephone", "6085550000");
-        browser.click("main button");
+        browser.submit("main button");
         assert_eq!(browser.path(), "/owners/11");
         assert_eq!(browser.text(".flash"), "The owner was added.");
         browser.open("/owners/11");
@@ -147,30 +153,59 @@ fn find_add_and_edit() {
         browser.fill("#name", "Rex");
         browser.fill_date("#birthDate", "2020-02-29");
         browser.run("document.querySelector('#type').value = 'dog'", &json!([]));
-        browser.click("main button");
+        browser.submit("main button");
         assert_eq!(browser.text(".flash"), "The pet was added.");
         assert_eq!(browser.text("section h3"), "Rex");
         browser.follow("Add pet");
         browser.fill("#name", "REX");
         browser.fill_date("#birthDate", "2020-02-29");
-        browser.click("main button");
+        browser.submit("main button");
         assert!(browser.text("#name-error").contains("already has a pet"));
         browser.open("/owners/11");
         browser.follow("Add visit");
         browser.fill("#description", "vaccination");
-        browser.click("main button");
+        browser.submit("main button");
         assert_eq!(browser.text(".flash"), "The visit was added.");
         assert!(browser.text("section table").contains("vaccination"));
         browser.follow("Edit pet");
         browser.fill("#name", "Rexi");
-        browser.click("main button");
+        browser.submit("main button");
         assert_eq!(browser.text("section h3"), "Rexi");
         browser.follow("Edit owner");
         browser.fill("#city", "Portage");
-        browser.click("main button");
+        browser.submit("main button");
         assert_eq!(browser.text(".flash"), "The owner was changed.");
         assert!(browser.text("main dl").contains("Portage"));
     }
+}
+
+#[test]
+fn the_language_is_chosen_on_any_page_and_stays() {
+    let _turn = turn();
+    if !is_there() {
+        return;
+    }
+    let scratch = Scratch::new(&[]);
+    let (_server, mut browser) = visit("lua", &scratch);
+    browser.open("/owners?lastName=Es&page=1");
+    browser.follow("Deutsch");
+    assert_eq!(browser.text("h1"), "Besitzer");
+    assert!(
+        browser.text("main").contains("Escobito"),
+        "the query is kept"
+    );
+    browser.follow("Tierärzte");
+    assert_eq!(browser.text("h1"), "Tierärzte");
+    browser.follow("فارسی");
+    assert_eq!(browser.property("html", "dir"), "rtl");
+    let brand = browser.run(
+        "return document.querySelector('.brand').getBoundingClientRect().left",
+        &json!([]),
+    );
+    assert!(
+        brand.as_f64() > Some(640.0),
+        "the page is mirrored: {brand}"
+    );
 }
 
 /// The id, or else the text, of the element that has the focus.
@@ -218,22 +253,37 @@ fn keys_alone_are_enough() {
     browser.press(ENTER);
     assert_eq!(focused(&mut browser), "content");
     tab_to(&mut browser, "Find owners");
-    browser.press(ENTER);
+    browser.enter();
     tab_to(&mut browser, "lastName");
     browser.press("Franklin");
-    browser.press(ENTER);
+    browser.enter();
     assert_eq!(browser.path(), "/owners/1");
     tab_to(&mut browser, "Edit owner");
-    browser.press(ENTER);
+    browser.enter();
     tab_to(&mut browser, "city");
     browser.press("\u{e009}a\u{e000}");
     browser.press("Lodi");
-    browser.press(ENTER);
+    browser.enter();
     assert_eq!(browser.path(), "/owners/1");
     assert!(browser.text("main dl").contains("Lodi"));
     tab_to(&mut browser, "Deutsch");
-    browser.press(ENTER);
+    browser.enter();
     assert_eq!(browser.path(), "/owners/1?lang=de");
+}
+
+/// What axe-core finds on the page that is open.
+fn faults_of(browser: &mut Browser, axe: &str, what: &str) -> Vec<String> {
+    browser.run(axe, &json!([]));
+    let found = browser.run_async(
+        "const done = arguments[0];
+         axe.run(document).then((result) => done(result.violations.map((one) =>
+           one.id + ': ' + one.nodes.map((node) => node.html).join(' | '))))",
+    );
+    let found = found.as_array().expect("a list");
+    found
+        .iter()
+        .map(|fault| format!("{what}: {fault}"))
+        .collect()
 }
 
 #[test]
@@ -249,17 +299,8 @@ fn axe_finds_nothing() {
     let scratch = Scratch::new(&[]);
     let (_server, mut browser) = visit("lua", &scratch);
     let mut faults = Vec::new();
-    let mut check = |browser: &mut Browser, what: &str| {
-        browser.run(&axe, &json!([]));
-        let found = browser.run_async(
-            "const done = arguments[0];
-             axe.run(document).then((result) => done(result.violations.map((one) =>
-               one.id + ': ' + one.nodes.map((node) => node.html).join(' | '))))",
-        );
-        for fault in found.as_array().expect("a list") {
-            faults.push(format!("{what}: {fault}"));
-        }
-    };
+    let mut check =
+        |browser: &mut Browser, what: &str| faults.extend(faults_of(browser, &axe, what));
     for scheme in ["light", "dark"] {
         browser.colours(scheme);
         for (name, path) in PAGES {
@@ -272,7 +313,7 @@ fn axe_finds_nothing() {
             "/owners/6/pets/7/visits/new",
         ] {
             browser.open(path);
-            browser.click("main button");
+            browser.submit("main button");
             assert!(browser.has(".error"), "{path}: an empty form has errors");
             check(&mut browser, &format!("errors of {path}, {scheme}"));
         }
@@ -280,6 +321,62 @@ fn axe_finds_nothing() {
         check(&mut browser, &format!("Persian, {scheme}"));
         browser.open("/?lang=en");
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// A visit of examples/notes: register, write with a picture, search. axe-core looks at each page, where it is there.
+#[test]
+fn notes_in_a_browser() {
+    let _turn = turn();
+    if !is_there() {
+        return;
+    }
+    let axe = axe();
+    let scratch = Scratch::new(&[]);
+    let server = notes("lua", &scratch);
+    let mut browser = Browser::start(server.address);
+    let mut faults = Vec::new();
+    let mut check = |browser: &mut Browser, what: &str| {
+        if let Some(axe) = &axe {
+            for scheme in ["light", "dark"] {
+                browser.colours(scheme);
+                faults.extend(faults_of(browser, axe, &format!("{what}, {scheme}")));
+            }
+        }
+        browser.picture(&results().join(format!("notes-{what}.png")));
+    };
+    browser.open("/");
+    assert_eq!(browser.path(), "/login");
+    check(&mut browser, "login");
+    browser.follow("Register");
+    browser.fill("#name", "Ann");
+    browser.fill("#password", "short");
+    browser.submit("main button");
+    assert!(browser.has("#password-error"));
+    check(&mut browser, "register");
+    browser.fill("#password", "correct horse");
+    browser.submit("main button");
+    assert_eq!(browser.path(), "/");
+    browser.follow("New note");
+    browser.fill("#title", "Clinic");
+    browser.fill("#body", "A dog and a cat");
+    browser.fill("#tags", "pets");
+    let picture = scratch.path().join("one.png");
+    fs::write(&picture, BASE64_STANDARD.decode(ONE_PIXEL).expect("base64")).expect("written");
+    browser.choose("#image", &picture);
+    check(&mut browser, "new");
+    browser.submit("main button");
+    assert_eq!(browser.text(".flash"), "The note was saved.");
+    assert_eq!(browser.property("main img", "naturalWidth"), json!(1));
+    check(&mut browser, "note");
+    browser.follow("Notes");
+    browser.fill("#q", "dog");
+    browser.submit("main form button");
+    browser.follow("Clinic");
+    browser.follow("Notes");
+    check(&mut browser, "list");
+    browser.submit("header button");
+    assert_eq!(browser.path(), "/login");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -299,7 +396,7 @@ fn pictures_of_the_pages() {
             for (name, path) in PAGES {
                 browser.open(path);
                 if name == "new-owner" {
-                    browser.click("main button");
+                    browser.submit("main button");
                 }
                 let overflow = browser.run(
                     "return document.documentElement.scrollWidth - document.documentElement.clientWidth",

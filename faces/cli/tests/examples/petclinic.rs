@@ -262,6 +262,55 @@ const STEPS: &[Step] = &[
     ),
 ];
 
+/// The eight languages of the pages: the last one that was chosen stays.
+const LANGUAGE_STEPS: &[Step] = &[
+    Step(
+        "POST /owners/new telephone=12345",
+        422,
+        &["Please fill this in.", "10 digits"],
+    ),
+    Step(
+        "POST /owners/6/pets/new name=MAX&birthDate=2999-01-01&type=cow",
+        422,
+        &["in the future", "choose one of these"],
+    ),
+    Step(
+        "POST /owners/6/pets/new name=MAX&birthDate=2020-02-30&type=cat",
+        422,
+        &["not a date"],
+    ),
+    Step(
+        "POST /owners/6/pets/new name=MAX&birthDate=2020-02-29&type=cat",
+        422,
+        &["already has a pet"],
+    ),
+    Step(
+        "GET /?lang=de",
+        200,
+        &["Willkommen", "lang=\"de\" dir=\"ltr\""],
+    ),
+    Step("GET /owners", 200, &["10 Besitzer"]),
+    Step(
+        "POST /owners/new telephone=1",
+        422,
+        &["Bitte ausfüllen.", "10 Ziffern"],
+    ),
+    Step("GET /?lang=es", 200, &["Te damos la bienvenida"]),
+    Step(
+        "GET /?lang=fa",
+        200,
+        &["خوش آمدید", "lang=\"fa\" dir=\"rtl\""],
+    ),
+    Step("GET /?lang=ko", 200, &["환영합니다"]),
+    Step("GET /?lang=pt", 200, &["Boas-vindas"]),
+    Step("GET /?lang=ru", 200, &["Добро пожаловать"]),
+    Step("GET /owners?lastName=Es", 200, &["2 владельца"]),
+    Step("GET /owners", 200, &["10 владельцев"]),
+    Step("GET /?lang=tr", 200, &["Hoş geldiniz"]),
+    Step("GET /?lang=xx", 200, &["Hoş geldiniz"]),
+    Step("GET /?lang=en", 200, &["Welcome"]),
+];
+
 #[test]
 fn both_languages_answer_alike() {
     let front_page = compare(STEPS);
@@ -270,6 +319,11 @@ fn both_languages_answer_alike() {
         "{} bytes",
         front_page.len()
     );
+}
+
+#[test]
+fn the_pages_speak_eight_languages() {
+    compare(LANGUAGE_STEPS);
 }
 
 /// Asks both for the same. Gives the first answer.

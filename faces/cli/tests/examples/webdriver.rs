@@ -9,10 +9,12 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the browser may take for one command, also on a machine that compiles meanwhile.
 const COMMAND_SECONDS_MAX: u64 = 120;
+/// How often it is asked whether a page is there.
+const POLL_MILLIS: u64 = 20;
 /// The name under which WebDriver writes the id of an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -79,6 +81,12 @@ impl Browser {
 
     /// Sends a command and gives its `value`.
     fn command(&mut self, method: &str, path: &str, body: &Value) -> Value {
+        let told = self.attempt(method, path, body);
+        told.unwrap_or_else(|message| panic!("{path} {body}: {message}"))
+    }
+
+    /// The same for a command that the browser may refuse; then it is its message.
+    fn attempt(&mut self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
         let body = if method == "GET" {
             String::new()
         } else {
@@ -88,9 +96,10 @@ impl Browser {
         let answer = self.client.ask(method, &path, &[], &body);
         let answer = answer.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
         let mut told: Value = serde_json::from_slice(&answer.body).expect("JSON");
-        let message = told["value"]["message"].as_str().unwrap_or_default();
-        assert_eq!(answer.status, 200, "{path} {body}: {message}");
-        told["value"].take()
+        if answer.status != 200 {
+            return Err(told["value"]["message"].to_string());
+        }
+        Ok(told["value"].take())
     }
 
     fn post(&mut self, path: &str, body: &Value) -> Value {
@@ -150,17 +159,38 @@ impl Browser {
         found.as_array().is_some_and(|found| !found.is_empty())
     }
 
-    /// Clicks on an element. If that opens a page, the next command waits for it.
-    pub(crate) fn click(&mut self, selector: &str) {
+    /// Clicks on the button of a form, and waits for the page that it opens.
+    pub(crate) fn submit(&mut self, selector: &str) {
         let element = self.element(selector);
-        self.post(&format!("/element/{element}/click"), &json!({}));
+        self.leave_by(&format!("/element/{element}/click"), &json!({}));
     }
 
-    /// Clicks on the link with this text.
+    /// Clicks on the link with this text, and waits for its page.
     pub(crate) fn follow(&mut self, text: &str) {
         let found = self.post("/element", &json!({ "using": "link text", "value": text }));
         let element = found[ELEMENT].as_str().expect("an id").to_owned();
-        self.post(&format!("/element/{element}/click"), &json!({}));
+        self.leave_by(&format!("/element/{element}/click"), &json!({}));
+    }
+
+    /// Presses Enter where that opens a page, and waits for it.
+    pub(crate) fn enter(&mut self) {
+        self.leave_by("/actions", &strokes(ENTER));
+    }
+
+    /// A command that opens another page: waits until that is there. The driver itself does not wait for slow answers.
+    fn leave_by(&mut self, path: &str, body: &Value) {
+        self.run("window.isLeft = true", &json!([]));
+        self.post(path, body);
+        let is_there = json!({
+            "script": "return !window.isLeft && document.readyState == 'complete'",
+            "args": [],
+        });
+        let deadline = Instant::now() + Duration::from_secs(COMMAND_SECONDS_MAX);
+        // While pages change there is none in which a script could run.
+        while self.attempt("POST", "/execute/sync", &is_there) != Ok(Value::Bool(true)) {
+            assert!(Instant::now() < deadline, "{path} opens no page");
+            std::thread::sleep(Duration::from_millis(POLL_MILLIS));
+        }
     }
 
     /// Replaces what stands in a field.
@@ -170,6 +200,15 @@ impl Browser {
         self.post(
             &format!("/element/{element}/value"),
             &json!({ "text": text }),
+        );
+    }
+
+    /// Chooses a file for a field of files.
+    pub(crate) fn choose(&mut self, selector: &str, file: &Path) {
+        let element = self.element(selector);
+        self.post(
+            &format!("/element/{element}/value"),
+            &json!({ "text": file }),
         );
     }
 
@@ -183,12 +222,7 @@ impl Browser {
 
     /// Presses keys, one after the other, wherever the focus is.
     pub(crate) fn press(&mut self, keys: &str) {
-        let strokes: Vec<Value> = keys
-            .chars()
-            .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key })))
-            .collect();
-        let keyboard = json!({ "type": "key", "id": "keyboard", "actions": strokes });
-        self.post("/actions", &json!({ "actions": [keyboard] }));
+        self.post("/actions", &strokes(keys));
     }
 
     /// Runs a script in the page, as the body of a function.
@@ -231,6 +265,15 @@ impl Browser {
         let data = taken["data"].as_str().expect("a text");
         fs::write(file, BASE64_STANDARD.decode(data).expect("base64")).expect("written");
     }
+}
+
+/// The command that presses keys.
+fn strokes(keys: &str) -> Value {
+    let strokes: Vec<Value> = keys
+        .chars()
+        .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key })))
+        .collect();
+    json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": strokes }] })
 }
 
 impl Drop for Browser {

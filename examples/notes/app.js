@@ -1,0 +1,173 @@
+// Notes: register, log in, write notes with tags and a picture, search them.   sampan run examples/notes/app.js
+import { app, db, files, first, password, redirect } from "sampan";
+
+const USER = {
+  name: { required: true, max: 40 },
+  password: { required: true, min: 8, max: 200, trim: false },
+};
+const NOTE = {
+  title: { required: true, max: 200 },
+  body: { required: true, max: 20000 },
+  tags: { default: "", max: 200 },
+};
+// What is sent is read as it comes, so that a large picture takes little memory.
+const UPLOAD = { stream: true, bodyBytesMax: "10 MB" };
+const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+function page(req, name, data, status = 200) {
+  return req.render(name, { ...data, user: req.state.user }, status);
+}
+
+// Entering and leaving
+
+function enterPage(req, isNew, form, errors) {
+  return page(req, "enter.html", { is_new: isNew, form, errors }, Object.keys(errors).length ? 422 : 200);
+}
+
+// A new session, so that one that somebody else knew is worth nothing after the login.
+function enter(req, userId) {
+  req.session.regenerate();
+  req.session.userId = userId;
+  return redirect("/", 303);
+}
+
+app.get("/register", (req) => enterPage(req, true, {}, {}));
+
+app.post("/register", async (req) => {
+  const form = await req.form();
+  const { data: user, errors } = app.validate(form, USER);
+  if (errors) return enterPage(req, true, form, errors);
+  const hash = await password.hash(user.password);
+  try {
+    return enter(req, db.exec("INSERT INTO users (name, password) VALUES (?, ?)", [user.name, hash]).lastId);
+  } catch (error) {
+    if (error.code !== "unique") throw error;
+    return enterPage(req, true, form, { name: "is taken" });
+  }
+});
+
+app.get("/login", (req) => enterPage(req, false, {}, {}));
+
+app.post("/login", async (req) => {
+  const form = await req.form();
+  const user = db.one("SELECT id, password FROM users WHERE name = ?", [first(form.name) ?? ""]);
+  // Without a user it takes as long, so that nobody can find out who is one.
+  if (await password.verify(first(form.password) ?? "", user?.password)) return enter(req, user.id);
+  return enterPage(req, false, form, { password: "does not fit the name" });
+});
+
+app.post("/logout", (req) => {
+  req.session.clear();
+  return redirect("/login", 303);
+});
+
+app.use(app.secureHeaders()); // with them a browser takes a picture for nothing else
+
+// All that follows is for users.
+async function usersOnly(req, next) {
+  const id = req.session.userId;
+  req.state.user = id && db.one("SELECT id, name FROM users WHERE id = ?", [id]);
+  return req.state.user ? next(req) : redirect("/login", 303);
+}
+app.use("/", usersOnly);
+app.use("/notes/*", usersOnly);
+
+// Notes
+
+// The words of a search as FTS5 takes them: each in quotes, and the beginning of a word is enough.
+function words(text) {
+  return text.match(/\S+/g).map((word) => `"${word.replaceAll('"', '""')}"*`).join(" ");
+}
+
+function search(user, q, tag) {
+  if (q.trim()) {
+    return db.query(`
+      SELECT notes.id, notes.title, created FROM notes_index JOIN notes ON notes.id = notes_index.rowid
+      WHERE notes_index MATCH ? AND user_id = ? ORDER BY rank LIMIT 100`, [words(q), user]);
+  }
+  if (tag) {
+    return db.query(`
+      SELECT id, title, created FROM notes JOIN tags ON note_id = id
+      WHERE tags.name = ? AND user_id = ? ORDER BY id DESC LIMIT 100`, [tag, user]);
+  }
+  return db.query("SELECT id, title, created FROM notes WHERE user_id = ? ORDER BY id DESC LIMIT 100", [user]);
+}
+
+app.get("/", (req) => {
+  const user = req.state.user.id;
+  const q = first(req.query.q) ?? "";
+  const tag = first(req.query.tag);
+  const tags = db.query(`
+    SELECT name, count(*) AS count FROM tags JOIN notes ON id = note_id WHERE user_id = ? GROUP BY name ORDER BY name`, [user]);
+  return page(req, "list.html", { notes: search(user, q, tag), tags, q, tag });
+});
+
+// A note of the user, with its tags in one text.
+function find(req) {
+  const note = db.one(`
+    SELECT id, title, body, image, created, (SELECT group_concat(name, ' ') FROM tags WHERE note_id = id) AS tags
+    FROM notes WHERE id = ? AND user_id = ?`, [req.params.id, req.state.user.id]);
+  if (!note) throw Object.assign(new Error("there is no such note"), { status: 404 });
+  return note;
+}
+
+// Writes a note with its tags, and its picture if one was sent.
+async function save(req, note) {
+  const form = await req.form();
+  let { data, errors } = app.validate(form, NOTE);
+  const { image } = form;
+  if (image && !PICTURES.includes(image.type)) errors = { ...errors, image: "must be PNG, JPEG, GIF or WebP" };
+  if (errors) return page(req, "edit.html", { note, form, errors }, 422);
+  const id = db.batch(() => {
+    let id = note?.id;
+    if (note) {
+      db.exec("UPDATE notes SET title = ?, body = ? WHERE id = ?", [data.title, data.body, id]);
+      db.exec("DELETE FROM tags WHERE note_id = ?", [id]);
+    } else {
+      id = db.exec("INSERT INTO notes (user_id, title, body) VALUES (?, ?, ?)",
+        [req.state.user.id, data.title, data.body]).lastId;
+    }
+    for (const tag of data.tags.match(/\S+/g) ?? []) {
+      db.exec("INSERT OR IGNORE INTO tags (note_id, name) VALUES (?, ?)", [id, tag.toLowerCase()]);
+    }
+    return id;
+  });
+  if (image) {
+    await image.save(`images/${id}`);
+    db.exec("UPDATE notes SET image = ? WHERE id = ?", [image.type, id]);
+  }
+  req.flash("notice", "The note was saved.");
+  return redirect(`/notes/${id}`, 303);
+}
+
+app.get("/notes/new", (req) => page(req, "edit.html", { form: {}, errors: {} }));
+app.post("/notes/new", UPLOAD, (req) => save(req));
+
+app.get("/notes/:id", (req) => page(req, "note.html", { note: find(req) }));
+
+app.get("/notes/:id/image", (req) => {
+  const note = find(req);
+  if (!note.image) throw Object.assign(new Error("the note has no picture"), { status: 404 });
+  return app.file(String(note.id), { folder: "storage/images", type: note.image });
+});
+
+app.get("/notes/:id/edit", (req) => {
+  const note = find(req);
+  return page(req, "edit.html", { note, form: note, errors: {} });
+});
+app.post("/notes/:id/edit", UPLOAD, (req) => save(req, find(req)));
+
+app.post("/notes/:id/delete", async (req) => {
+  const note = find(req);
+  db.exec("DELETE FROM notes WHERE id = ?", [note.id]);
+  if (note.image) await files.remove(`images/${note.id}`);
+  req.flash("notice", "The note was deleted.");
+  return redirect("/", 303);
+});
+
+// Errors
+
+const errorPage = (req, status) => page(req, "error.html", { status }, status);
+
+app.notFound((req) => errorPage(req, 404));
+app.onError((req, error) => errorPage(req, error.status ?? 500));

@@ -1,0 +1,305 @@
+//! examples/notes: users see their own notes alone, with tags and pictures, and find them by their words.
+
+use crate::support::{Process, Scratch};
+use crate::visitor::{Visitor, compared};
+use crate::{LANGUAGES, root, sampan};
+use sampan_testkit::Answer;
+use std::process::Command;
+
+/// The most lines that the app has in a language.
+const LINES_MAX: usize = 300;
+
+/// What a picture begins with, which is all that the app looks at.
+const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\x00\xff picture";
+
+/// A form with a file, as browsers send it.
+fn with_file(fields: &[(&str, &str)], name: &str, content_type: &str, file: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (field, text) in fields {
+        let head =
+            format!("--B\r\nContent-Disposition: form-data; name=\"{field}\"\r\n\r\n{text}\r\n");
+        body.extend(head.as_bytes());
+    }
+    let head = format!(
+        "--B\r\nContent-Disposition: form-data; name=\"image\"; filename=\"{name}\"\r\nContent-Type: {content_type}\r\n\r\n"
+    );
+    body.extend(head.as_bytes());
+    body.extend(file);
+    body.extend(b"\r\n--B--\r\n");
+    body
+}
+
+fn save(
+    visitor: &mut Visitor,
+    path: &str,
+    fields: &[(&str, &str)],
+    image: (&str, &str, &[u8]),
+) -> Answer {
+    let body = with_file(fields, image.0, image.1, image.2);
+    visitor.post_as(path, "multipart/form-data; boundary=B", &body)
+}
+
+/// What a browser sends for a field of files where none was chosen.
+const NO_IMAGE: (&str, &str, &[u8]) = ("", "application/octet-stream", b"");
+
+/// The app in a language, in a folder that it may write to.
+pub(crate) fn notes(language: &str, scratch: &Scratch) -> Process {
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(root().join("examples/notes/."))
+        .arg(scratch.path())
+        .status();
+    assert!(copied.expect("cp exists").success());
+    Process::start(&mut sampan(&scratch.path().join(format!("app.{language}"))))
+}
+
+/// A visit from the first page to the last; every answer.
+fn visit(language: &str) -> Vec<String> {
+    let scratch = Scratch::new(&[]);
+    let server = notes(language, &scratch);
+    let mut told = Vec::new();
+    let mut tell = |what: &str, answer: Answer, status: u16, texts: &[&str]| {
+        let text = compared(&answer);
+        assert_eq!(answer.status, status, "{language}, {what}\n{text}");
+        for expected in texts {
+            assert!(
+                text.contains(expected),
+                "{language}, {what}: no {expected}\n{text}"
+            );
+        }
+        told.push(text);
+    };
+    let mut ann = Visitor::new(server.address);
+    tell("a stranger", ann.get("/", "*/*"), 303, &["/login"]);
+    tell(
+        "a stranger's note",
+        ann.get("/notes/1", "*/*"),
+        303,
+        &["/login"],
+    );
+    tell(
+        "the form",
+        ann.get("/register", "*/*"),
+        200,
+        &["new-password"],
+    );
+    let short = ann.post("/register", "name=Ann&password=short");
+    tell(
+        "a short password",
+        short,
+        422,
+        &["at least 8", "value=\"Ann\""],
+    );
+    tell(
+        "a user",
+        ann.post("/register", "name=Ann&password=correct+horse"),
+        303,
+        &[],
+    );
+    tell(
+        "her notes",
+        ann.get("/", "*/*"),
+        200,
+        &["Log out Ann", "no notes yet"],
+    );
+
+    tell(
+        "a new note",
+        ann.get("/notes/new", "*/*"),
+        200,
+        &["multipart/form-data"],
+    );
+    let fields = [
+        ("title", "Garden"),
+        ("body", "Plant <tulips> & \"roses\""),
+        ("tags", "Home spring home"),
+    ];
+    tell(
+        "a note",
+        save(
+            &mut ann,
+            "/notes/new",
+            &fields,
+            ("a.png", "image/png", PICTURE),
+        ),
+        303,
+        &["/notes/1"],
+    );
+    let shown = [
+        "The note was saved.",
+        "Plant &lt;tulips&gt;",
+        "/?tag=home",
+        "/?tag=spring",
+        "/notes/1/image",
+    ];
+    tell("it", ann.get("/notes/1", "*/*"), 200, &shown);
+    let image = ann.get("/notes/1/image", "*/*");
+    assert_eq!(image.body, PICTURE, "{language}");
+    tell("its picture", image, 200, &["image/png"]);
+    let page = ("a.html", "text/html", &b"<script>"[..]);
+    tell(
+        "no picture",
+        save(&mut ann, "/notes/new", &fields, page),
+        422,
+        &["must be PNG", "value=\"Garden\""],
+    );
+    let empty = [("title", ""), ("body", " "), ("tags", "")];
+    tell(
+        "no text",
+        save(&mut ann, "/notes/new", &empty, NO_IMAGE),
+        422,
+        &["title-error", "body-error"],
+    );
+    let fields = [
+        ("title", "Kitchen"),
+        ("body", "Buy a \"pan\""),
+        ("tags", "home"),
+    ];
+    tell(
+        "another",
+        save(&mut ann, "/notes/new", &fields, NO_IMAGE),
+        303,
+        &["/notes/2"],
+    );
+    tell(
+        "no image",
+        ann.get("/notes/2/image", "*/*"),
+        404,
+        &["does not exist"],
+    );
+
+    tell(
+        "the list",
+        ann.get("/", "*/*"),
+        200,
+        &["Garden", "Kitchen", "home</a> (2)"],
+    );
+    for (query, found, other) in [
+        ("q=tulip", "Garden", "Kitchen"),
+        ("q=PAN+buy", "Kitchen", "Garden"),
+        ("q=%22pan%22", "Kitchen", "Garden"),
+        ("tag=spring", "Garden", "Kitchen"),
+        ("q=tulip+NOT+*+OR+%22", "Nothing was found", "Garden"),
+    ] {
+        let answer = ann.get(&format!("/?{query}"), "*/*");
+        assert!(
+            !answer.text().contains(&format!(">{other}</a>")),
+            "{language}: {query}"
+        );
+        tell(query, answer, 200, &[found]);
+    }
+
+    let fields = [
+        ("title", "Garden"),
+        ("body", "Plant lilies"),
+        ("tags", "summer"),
+    ];
+    tell(
+        "the form",
+        ann.get("/notes/1/edit", "*/*"),
+        200,
+        &["value=\"home spring\""],
+    );
+    tell(
+        "a change",
+        save(&mut ann, "/notes/1/edit", &fields, NO_IMAGE),
+        303,
+        &["/notes/1"],
+    );
+    tell(
+        "it",
+        ann.get("/notes/1", "*/*"),
+        200,
+        &["lilies", "summer", "/notes/1/image"],
+    );
+    tell(
+        "the old words",
+        ann.get("/?q=tulip", "*/*"),
+        200,
+        &["Nothing was found"],
+    );
+
+    let mut bob = Visitor::new(server.address);
+    tell(
+        "the name",
+        bob.post("/register", "name=ANN&password=something+else"),
+        422,
+        &["is taken"],
+    );
+    tell(
+        "a guess",
+        bob.post("/login", "name=Ann&password=wrong"),
+        422,
+        &["does not fit"],
+    );
+    tell(
+        "nobody",
+        bob.post("/login", "name=Nobody&password=wrong"),
+        422,
+        &["does not fit"],
+    );
+    tell(
+        "Bob",
+        bob.post("/register", "name=Bob&password=battery+staple"),
+        303,
+        &[],
+    );
+    tell("his notes", bob.get("/", "*/*"), 200, &["no notes yet"]);
+    tell(
+        "his search",
+        bob.get("/?q=lilies", "*/*"),
+        200,
+        &["Nothing was found"],
+    );
+    for path in ["/notes/1", "/notes/1/edit", "/notes/1/image"] {
+        tell("hers", bob.get(path, "*/*"), 404, &[]);
+    }
+    tell(
+        "hers",
+        save(&mut bob, "/notes/1/edit", &fields, NO_IMAGE),
+        404,
+        &[],
+    );
+    tell("hers", bob.post("/notes/1/delete", ""), 404, &[]);
+
+    tell(
+        "the end of a note",
+        ann.post("/notes/1/delete", ""),
+        303,
+        &[],
+    );
+    tell("it", ann.get("/notes/1", "*/*"), 404, &[]);
+    tell(
+        "its words",
+        ann.get("/?q=lilies", "*/*"),
+        200,
+        &["Nothing was found"],
+    );
+    tell("the end", ann.post("/logout", ""), 303, &["/login"]);
+    tell("after it", ann.get("/", "*/*"), 303, &["/login"]);
+    tell(
+        "again",
+        ann.post("/login", "name=ann&password=correct+horse"),
+        303,
+        &[],
+    );
+    tell("her notes", ann.get("/", "*/*"), 200, &["Kitchen"]);
+    told
+}
+
+#[test]
+fn notes_are_written_found_and_private() {
+    let [lua, js] = LANGUAGES.map(visit);
+    for (lua, js) in lua.iter().zip(&js) {
+        assert_eq!(lua, js);
+    }
+}
+
+#[test]
+fn notes_are_short() {
+    for language in LANGUAGES {
+        let file = root().join(format!("examples/notes/app.{language}"));
+        let text = std::fs::read_to_string(file).expect("the app");
+        assert!(text.lines().count() < LINES_MAX, "{language}");
+    }
+}
