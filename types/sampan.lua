@@ -824,8 +824,8 @@ function UploadedFile:read() end
 function UploadedFile:get(key) end
 
 --- An error: a file that was sent cannot be changed.
----@param key string Any.
----@param value? any Any.
+---@param key string Which it is makes no difference: nothing of a file can be set.
+---@param value? any Which it is makes no difference: nothing of a file can be set.
 function UploadedFile:set(key, value) end
 
 --- The keys.
