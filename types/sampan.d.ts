@@ -297,14 +297,6 @@ declare module "sampan" {
     function each(text: string | Uint8Array | ArrayBuffer, fn: (...args: any[]) => any, options?: Record<string, any>): number;
   }
 
-  /** Writes CSV piece by piece, for answers that are streamed. It goes with its request. */
-  export interface CsvWriter {
-    /** Writes a row, and the header before the first one. At most 1 MiB is kept until it is taken. */
-    add(row: any): void;
-    /** The text that was written since the last time. */
-    take(): string;
-  }
-
   /** Encodes and decodes texts: base64, hex, URLs, HTML, UUIDs. */
   export namespace codec {
     /** The base64 of data, padded with `=` (RFC 4648 section 4). */
@@ -401,33 +393,6 @@ declare module "sampan" {
     function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): T[];
   }
 
-  /** A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail. */
-  export interface Transaction {
-    /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the transaction wrote. */
-    query<T = Row>(sql: string, params?: any): T[];
-    /** The first row of a statement, or nothing. */
-    one<T = Row>(sql: string, params?: any): T | null;
-    /** Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted. */
-    exec(sql: string, params?: any): { changes: number; lastId: number };
-    /** Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest. */
-    batch<T>(fn: (value: any) => AtOnce<T>): T;
-  }
-
-  /** What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails. */
-  export interface Session {
-    [key: string]: any;
-    /** The value under a key, or nothing: the same as `session.key`. */
-    get(key: string): any;
-    /** Puts a value under a key: the same as `session.key = value`. */
-    set(key: string, value?: any): void;
-    /** The keys that have a value. */
-    keys(): any[];
-    /** Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. What is set after this begins a new session. */
-    clear(): void;
-    /** Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in. */
-    regenerate(): void;
-  }
-
   /** What templates can use beside what Jinja2 has. */
   export namespace template {
     /** Gives templates a filter: `{{ price|money }}` calls the function with the value and the filter's arguments. What it returns is escaped like any value. Only while the project loads. */
@@ -468,6 +433,54 @@ declare module "sampan" {
     function mkdir(path: string): Promise<void>;
   }
 
+  /** Texts in the languages of an app, from `locales/*.toml`. */
+  export namespace i18n {
+    /** The text of a key in a locale, for what no request asks for, such as mails. In a handler use `req:t`. */
+    function t(locale: string, key: string, values?: Record<string, any>): string;
+    /** The names of the app's locales. */
+    function locales(): any[];
+  }
+
+  /** Ready middleware, for `app.use`. */
+  export interface NativeMiddleware {
+    readonly [Symbol.toStringTag]: "NativeMiddleware";
+  }
+
+  /** Writes CSV piece by piece, for answers that are streamed. It goes with its request. */
+  export interface CsvWriter {
+    /** Writes a row, and the header before the first one. At most 1 MiB is kept until it is taken. */
+    add(row: any): void;
+    /** The text that was written since the last time. */
+    take(): string;
+  }
+
+  /** A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail. */
+  export interface Transaction {
+    /** The rows of a statement; of an INSERT, UPDATE or DELETE what its RETURNING says. It sees what the transaction wrote. */
+    query<T = Row>(sql: string, params?: any): T[];
+    /** The first row of a statement, or nothing. */
+    one<T = Row>(sql: string, params?: any): T | null;
+    /** Runs a statement. `changes` is the number of rows that it changed, `last_id` the rowid of the last row that was inserted. */
+    exec(sql: string, params?: any): { changes: number; lastId: number };
+    /** Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest. */
+    batch<T>(fn: (value: any) => AtOnce<T>): T;
+  }
+
+  /** What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails. */
+  export interface Session {
+    [key: string]: any;
+    /** The value under a key, or nothing: the same as `session.key`. */
+    get(key: string): any;
+    /** Puts a value under a key: the same as `session.key = value`. */
+    set(key: string, value?: any): void;
+    /** The keys that have a value. */
+    keys(): any[];
+    /** Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. What is set after this begins a new session. */
+    clear(): void;
+    /** Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in. */
+    regenerate(): void;
+  }
+
   /** Reads a file piece by piece, for answers that are streamed. It goes with its request. */
   export interface FileStream {
     /** The next bytes, at most 64 KiB; nothing at the end. */
@@ -501,13 +514,5 @@ declare module "sampan" {
     set(key: string, value?: any): void;
     /** The keys. */
     keys(): any[];
-  }
-
-  /** Texts in the languages of an app, from `locales/*.toml`. */
-  export namespace i18n {
-    /** The text of a key in a locale, for what no request asks for, such as mails. In a handler use `req:t`. */
-    function t(locale: string, key: string, values?: Record<string, any>): string;
-    /** The names of the app's locales. */
-    function locales(): any[];
   }
 }

@@ -1,7 +1,7 @@
 //! The declarations of TypeScript.
 
 use super::{has_table, is_bracket, passed, requests};
-use sampan_app::host::{Function, FunctionKind, Module, Type, names::camel_case};
+use sampan_app::host::{Class, Function, FunctionKind, Module, Type, names::camel_case};
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -38,26 +38,31 @@ pub(super) fn declarations(modules: &[&Module]) -> String {
             }
             out.push_str("  }\n\n");
         }
-        for class in module.classes {
-            let doc = respelled(class.doc, modules);
-            let name = class.name;
-            let _ = writeln!(out, "  /** {doc} */\n  export interface {name} {{");
-            if class.is_keyed {
-                out.push_str("    [key: string]: any;\n");
-            }
-            if class.methods.is_empty() && !class.is_keyed {
-                // An interface without members would accept any value.
-                let _ = writeln!(out, "    readonly [Symbol.toStringTag]: \"{name}\";");
-            }
-            for method in class.methods {
-                typescript_of(&mut out, "    ", method, modules);
-            }
-            out.push_str("  }\n\n");
-        }
+    }
+    for class in modules.iter().flat_map(|module| module.classes) {
+        interface(&mut out, class, modules);
     }
     out.truncate(out.trim_end().len());
     out.push_str("\n}\n");
     out
+}
+
+/// The declaration of a class.
+fn interface(out: &mut String, class: &Class, modules: &[&Module]) {
+    let doc = respelled(class.doc, modules);
+    let name = class.name;
+    let _ = writeln!(out, "  /** {doc} */\n  export interface {name} {{");
+    if class.is_keyed {
+        out.push_str("    [key: string]: any;\n");
+    }
+    if class.methods.is_empty() && !class.is_keyed {
+        // An interface without members would accept any value.
+        let _ = writeln!(out, "    readonly [Symbol.toStringTag]: \"{name}\";");
+    }
+    for method in class.methods {
+        typescript_of(out, "    ", method, modules);
+    }
+    out.push_str("  }\n\n");
 }
 
 /// The declaration of a function or a method.
