@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: Sampan and its peers, the same routes on the same number of threads.
 //!
 //! [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database, [`suites::stream()`] large bodies,
-//! [`suites::template()`] templates, [`suites::static_files()`] files. The order of things in all:
+//! [`suites::template()`] templates, [`suites::static_files()`] files, [`suites::petclinic()`] a whole application. The order of things in all:
 //! install the peers and start them (`peers`), check their answers, warm up and measure in rounds (`suites`, with wrk through
 //! `load`), and write it all down (`report`).
 
@@ -36,6 +36,8 @@ enum Benchmark {
     Template(suites::TemplateOptions),
     /// Files of 4 kB, 100 kB and 10 MB, beside nginx and Bun
     Static(suites::StaticOptions),
+    /// PetClinic under 1,000 connections, beside Spring PetClinic
+    Petclinic(suites::PetClinicOptions),
     /// Hold idle keep-alive connections open until standard input ends (the benchmark starts this itself)
     #[command(hide = true)]
     IdleClient(load::IdleClient),
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Benchmark::Stream(options) => suites::stream(options),
         Benchmark::Template(options) => suites::template(options),
         Benchmark::Static(options) => suites::static_files(options),
+        Benchmark::Petclinic(options) => suites::petclinic(options),
         Benchmark::IdleClient(options) => load::idle_client(options),
     };
     match outcome {

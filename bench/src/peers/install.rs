@@ -42,6 +42,7 @@ impl Installer {
             PeerKind::Sampan(_) => self.sampan(peer),
             PeerKind::Nginx { lua } => self.nginx(peer, lua),
             PeerKind::Go => self.go(peer),
+            PeerKind::Spring => Err("where its sources are is not said: --spring DIR".to_owned()),
             PeerKind::Node => {
                 let node = find("node").ok_or("Node.js is not installed")?;
                 let version = format!(
@@ -138,6 +139,39 @@ impl Installer {
             arguments: Vec::new(),
             configuration: None,
             version: driver.unwrap_or_default() + &version,
+        })
+    }
+
+    /// The jar of Spring PetClinic, built with Maven if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// When Java or Maven is missing, or the build fails.
+    pub(crate) fn spring(&self, sources: &Path) -> Result<Installed, String> {
+        let java = find("java").ok_or("Java is not installed")?;
+        let jar = || {
+            let files = fs::read_dir(sources.join("target")).ok()?;
+            let mut paths = files.filter_map(|file| Some(file.ok()?.path()));
+            paths.find(|path| path.extension().is_some_and(|end| end == "jar"))
+        };
+        if jar().is_none() {
+            let maven = find("mvn").ok_or("Maven is not installed")?;
+            println!("building {} with Maven", sources.display());
+            let mut build = Command::new(maven);
+            run(build
+                .args(["-q", "-DskipTests", "package"])
+                .current_dir(sources))?;
+        }
+        let jar = jar().ok_or("Maven made no jar in target/")?;
+        let version = said("sh", &["-c", &format!("{} -version 2>&1", java.display())])?;
+        let version = version.lines().next().unwrap_or_default().replace('"', "");
+        let name = jar.file_stem().unwrap_or_default().to_string_lossy();
+        Ok(Installed {
+            version: format!("{name} on {version}"),
+            program: java,
+            arguments: vec!["-jar".to_owned(), jar.display().to_string()],
+            folder: self.folder(),
+            configuration: None,
         })
     }
 

@@ -13,7 +13,7 @@ use std::process::Command;
 use crate::peers::placement::Placement;
 use crate::peers::storage::BenchStorage;
 use crate::suites::routes::{
-    BODIES, DB, EVENTS, GREETINGS, HELLO, Route, STATIC, STREAM, TEMPLATE, VISITS,
+    BODIES, DB, EVENTS, GREETINGS, HELLO, PETCLINIC, Route, STATIC, STREAM, TEMPLATE, VISITS,
 };
 use crate::suites::static_files::files;
 
@@ -39,7 +39,9 @@ pub(crate) enum PeerKind {
     Node,
     /// A program in Go.
     Go,
-    /// This file of `examples`.
+    /// The jar of Spring PetClinic, from a checkout.
+    Spring,
+    /// This file or folder of `examples`.
     Sampan(&'static str),
 }
 
@@ -107,8 +109,26 @@ pub(crate) const STATIC_PEERS: &[Peer] = &[
     peer("bun-static", "Bun.serve", PeerKind::Bun, STATIC),
 ];
 
+/// Everyone in `bench petclinic`, ours first. The last is no PetClinic: its answer is precomputed, so it shows what the load can.
+#[rustfmt::skip]
+pub(crate) const PETCLINIC_PEERS: &[Peer] = &[
+    peer(SAMPAN_LUA, "Sampan, Lua, cached", PeerKind::Sampan("petclinic/lua"), PETCLINIC),
+    peer(SAMPAN_JS, "Sampan, JavaScript, cached", PeerKind::Sampan("petclinic/js"), PETCLINIC),
+    peer("sampan-lua-uncached", "Sampan, Lua", PeerKind::Sampan("petclinic/lua"), PETCLINIC),
+    peer("sampan-js-uncached", "Sampan, JavaScript", PeerKind::Sampan("petclinic/js"), PETCLINIC),
+    peer(SPRING, "Spring PetClinic", PeerKind::Spring, PETCLINIC),
+    peer(FIXED_ANSWER, "a fixed answer", PeerKind::Sampan("hello/app.lua"), &[Route::Version]),
+];
+
 /// The peers of every benchmark.
-const ALL_PEERS: &[&[Peer]] = &[PEERS, DB_PEERS, STREAM_PEERS, TEMPLATE_PEERS, STATIC_PEERS];
+const ALL_PEERS: &[&[Peer]] = &[
+    PEERS,
+    DB_PEERS,
+    STREAM_PEERS,
+    TEMPLATE_PEERS,
+    STATIC_PEERS,
+    PETCLINIC_PEERS,
+];
 
 const fn peer(
     id: &'static str,
@@ -124,6 +144,10 @@ const fn peer(
     }
 }
 
+/// The PetClinic that ours is compared with.
+pub(crate) const SPRING: &str = "spring-petclinic";
+/// What the load can at most.
+pub(crate) const FIXED_ANSWER: &str = "fixed-answer";
 /// nginx with files.
 pub(crate) const NGINX_STATIC: &str = "nginx-static";
 /// Bun with large bodies.
@@ -190,6 +214,13 @@ impl Peer {
                     command.arg("--config").arg(storage.settings());
                 }
             }
+            PeerKind::Spring => {
+                command.args([
+                    &format!("--server.port={port}"),
+                    "--server.compression.enabled=true",
+                    "--server.compression.min-response-size=256",
+                ]);
+            }
             PeerKind::Nginx { .. } | PeerKind::Bun | PeerKind::Node | PeerKind::Go => {
                 command
                     .env("PORT", port.to_string())
@@ -250,7 +281,8 @@ mod tests {
     fn every_peer_has_its_files() {
         let root = crate::root();
         let all = ALL_PEERS.iter().copied().flatten();
-        for peer in all.filter(|peer| !peer.is_ours()) {
+        let has_files = |peer: &&Peer| !peer.is_ours() && peer.kind != PeerKind::Spring;
+        for peer in all.filter(has_files) {
             let file = match peer.kind {
                 PeerKind::Nginx { .. } => "nginx.conf",
                 PeerKind::Go => "main.go",

@@ -12,8 +12,8 @@ use crate::peers::storage::BenchStorage;
 use crate::peers::{Installed, Peer};
 use sampan_client::Client;
 
-/// How long a server may take to give its first answer.
-const START_MILLIS_MAX: u64 = 15_000;
+/// How long a server may take to give its first answer. Java takes longest.
+const START_MILLIS_MAX: u64 = 60_000;
 
 /// How many of its last words are shown when it does not.
 const LAST_LINES: usize = 4;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// When a write counts as done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -45,7 +46,9 @@ impl BenchStorage {
     ///
     /// When the folder cannot be made.
     pub(crate) fn new(root: &Path, above: &Path, durability: Durability) -> std::io::Result<Self> {
-        let folder = above.join(format!("db-{}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let folder = above.join(format!("db-{}-{number}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder)?;
         let storage = Self {
@@ -53,9 +56,19 @@ impl BenchStorage {
             root: root.to_path_buf(),
             durability,
         };
-        let settings = format!("[db]\ndurability = \"{}\"\n", durability.word());
-        fs::write(storage.settings(), settings)?;
+        storage.configure("")?;
         Ok(storage)
+    }
+
+    /// Adds these lines to the settings.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub(crate) fn configure(&self, lines: &str) -> std::io::Result<()> {
+        let durability = self.durability.word();
+        let settings = format!("[db]\ndurability = \"{durability}\"\n{lines}");
+        fs::write(self.settings(), settings)
     }
 
     /// The database file.

@@ -83,6 +83,16 @@ pub(crate) static TEMPLATE: Suite = Suite {
     axis_per_group: false,
 };
 
+/// `bench petclinic`.
+pub(crate) static PETCLINIC: Suite = Suite {
+    name: "petclinic",
+    about: " All answers are compressed with gzip. Server and load share the processors, so the rates are those of both together. `cached` \
+            keeps what it has compressed (`[compression] cache_bytes_max`), the others compress every answer.",
+    ratios: "Ratios of requests per second, ours divided by theirs in the same round; the median of the rounds.",
+    columns: &[COLUMNS],
+    axis_per_group: true,
+};
+
 /// `bench static`.
 pub(crate) static STATIC: Suite = Suite {
     name: "static",

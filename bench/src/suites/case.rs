@@ -44,9 +44,11 @@ impl LoadCase {
         if self.connections == 1 {
             title += ", one connection";
         }
-        if self.headers == Headers::Browser {
-            title += ", with a browser's headers";
-        }
+        title += match self.headers {
+            Headers::Plain => "",
+            Headers::Browser => ", with a browser's headers",
+            Headers::Gzip => ", gzip",
+        };
         title
     }
 }

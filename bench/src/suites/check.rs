@@ -26,6 +26,30 @@ pub(crate) fn check(address: SocketAddr, route: Route) -> Result<(), String> {
     Ok(())
 }
 
+/// Makes the route's requests without and with `Accept-Encoding: gzip`, which must make the answer shorter.
+///
+/// # Errors
+///
+/// What is wrong with the first wrong answer.
+pub(crate) fn check_compressed(address: SocketAddr, route: Route) -> Result<(), String> {
+    let exchange = route.measured();
+    attempt(address, &exchange, Headers::Plain)?;
+    let mut client = Client::connect(address).map_err(|error| error.to_string())?;
+    let mut ask = |headers: Headers| {
+        client
+            .ask(exchange.method, &exchange.path, headers.lines(), "")
+            .map_err(|error| error.to_string())
+    };
+    let (plain, compressed) = (ask(Headers::Plain)?, ask(Headers::Gzip)?);
+    if compressed.header("content-encoding") != ["gzip"] {
+        return Err("not compressed".to_owned());
+    }
+    if compressed.status != plain.status || compressed.body.len() >= plain.body.len() {
+        return Err("another answer when compressed".to_owned());
+    }
+    Ok(())
+}
+
 /// Makes a request so many times on one connection.
 fn repeat(address: SocketAddr, exchange: &RouteExchange, times: usize) -> Result<(), String> {
     let mut client = Client::connect(address).map_err(|error| error.to_string())?;
@@ -84,7 +108,7 @@ fn judge(answer: &Answer, expected: &ExpectedAnswer) -> Result<(), String> {
         .unwrap_or("none");
     let wanted = match expected {
         ExpectedAnswer::Text { .. } => "text/plain",
-        ExpectedAnswer::Page(_) => "text/html",
+        ExpectedAnswer::Page(_) | ExpectedAnswer::PageWith(_) => "text/html",
         _ => "application/json",
     };
     if content_type.split(';').next() != Some(wanted) {
@@ -102,13 +126,22 @@ fn judge(answer: &Answer, expected: &ExpectedAnswer) -> Result<(), String> {
     if let ExpectedAnswer::Page(page) = expected {
         return same_page(&answer.body, page);
     }
+    if let ExpectedAnswer::PageWith(part) = expected {
+        return match text().contains(part) {
+            true => Ok(()),
+            false => Err(format!("a page without {part:?}")),
+        };
+    }
     let found: Value =
         serde_json::from_slice(&answer.body).map_err(|error| format!("{error}: {}", text()))?;
     let right = match expected {
         ExpectedAnswer::Json(wanted) => found == *wanted,
         ExpectedAnswer::JsonWith(wanted) => has_fields(&found, wanted),
         ExpectedAnswer::Fits(holds) => holds(&found),
-        ExpectedAnswer::Text { .. } | ExpectedAnswer::Page(_) | ExpectedAnswer::Refusal => false,
+        ExpectedAnswer::Text { .. }
+        | ExpectedAnswer::Page(_)
+        | ExpectedAnswer::PageWith(_)
+        | ExpectedAnswer::Refusal => false,
     };
     if right {
         Ok(())

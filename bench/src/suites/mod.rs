@@ -7,6 +7,7 @@ mod db;
 pub(crate) mod figures;
 mod hello;
 pub(crate) mod measure;
+mod petclinic;
 pub(crate) mod routes;
 pub(crate) mod rows;
 mod setup;
@@ -23,6 +24,7 @@ use crate::report::{BenchReport, chart};
 
 pub(crate) use db::{DbOptions, db};
 pub(crate) use hello::{HelloOptions, hello};
+pub(crate) use petclinic::{PetClinicOptions, petclinic};
 pub(crate) use static_files::{StaticOptions, static_files};
 pub(crate) use stream::{StreamOptions, stream};
 pub(crate) use template::{TemplateOptions, template};

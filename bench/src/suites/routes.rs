@@ -77,6 +77,10 @@ pub(crate) enum Route {
     File100k,
     /// `GET /10m.txt`: a file of 10 MB
     File10m,
+    /// `GET /`: the front page of PetClinic
+    FrontPage,
+    /// `GET /owners?lastName=`: the first page of its owners, from the database
+    Owners,
 }
 
 /// What `bench hello` measures, in the order of reports.
@@ -127,6 +131,9 @@ pub(crate) const TEMPLATE: &[Route] = &[Route::Simple, Route::Loop, Route::Full]
 /// What `bench static` measures, in the order of reports.
 pub(crate) const STATIC: &[Route] = &[Route::File4k, Route::File100k, Route::File10m];
 
+/// What `bench petclinic` measures, in the order of reports.
+pub(crate) const PETCLINIC: &[Route] = &[Route::FrontPage, Route::Owners];
+
 /// The files of `bench static`, and how many bytes each has.
 pub(crate) const FILES: &[(&str, usize)] = &[
     ("4k.txt", 4_000),
@@ -170,6 +177,8 @@ pub(crate) enum ExpectedAnswer {
     },
     /// 200 with this page.
     Page(&'static str),
+    /// 200 with HTML that has this in it, in whatever language.
+    PageWith(&'static str),
     /// A client or server error: the body was not JSON, and a server that answers 200 has not parsed it.
     Refusal,
 }
@@ -205,6 +214,8 @@ impl Route {
             Self::File4k => "GET a file of 4 kB",
             Self::File100k => "GET a file of 100 kB",
             Self::File10m => "GET a file of 10 MB",
+            Self::FrontPage => "GET /",
+            Self::Owners => "GET /owners?lastName=",
         }
     }
 
@@ -282,6 +293,8 @@ impl Route {
             Self::File4k => bodies::text("/4k.txt", 4_000),
             Self::File100k => bodies::text("/100k.txt", 100_000),
             Self::File10m => bodies::text("/10m.txt", 10_000_000),
+            Self::FrontPage => get("/", ExpectedAnswer::PageWith("PetClinic")),
+            Self::Owners => get("/owners?lastName=", ExpectedAnswer::PageWith("6085551023")),
         }
     }
 
@@ -310,7 +323,9 @@ impl Route {
             | Self::Full
             | Self::File4k
             | Self::File100k
-            | Self::File10m => {}
+            | Self::File10m
+            | Self::FrontPage
+            | Self::Owners => {}
             Self::Greet => exchanges.push(greet(path, name)),
             Self::Echo => {
                 exchanges.push(post(
@@ -364,6 +379,8 @@ pub(crate) enum Headers {
     Plain,
     /// Those that a browser sends: with Host 11 lines of 600 bytes.
     Browser,
+    /// One that asks for gzip.
+    Gzip,
 }
 
 impl Headers {
@@ -372,6 +389,7 @@ impl Headers {
         match self {
             Self::Plain => &[],
             Self::Browser => BROWSER,
+            Self::Gzip => &["Accept-Encoding: gzip"],
         }
     }
 }

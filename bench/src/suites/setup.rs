@@ -11,6 +11,7 @@ use crate::Error;
 use crate::peers::install::{self, Installer};
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
+use crate::peers::storage::BenchStorage;
 use crate::peers::{Installed, Peer};
 
 /// What every benchmark takes.
@@ -89,9 +90,20 @@ impl Setup {
         placement: &Placement,
         threads: usize,
     ) -> Result<PeerServer, String> {
+        self.start_with(peer, placement, threads, None)
+    }
+
+    /// Starts one of them, with a database.
+    pub(crate) fn start_with(
+        &self,
+        peer: &'static Peer,
+        placement: &Placement,
+        threads: usize,
+        storage: Option<&BenchStorage>,
+    ) -> Result<PeerServer, String> {
         let installed = self.installed.iter().find(|(one, _)| one.id == peer.id);
         let (_, installed) = installed.ok_or("it is not installed")?;
-        PeerServer::start(peer, installed, placement, threads, None, &self.logs)
+        PeerServer::start(peer, installed, placement, threads, storage, &self.logs)
             .map_err(|fault| format!("does not start: {fault}"))
     }
 }
