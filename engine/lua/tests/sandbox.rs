@@ -41,7 +41,7 @@ fn what_is_refused_says_so_and_what_to_use() {
         ("os.remove('x')", "os.remove is not in the sandbox"),
         (
             "io.open('x')",
-            "io.open is not in the sandbox; keep data in the database",
+            "io.open is not in the sandbox; use app.files, or keep data in the database",
         ),
         ("io.write('x')", "io.write is not in the sandbox; use print"),
         (

@@ -15,7 +15,7 @@ local function refuse_all(into, prefix, names)
   return into
 end
 
-local FILES = "keep data in the database"
+local FILES = "use app.files, or keep data in the database"
 local OUTPUT = "use print or app.log.info"
 local INSIDE = "it would reach into the server's own code"
 
