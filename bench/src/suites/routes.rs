@@ -294,7 +294,7 @@ impl Route {
             Self::File100k => bodies::text("/100k.txt", 100_000),
             Self::File10m => bodies::text("/10m.txt", 10_000_000),
             Self::FrontPage => get("/", ExpectedAnswer::PageWith("PetClinic")),
-            Self::Owners => get("/owners?lastName=", ExpectedAnswer::PageWith("6085551023")),
+            Self::Owners => get("/owners?lastName=", ExpectedAnswer::PageWith("6085551749")),
         }
     }
 
