@@ -143,12 +143,31 @@ fn bytes_of(body: &Body) -> Option<&[u8]> {
 /// The coding that a client likes best of ours. One that accepts nothing at all gets the plain body, as RFC 9110 section 12.1 allows: the
 /// handler has done its work.
 pub(crate) fn accepted(request: &Request) -> Option<Coding> {
-    request.header("accept-encoding")?;
-    let mut accepted = AcceptedCodings::default();
-    for (name, value) in request.headers() {
-        if name.eq_ignore_ascii_case("accept-encoding") {
-            accepted.add(value);
-        }
-    }
+    request.header(AcceptedCodings::FIELD)?;
+    let accepted = AcceptedCodings::of(request.headers());
     accepted.choose(&CODINGS).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_is_asked_for_again_is_compressed_once() {
+        let compression = Compression::new(1 << 20);
+        let head = b"GET / HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n";
+        let request = Request::from_bytes(head).expect("a request");
+        let answered = || {
+            let mut response = Response::new(200);
+            response.content_type("text/html");
+            response.set_body(Body::Bytes(b"<p>hello</p>".repeat(100)));
+            compression.apply(&request, &mut response);
+            match response.body() {
+                Body::Shared(bytes) => Arc::clone(bytes),
+                _ => panic!("it is not compressed"),
+            }
+        };
+        let (first, second) = (answered(), answered());
+        assert!(Arc::ptr_eq(&first, &second));
+    }
 }

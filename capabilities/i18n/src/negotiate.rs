@@ -2,6 +2,7 @@
 
 use crate::catalog::Catalogs;
 use crate::limits::{LANGUAGES_MAX, TAG_BYTES_MAX};
+use sampan_host::request::{FULL_QUALITY, Quality, quality};
 
 /// A name and its more general ones: `zh-Hant-TW`, `zh-Hant`, `zh`.
 pub(crate) fn parents(tag: &str) -> impl Iterator<Item = &str> {
@@ -19,7 +20,7 @@ pub(crate) fn named(catalogs: &Catalogs, tag: &str) -> Option<usize> {
 /// The locale for an `Accept-Language`; nothing if none of its languages is there. What is malformed counts for nothing.
 pub(crate) fn accepted(catalogs: &Catalogs, field: &str) -> Option<usize> {
     let entries = field.split(',').take(LANGUAGES_MAX).filter_map(entry);
-    let mut wanted: Vec<(u16, &str)> = entries.filter(|(quality, _)| *quality > 0).collect();
+    let mut wanted: Vec<(Quality, &str)> = entries.filter(|(quality, _)| *quality > 0).collect();
     wanted.sort_by_key(|(quality, _)| std::cmp::Reverse(*quality));
     let find = |tag: &str| match tag {
         "*" => Some(catalogs.default),
@@ -39,7 +40,7 @@ fn related(catalogs: &Catalogs, tag: &str) -> Option<usize> {
 }
 
 /// A language and its quality in thousandths.
-fn entry(text: &str) -> Option<(u16, &str)> {
+fn entry(text: &str) -> Option<(Quality, &str)> {
     let mut parts = text.split(';');
     let tag = parts.next()?.trim();
     let is_tag = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
@@ -47,29 +48,10 @@ fn entry(text: &str) -> Option<(u16, &str)> {
         return None;
     }
     let quality = match parts.next() {
-        None => 1000,
-        Some(weight) => {
-            let (name, value) = weight.split_once('=')?;
-            if !name.trim().eq_ignore_ascii_case("q") {
-                return None;
-            }
-            thousandths(value.trim())?
-        }
+        None => FULL_QUALITY,
+        Some(weight) => quality(weight.as_bytes())?,
     };
     parts.next().is_none().then_some((quality, tag))
-}
-
-/// `qvalue` of RFC 9110 section 12.4.2.
-fn thousandths(text: &str) -> Option<u16> {
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let is_valid =
-        matches!(whole, "0" | "1") && part.len() <= 3 && part.bytes().all(|b| b.is_ascii_digit());
-    if !is_valid {
-        return None;
-    }
-    let part: u16 = format!("{part:0<3}").parse().ok()?;
-    let quality = if whole == "1" { 1000 + part } else { part };
-    (quality <= 1000).then_some(quality)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::moment::Moment;
 use crate::negotiate;
 use icu_plurals::PluralCategory;
 use sampan_host::request::{Pairs, form_pairs};
-use sampan_host::set_cookie::{SetCookie, came_over_tls};
+use sampan_host::set_cookie::SetCookie;
 use sampan_host::{Error, RequestView, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -104,7 +104,7 @@ impl I18n {
             if cookie.as_deref() != Some(name) {
                 let cookie = SetCookie {
                     max_age_seconds: Some(COOKIE_SECONDS),
-                    ..SetCookie::new(CHOICE, name, came_over_tls(request))
+                    ..SetCookie::new(CHOICE, name, request.is_https())
                 };
                 // The name of a locale is always a value.
                 let _ = cookie

@@ -5,7 +5,7 @@ use crate::store::SessionKey;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sampan_host::request::Pairs;
-use sampan_host::set_cookie::{SetCookie, came_over_tls};
+use sampan_host::set_cookie::SetCookie;
 use sampan_host::{Error, ErrorKind, RequestView};
 use sha2::{Digest, Sha256};
 use std::rc::Rc;
@@ -70,7 +70,7 @@ pub(crate) struct Cookie {
 impl Cookie {
     /// The cookie of a request, and its value.
     pub(crate) fn read(names: &CookieNames, request: &dyn RequestView) -> (Self, Option<String>) {
-        let is_secure = names.secure.unwrap_or_else(|| came_over_tls(request));
+        let is_secure = names.secure.unwrap_or_else(|| request.is_https());
         let name = if is_secure {
             &names.over_tls
         } else {

@@ -1,6 +1,6 @@
 //! Cookies as an answer sets them: the `Set-Cookie` field of RFC 6265bis, with defaults that are safe.
 
-use crate::{Error, RequestView};
+use crate::Error;
 use std::fmt::Write;
 
 /// The longest name and value together, in bytes: browsers ignore what is longer (RFC 6265bis section 5.6).
@@ -56,7 +56,7 @@ pub struct SetCookie<'a> {
 
 impl<'a> SetCookie<'a> {
     /// A cookie with the safe attributes: `Path=/`, `HttpOnly`, `SameSite=Lax`, and `Secure` if the request
-    /// [came over TLS](came_over_tls).
+    /// [came over TLS](crate::RequestView::is_https).
     pub fn new(name: &'a str, value: &'a str, over_tls: bool) -> Self {
         Self {
             name,
@@ -160,11 +160,6 @@ impl<'a> SetCookie<'a> {
 fn has_prefix(name: &str, prefix: &str) -> bool {
     let start = name.as_bytes().get(..prefix.len());
     start.is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
-}
-
-/// Whether the client's request came over TLS: the server's own, or that of a trusted proxy.
-pub fn came_over_tls(request: &dyn RequestView) -> bool {
-    request.is_https()
 }
 
 #[cfg(test)]

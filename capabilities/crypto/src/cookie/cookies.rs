@@ -4,7 +4,7 @@
 use super::options::{self, DELETING, Protection, SETTING};
 use crate::options::members;
 use sampan_host::request::Pairs;
-use sampan_host::set_cookie::{SetCookie, came_over_tls};
+use sampan_host::set_cookie::SetCookie;
 use sampan_host::{Args, Context, Error, RequestView, Value, sealer};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ pub(crate) fn set_cookie(context: &Context, mut args: Args) -> Result<Value, Err
     let (name, given) = (args.text(0), args.text(1));
     let given_options = members(args.take(2), SETTING)?;
     let request = args.request();
-    let over_tls = came_over_tls(&**request);
+    let over_tls = request.is_https();
     let mut cookie = SetCookie::new(&name, &given, over_tls);
     let protection = options::read(&given_options, &mut cookie)?;
     let expires = cookie
@@ -43,7 +43,7 @@ pub(crate) fn set_cookie(context: &Context, mut args: Args) -> Result<Value, Err
 pub(crate) fn delete_cookie(_: &Context, mut args: Args) -> Result<Value, Error> {
     let (name, given_options) = (args.text(0), members(args.take(1), DELETING)?);
     let request = args.request();
-    let mut cookie = SetCookie::new(&name, "", came_over_tls(&**request));
+    let mut cookie = SetCookie::new(&name, "", request.is_https());
     options::read(&given_options, &mut cookie)?;
     cookie.max_age_seconds = Some(0);
     request.add_header("set-cookie", cookie.field()?.as_bytes())?;

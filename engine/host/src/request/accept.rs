@@ -1,4 +1,4 @@
-//! Which content codings a client accepts: `Accept-Encoding` (RFC 9110 section 12.5.3).
+//! What a client accepts: content codings (`Accept-Encoding`, RFC 9110 section 12.5.3), and the weights in all such fields.
 
 /// A content coding that a server may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +26,10 @@ impl Coding {
 }
 
 /// A quality, in thousandths.
-type Quality = u16;
+pub type Quality = u16;
 
-/// The highest quality, which a coding has unless the client says less.
-const FULL: Quality = 1000;
+/// The highest quality, which everything has unless the client says less.
+pub const FULL_QUALITY: Quality = 1000;
 
 /// What a client says about content codings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,12 +40,25 @@ pub struct AcceptedCodings {
 }
 
 impl AcceptedCodings {
-    /// Adds what one `Accept-Encoding` line says. Where a coding is named twice the last one counts; what is malformed counts for nothing.
-    pub fn add(&mut self, line: &[u8]) {
+    /// The field that says it, in small letters.
+    pub const FIELD: &str = "accept-encoding";
+
+    /// What the header fields of a request say. Where a coding is named twice the last one counts; what is malformed counts for nothing.
+    pub fn of<'a>(fields: impl Iterator<Item = (&'a str, &'a [u8])>) -> Self {
+        let mut accepted = Self::default();
+        for (name, line) in fields {
+            if name.eq_ignore_ascii_case(Self::FIELD) {
+                accepted.add(line);
+            }
+        }
+        accepted
+    }
+
+    fn add(&mut self, line: &[u8]) {
         for item in line.split(|byte| *byte == b',') {
             let mut parts = item.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
             let name = parts.next().unwrap_or_default();
-            let Some(quality) = parts.next().map_or(Some(FULL), quality) else {
+            let Some(quality) = parts.next().map_or(Some(FULL_QUALITY), quality) else {
                 continue;
             };
             let is = |wanted: &str| name.eq_ignore_ascii_case(wanted.as_bytes());
@@ -91,8 +104,8 @@ impl AcceptedCodings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAcceptable;
 
-/// `q=0.5`, with up to three digits (RFC 9110 section 12.4.2).
-fn quality(parameter: &[u8]) -> Option<Quality> {
+/// What `q=0.5` says, with up to three digits (RFC 9110 section 12.4.2). `None` where it is no weight.
+pub fn quality(parameter: &[u8]) -> Option<Quality> {
     let text = std::str::from_utf8(parameter).ok()?;
     let (name, value) = text.split_once('=')?;
     if !name.trim().eq_ignore_ascii_case("q") {
@@ -105,7 +118,7 @@ fn quality(parameter: &[u8]) -> Option<Quality> {
     let thousandths = format!("{digits:0<3}").parse::<Quality>().ok()?;
     match (whole, thousandths) {
         ("0", thousandths) => Some(thousandths),
-        ("1", 0) => Some(FULL),
+        ("1", 0) => Some(FULL_QUALITY),
         _ => None,
     }
 }
@@ -115,9 +128,8 @@ mod tests {
     use super::*;
 
     fn chosen(line: &str, there: &[Coding]) -> Result<Option<Coding>, NotAcceptable> {
-        let mut accepted = AcceptedCodings::default();
-        accepted.add(line.as_bytes());
-        accepted.choose(there)
+        let fields = [("Accept-Encoding", line.as_bytes())];
+        AcceptedCodings::of(fields.into_iter()).choose(there)
     }
 
     #[test]
@@ -159,9 +171,12 @@ mod tests {
 
     #[test]
     fn several_lines_are_one() {
-        let mut accepted = AcceptedCodings::default();
-        accepted.add(b"identity;q=0");
-        accepted.add(b"gzip;q=0.1");
+        let fields = [
+            ("accept-encoding", &b"identity;q=0"[..]),
+            ("accept", b"gzip;q=0"),
+            ("ACCEPT-ENCODING", b"gzip;q=0.1"),
+        ];
+        let accepted = AcceptedCodings::of(fields.into_iter());
         assert_eq!(accepted.choose(&[Coding::Gzip]), Ok(Some(Coding::Gzip)));
         assert_eq!(accepted.choose(&[]), Err(NotAcceptable));
     }
