@@ -208,7 +208,7 @@ declare module "sampan" {
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
     /** Runs the function when the server shuts down: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads. */
     onStop(fn: (...args: any[]) => any): void;
-    /** An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in `.html`, `.htm` or `.xml` printed values are escaped. */
+    /** An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in `.html`, `.htm`, `.xml` or `.svg` printed values are escaped. */
     render(name: string, data?: any, options?: ResponseOptions): Response;
     /** What a template prints that is no file. */
     renderString(template: string, data?: any): string;

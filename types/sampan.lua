@@ -237,7 +237,7 @@ function app.on_start(fn, options) end
 ---@param fn function A function without parameters.
 function app.on_stop(fn) end
 
---- An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in `.html`, `.htm` or `.xml` printed values are escaped.
+--- An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in `.html`, `.htm`, `.xml` or `.svg` printed values are escaped.
 ---@param name string A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.
 ---@param data? any The variables of the template, by their names.
 ---@param options? sampan.Options
@@ -287,8 +287,8 @@ local NativeMiddleware = {}
 function app.validate(data, schema) end
 
 --- An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot.
----@param path string The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`.
----@param how? table `folder`: the folder that the path begins in and stays in. `download`: the name under which a browser saves the file, or true for its own. `type`: its content type, instead of the one that its name tells.
+---@param path string The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` has it.
+---@param how? table `folder`: the folder that the path begins in and stays in, so that a client may choose the path. `download`: the name under which a browser saves the file, or true for its own. `type`: its content type, instead of the one that its name tells.
 ---@param options? sampan.Options
 ---@return sampan.Response
 function app.file(path, how, options) end

@@ -117,8 +117,8 @@ async fn serve(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>
     let runs_mix = plan.config.project.language() == Some(Language::Js);
     let current = CurrentRun::new(plan.config.logger.has_access_log());
     let gate = Gate::new(&plan.database, &watch, &current, runs_mix);
-    let files = StaticFiles::open(plan.config.project.root(), plan.config.static_files.clone());
-    let files = match files {
+    let (root, storage) = (plan.config.project.root(), &plan.config.files.storage);
+    let files = match StaticFiles::open(root, storage, plan.config.static_files.clone()) {
         Ok(files) => files,
         Err(error) => return drop(ready.send(Err(error))),
     };

@@ -25,6 +25,11 @@ pub(crate) fn answer(expected: &Expectation, answer: &Answer) -> Result<(), Stri
             faults.push(format!("{name}: {found:?} instead of {values:?}"));
         }
     }
+    for name in &expected.header_present {
+        if answer.header(name).is_empty() {
+            faults.push(format!("{name} is not there"));
+        }
+    }
     for name in &expected.header_absent {
         if !answer.header(name).is_empty() {
             faults.push(format!(
@@ -140,7 +145,7 @@ mod tests {
     #[test]
     fn what_holds_passes_and_what_does_not_is_told() {
         type Change = fn(&mut Expectation);
-        let changes: [(Change, Option<&str>); 12] = [
+        let changes: [(Change, Option<&str>); 14] = [
             (|e| e.status = Some(200), None),
             (|e| e.status = Some(404), Some("status 200 instead of 404")),
             (|e| e.status_in = vec![500, 503], Some("one of")),
@@ -150,6 +155,11 @@ mod tests {
                 Some("the body is not"),
             ),
             (|e| e.text = Some("x".into()), Some("the body is not")),
+            (|e| e.header_present = vec!["x-b".into()], None),
+            (
+                |e| e.header_present = vec!["x-c".into()],
+                Some("x-c is not there"),
+            ),
             (|e| e.header_absent = vec!["x-c".into()], None),
             (
                 |e| e.header_absent = vec!["x-b".into()],

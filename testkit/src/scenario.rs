@@ -69,6 +69,8 @@ pub struct Expectation {
     pub status_in: Vec<u16>,
     /// These fields with these values; a list for a field that comes more than once.
     pub headers: BTreeMap<String, OneOrMore>,
+    /// Fields that must be there, with any value.
+    pub header_present: Vec<String>,
     /// Fields that must not be there.
     pub header_absent: Vec<String>,
     /// The body as JSON, compared by value. Bodies are compared as they were before compression.
@@ -199,6 +201,7 @@ impl Expectation {
             } else {
                 own.headers.clone()
             },
+            header_present: list(&own.header_present, &self.header_present),
             header_absent: list(&own.header_absent, &self.header_absent),
             json: if body_is_own {
                 own.json.clone()

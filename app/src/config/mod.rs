@@ -230,9 +230,10 @@ fn static_settings(raw: &RawStatic) -> Result<StaticSettings, String> {
         }
         settings.cache_control.clone_from(value);
     }
-    for text in &raw.immutable {
-        let pattern = Pattern::parse(text).map_err(|fault| format!("immutable: {fault}"))?;
-        settings.immutable.push(pattern);
+    if let Some(texts) = &raw.immutable {
+        let patterns = texts.iter().map(|text| Pattern::parse(text));
+        let patterns = patterns.collect::<Result<_, _>>();
+        settings.immutable = Some(patterns.map_err(|fault| format!("immutable: {fault}"))?);
     }
     if let Some(millis) = raw.check_millis {
         settings.check_millis = millis.into();

@@ -100,7 +100,7 @@ impl fmt::Debug for RawSecrets {
 pub(crate) struct RawStatic {
     pub(crate) folder: Option<String>,
     pub(crate) cache_control: Option<String>,
-    pub(crate) immutable: Vec<String>,
+    pub(crate) immutable: Option<Vec<String>>,
     pub(crate) check_millis: Option<Millis>,
     pub(crate) file_bytes_max: Option<Bytes>,
     pub(crate) cache_bytes_max: Option<Bytes>,

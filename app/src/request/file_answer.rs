@@ -34,8 +34,8 @@ pub(super) fn answer_file(
     found: io::Result<Served>,
     record: Option<Rc<Record>>,
 ) -> Answer {
-    let chain = loaded.middleware.of_path(&normal);
-    let guards = loaded.guards.of_path(request.method(), &normal);
+    let chain = loaded.middleware.of_file(&normal);
+    let guards = loaded.guards.of_file(&normal);
     if let (Ok(Served::File(file)), [], []) = (&found, &*chain, &*guards) {
         return loaded.control.files.answer(file, request, &normal);
     }

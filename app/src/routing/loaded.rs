@@ -208,7 +208,7 @@ impl Loaded {
     pub(crate) fn answers_nothing(&self) -> bool {
         let has_other =
             self.fetch.is_some() || self.not_found.is_some() || !self.middleware.is_empty();
-        self.entries.is_empty() && !has_other
+        self.entries.is_empty() && !has_other && !self.control.files.has_public()
     }
 
     /// What each handler is to a reader of the log: its route and its place.

@@ -1,8 +1,9 @@
 //! Patterns of paths, `/users/:id` and `/files/*rest`, shared by routes and middleware.
 //!
 //! A pattern is a list of segments, compared one by one with those of a path. Paths are compared in one normal form
-//! (RFC 3986 section 6.2.2): a percent-encoded character that needs no encoding reads as itself, so that `/%61dmin` is
-//! `/admin` for routes and middleware alike. `/a` and `/a/` are two paths.
+//! (RFC 3986 section 6.2.2): a percent-encoded character that may stand in a path as it is reads as itself, so that `/%61dmin` is
+//! `/admin` and `/%40me` is `/@me`, for routes, middleware and files alike. Only `%2F` never becomes a slash. `/a` and `/a/` are two
+//! paths.
 
 use sampan_host::refusals::check_pattern;
 use std::borrow::Cow;
@@ -230,7 +231,7 @@ pub(crate) fn normal_form(path: &str) -> Cow<'_, str> {
         left = after;
         match decoded(after).filter(|_| *byte == b'%') {
             Some(meant) => {
-                if meant.is_ascii_alphanumeric() || matches!(meant, b'-' | b'.' | b'_' | b'~') {
+                if PLAIN[usize::from(meant)] && meant != b'/' {
                     out.push(char::from(meant));
                 } else {
                     push_encoded(&mut out, meant);
@@ -238,7 +239,8 @@ pub(crate) fn normal_form(path: &str) -> Cow<'_, str> {
                 left = &after[2..];
             }
             // Some clients send é or { as they are.
-            None if PLAIN[usize::from(*byte)] || *byte == b'%' => out.push(char::from(*byte)),
+            None if PLAIN[usize::from(*byte)] => out.push(char::from(*byte)),
+            // A '%' without digits means itself, and is then written as elsewhere.
             None => push_encoded(&mut out, *byte),
         }
     }
@@ -361,8 +363,20 @@ mod tests {
         assert!(matches!(normal_form("/plain/path"), Cow::Borrowed(_)));
         assert_eq!(
             normal_form("/%61dmin/%7euser%2fx%zz%"),
-            "/admin/~user%2Fx%zz%"
+            "/admin/~user%2Fx%25zz%25"
         );
+        // Encoded or not: what a pattern may hold is compared as it is written there.
+        let held = "@!$&'()*+,;=:";
+        let encoded: String = held.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        assert_eq!(normal_form(&encoded), held);
+        for path in ["/%2540me", "/%25zz", "/%2e%2F%5C%7B"] {
+            let once = normal_form(path).into_owned();
+            assert_eq!(
+                normal_form(&once),
+                once,
+                "{path} is in normal form after one step"
+            );
+        }
         assert_eq!(normal_form("/%e2%82%AC"), "/%E2%82%AC");
         assert_eq!(normal_form("/é/{x}"), "/%C3%A9/%7Bx%7D");
         assert!(matches!(

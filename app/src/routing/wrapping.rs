@@ -1,6 +1,7 @@
 //! What wraps the paths of a project, by patterns: the script's middleware, and the guards.
 
 use crate::routing::pattern::{Covers, Pattern};
+use crate::static_files::any_name;
 use sampan_host::Guard;
 use sampan_http::Method;
 use std::borrow::Cow;
@@ -50,6 +51,13 @@ impl<T: Clone> Wrapping<T> {
     /// Those around a path in normal form.
     pub(crate) fn of_path(&self, path: &str) -> Vec<T> {
         let wrapping = self.0.iter().filter(|(pattern, _)| pattern.wraps(path));
+        wrapping.map(|(_, wraps)| wraps.clone()).collect()
+    }
+
+    /// Those around a file: what wraps one of its names wraps it under all.
+    pub(crate) fn of_file(&self, path: &str) -> Vec<T> {
+        let is_around = |(pattern, _): &&(Pattern, T)| any_name(path, |name| pattern.wraps(name));
+        let wrapping = self.0.iter().filter(is_around);
         wrapping.map(|(_, wraps)| wraps.clone()).collect()
     }
 
@@ -130,6 +138,11 @@ impl Guards {
             true => self.safe.of_path(path),
             false => self.all.of_path(path),
         }
+    }
+
+    /// Those that check a request for a file.
+    pub(crate) fn of_file(&self, path: &str) -> Vec<SharedGuard> {
+        self.safe.of_file(path)
     }
 }
 

@@ -72,16 +72,10 @@ pub(super) fn answer(
 
 /// The form of a file that the client accepts.
 fn form_for<'a>(file: &'a StoredFile, request: &Request) -> Result<&'a Form, NotAcceptable> {
-    const FIELD: &str = "accept-encoding";
-    if request.header(FIELD).is_none() {
+    if request.header(AcceptedCodings::FIELD).is_none() {
         return Ok(&file.plain);
     }
-    let mut accepted = AcceptedCodings::default();
-    for (name, line) in request.headers() {
-        if name.eq_ignore_ascii_case(FIELD) {
-            accepted.add(line);
-        }
-    }
+    let accepted = AcceptedCodings::of(request.headers());
     let mut there = [Coding::Brotli; Coding::ALL.len()];
     let mut count = 0;
     for (coding, _) in &file.encoded {
@@ -117,17 +111,9 @@ fn complete(
             }
         }
     };
+    let own = OwnValidators::take(response, !std::ptr::eq(form, &file.plain));
     describe(response, file, form, cache_control);
-    let own_tag = response
-        .get_header("etag")
-        .and_then(|tag| std::str::from_utf8(tag).ok())
-        .filter(|tag| *tag != form.tag)
-        .map(str::to_owned);
-    let ours = file.validators(form);
-    let validators = Validators {
-        tag: own_tag.as_deref().unwrap_or(ours.tag),
-        ..ours
-    };
+    let validators = own.over(file.validators(form));
     match conditions::verdict(request, validators) {
         Verdict::Send => {}
         Verdict::NotModified => {
@@ -159,6 +145,41 @@ fn complete(
         Ranges::None => {
             fail(response, 416);
             set(response, "Content-Range", &format!("bytes */{len}"));
+        }
+    }
+}
+
+/// The validators that a script has set, which then count instead of the file's.
+struct OwnValidators {
+    tag: Option<String>,
+    /// A date, or what is none.
+    modified: Option<Option<u64>>,
+}
+
+impl OwnValidators {
+    /// Reads them, for a form of the file.
+    fn take(response: &mut Response, is_encoded: bool) -> Self {
+        let tag = response.get_header("etag");
+        let mut tag = tag.map(|tag| String::from_utf8_lossy(tag).into_owned());
+        if let Some(tag) = &mut tag
+            && is_encoded
+            && tag.starts_with('"')
+        {
+            // It may be the tag of other forms too, whose bytes are others (RFC 9110 section 8.8.3.3).
+            tag.insert_str(0, "W/");
+            set(response, "ETag", tag);
+        }
+        let modified = response.get_header("last-modified");
+        Self {
+            tag,
+            modified: modified.map(conditions::seconds),
+        }
+    }
+
+    fn over<'a>(&'a self, file: Validators<'a>) -> Validators<'a> {
+        Validators {
+            tag: self.tag.as_deref().unwrap_or(file.tag),
+            modified: self.modified.unwrap_or(file.modified),
         }
     }
 }

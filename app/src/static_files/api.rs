@@ -1,6 +1,6 @@
 //! What scripts get: `app.file` and `app.asset`.
 
-use super::{ServedFile, StaticFiles};
+use super::{ServedFile, StaticFiles, name_in};
 use sampan_host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value, answer,
     refusals,
@@ -19,13 +19,14 @@ pub(crate) static MODULE: Module = Module {
                     name: "path",
                     ty: Type::Text,
                     optional: false,
-                    doc: "The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`.",
+                    doc: "The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`. `storage/` is the storage folder, \
+                          wherever `[files]` has it.",
                 },
                 Param {
                     name: "how",
                     ty: Type::Map,
                     optional: true,
-                    doc: "`folder`: the folder that the path begins in and stays in. `download`: the name under which a browser saves the file, or \
+                    doc: "`folder`: the folder that the path begins in and stays in, so that a client may choose the path. `download`: the name under which a browser saves the file, or \
                           true for its own. `type`: its content type, instead of the one that its name tells.",
                 },
             ],
@@ -65,11 +66,15 @@ fn asset(context: &Context, mut args: Args) -> Result<Value, Error> {
 fn file(context: &Context, mut args: Args) -> Result<Value, Error> {
     let given = args.text(0);
     let options = Options::read(args.take(1))?;
-    let path = match &options.folder {
-        Some(folder) => format!("{}/{given}", folder.trim_end_matches('/')),
-        None => given,
+    let files = files(context)?;
+    let served = match &options.folder {
+        None => files.named(&given)?,
+        Some(folder) => match name_in(folder.trim_end_matches('/'), &given) {
+            Some(name) => files.named(&name)?,
+            None => None,
+        },
     };
-    let Some(served) = files(context)?.named(&path)? else {
+    let Some(served) = served else {
         let text = answer::label(404);
         return Err(Error::new(ErrorKind::Status(404), text));
     };

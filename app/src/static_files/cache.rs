@@ -1,7 +1,7 @@
 //! The files of a folder that were asked for lately.
 //!
 //! A file is looked at again when it is asked for and the last look is longer ago than `check_millis`. Between two looks its answers
-//! need no call of the system.
+//! need no call of the system. A large file is kept open from one tick to the next, so that one that was removed takes no room on the disk.
 
 use super::folder::{Folder, Opened};
 use super::paths::INDEX;
@@ -10,13 +10,12 @@ use hashlink::LruCache;
 use sampan_host::request::Coding;
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::path::Path;
 use std::rc::Rc;
 
 /// The most files that one cache keeps.
 const ENTRIES_MAX: usize = 4096;
 
-/// The most files that one cache keeps open.
+/// The most files that one cache keeps open at a time.
 pub(crate) const OPEN_FILES_MAX: usize = 64;
 
 /// What a cache may take.
@@ -38,9 +37,8 @@ pub(super) enum Found {
     Nothing,
 }
 
-/// A folder, and the files in it that were asked for lately.
+/// Files that were asked for lately.
 pub(super) struct FileCache {
-    folder: Folder,
     /// The extensions of the encoded forms that are looked for.
     siblings: &'static [(Coding, &'static str)],
     limits: CacheLimits,
@@ -48,49 +46,46 @@ pub(super) struct FileCache {
     entries: RefCell<LruCache<Box<str>, Rc<StoredFile>>>,
     bytes: Cell<usize>,
     open_files: Cell<usize>,
+    /// The keys of those that were opened since the last tick.
+    opened: RefCell<Vec<Box<str>>>,
 }
 
 impl FileCache {
-    /// The files of the folder at `path`. `None` if there is no folder.
-    ///
-    /// # Errors
-    /// It cannot be opened.
-    pub(super) fn open(
-        path: &Path,
-        siblings: &'static [(Coding, &'static str)],
-        limits: CacheLimits,
-    ) -> io::Result<Option<Self>> {
-        Ok(Folder::open(path)?.map(|folder| Self {
-            folder,
+    /// A cache without files.
+    pub(super) fn new(siblings: &'static [(Coding, &'static str)], limits: CacheLimits) -> Self {
+        Self {
             siblings,
             limits,
             entries: RefCell::new(LruCache::new_unbounded()),
             bytes: Cell::new(0),
             open_files: Cell::new(0),
-        }))
+            opened: RefCell::default(),
+        }
     }
 
-    /// What is at a path, which `key` stands for. `file` gives the path of the file that is meant, and is asked only where that is not known.
+    /// What is at a path in a folder, which `key` stands for. `file` gives the path of the file that is meant, and is asked only where that is
+    /// not known.
     ///
     /// # Errors
     /// It cannot be read at the moment.
     pub(super) fn find(
         &self,
+        folder: &Folder,
         key: &str,
         now: u64,
         file: impl FnOnce() -> Option<String>,
     ) -> io::Result<Found> {
-        if let Some(known) = self.known(key, now) {
+        if let Some(known) = self.known(folder, key, now) {
             return Ok(Found::File(known));
         }
         let Some(path) = file() else {
             return Ok(Found::Nothing);
         };
-        let opened = match self.folder.find(&path)? {
+        let opened = match folder.find(&path)? {
             None => return Ok(Found::Nothing),
             Some(Opened::Folder) => {
                 let index = format!("{path}/{INDEX}");
-                let has_index = self.folder.stamp(&index).is_some();
+                let has_index = folder.stamp(&index).is_some();
                 return Ok(if has_index {
                     Found::Folder
                 } else {
@@ -100,20 +95,20 @@ impl FileCache {
             Some(Opened::File(file, stamp)) => (file, stamp),
         };
         let most = self.limits.file_bytes_max;
-        let loaded = StoredFile::load(&self.folder, &path, opened, self.siblings, most, now)?;
+        let loaded = StoredFile::load(folder, &path, opened, self.siblings, most, now)?;
         let loaded = Rc::new(loaded);
         self.keep(key, &loaded);
         Ok(Found::File(loaded))
     }
 
     /// A file that is still what it was.
-    fn known(&self, key: &str, now: u64) -> Option<Rc<StoredFile>> {
+    fn known(&self, folder: &Folder, key: &str, now: u64) -> Option<Rc<StoredFile>> {
         let known = Rc::clone(self.entries.borrow_mut().get(key)?);
         let age = now.saturating_sub(known.checked.get());
         if age < self.limits.check_millis {
             return Some(known);
         }
-        if known.is_unchanged(&self.folder) {
+        if known.is_unchanged(folder) {
             known.checked.set(now);
             return Some(known);
         }
@@ -122,7 +117,23 @@ impl FileCache {
         None
     }
 
+    /// Closes the files that are open; answers that have begun keep theirs.
+    #[inline]
+    pub(super) fn close_files(&self) {
+        if self.open_files.get() == 0 {
+            return;
+        }
+        let mut entries = self.entries.borrow_mut();
+        for key in self.opened.take() {
+            let closed = entries.remove(&key);
+            self.count_out(closed.as_deref());
+        }
+    }
+
     fn keep(&self, key: &str, file: &Rc<StoredFile>) {
+        if file.open_files() > 0 {
+            self.opened.borrow_mut().push(key.into());
+        }
         let mut entries = self.entries.borrow_mut();
         let before = entries.insert(key.into(), Rc::clone(file));
         self.count_out(before.as_deref());
@@ -162,13 +173,14 @@ mod tests {
         cache_bytes_max: 10_000,
     };
 
-    fn cache(folder: &tempfile::TempDir) -> FileCache {
-        let cache = FileCache::open(folder.path(), SIBLINGS, LIMITS).expect("readable");
-        cache.expect("a folder")
+    fn cache(folder: &tempfile::TempDir) -> (Folder, FileCache) {
+        let opened = Folder::open(folder.path()).expect("readable");
+        let cache = FileCache::new(SIBLINGS, LIMITS);
+        (opened.expect("a folder"), cache)
     }
 
-    fn find(cache: &FileCache, path: &str, now: u64) -> Option<Rc<StoredFile>> {
-        match cache.find(path, now, || Some(path.to_owned())) {
+    fn find((folder, cache): &(Folder, FileCache), path: &str, now: u64) -> Option<Rc<StoredFile>> {
+        match cache.find(folder, path, now, || Some(path.to_owned())) {
             Ok(Found::File(file)) => Some(file),
             _ => None,
         }
@@ -205,7 +217,7 @@ mod tests {
         fs::remove_file(&path).expect("removed");
         assert!(find(&cache, "a.txt", 2999).is_some());
         assert!(find(&cache, "a.txt", 3000).is_none());
-        assert_eq!((cache.bytes.get(), cache.open_files.get()), (0, 0));
+        assert_eq!((cache.1.bytes.get(), cache.1.open_files.get()), (0, 0));
     }
 
     #[test]
@@ -239,10 +251,31 @@ mod tests {
             fs::write(folder.path().join(&name), "x".repeat(len)).expect("written");
             let file = find(&cache, &name, 0).expect("there");
             assert_eq!(file.plain.content.len(), len as u64);
-            assert!(cache.bytes.get() <= LIMITS.cache_bytes_max);
-            assert!(cache.open_files.get() <= OPEN_FILES_MAX);
+            assert!(cache.1.bytes.get() <= LIMITS.cache_bytes_max);
+            assert!(cache.1.open_files.get() <= OPEN_FILES_MAX);
         }
-        assert!(cache.entries.borrow().len() < 12);
+        assert!(cache.1.entries.borrow().len() < 12);
         assert!(find(&cache, "0.txt", 0).is_some(), "it is loaded again");
+    }
+
+    #[test]
+    fn large_files_are_closed_at_the_next_tick() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = cache(&folder);
+        fs::write(folder.path().join("small"), "x").expect("written");
+        fs::write(folder.path().join("large"), "x".repeat(200)).expect("written");
+        let small = find(&cache, "small", 0).expect("there");
+        let large = Rc::downgrade(&find(&cache, "large", 0).expect("there"));
+        let again = find(&cache, "large", 0).expect("there");
+        assert!(
+            Rc::ptr_eq(&large.upgrade().expect("open"), &again),
+            "requests of one moment share it"
+        );
+        fs::remove_file(folder.path().join("large")).expect("removed");
+        drop(again);
+        cache.1.close_files();
+        assert!(large.upgrade().is_none(), "a removed file is closed");
+        assert_eq!(cache.1.open_files.get(), 0);
+        assert!(Rc::ptr_eq(&small, &find(&cache, "small", 0).expect("kept")));
     }
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What tells one state of a file from another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Validators<'a> {
-    /// The entity tag, with its quotes.
+    /// The entity tag, with its quotes, and with `W/` in front if it is weak.
     pub(super) tag: &'a str,
-    /// When it was changed, in seconds since 1970.
-    pub(super) modified: u64,
+    /// When it was changed, in seconds since 1970; nothing where a script has said what is no date.
+    pub(super) modified: Option<u64>,
 }
 
 /// What the conditions of a request say.
@@ -47,13 +47,18 @@ pub(super) fn verdict(request: &Request, file: Validators<'_>) -> Verdict {
         }) {
             return Verdict::Failed;
         }
-    } else if since("if-unmodified-since").is_some_and(|date| file.modified > date) {
+    } else if let (Some(date), Some(modified)) = (since("if-unmodified-since"), file.modified)
+        && modified > date
+    {
         return Verdict::Failed;
     }
     let is_known = if request.header("if-none-match").is_some() {
-        lists(request, "if-none-match", |_, tag| tag == file.tag)
+        let opaque = file.tag.strip_prefix("W/").unwrap_or(file.tag);
+        lists(request, "if-none-match", |_, tag| tag == opaque)
     } else {
-        since("if-modified-since").is_some_and(|date| file.modified <= date)
+        since("if-modified-since")
+            .zip(file.modified)
+            .is_some_and(|(date, modified)| modified <= date)
     };
     match (is_known, request.method()) {
         (false, _) => Verdict::Send,
@@ -67,12 +72,12 @@ pub(super) fn range_counts(request: &Request, file: Validators<'_>) -> bool {
     match request.header("if-range") {
         None => true,
         Some(field) if field.starts_with(b"\"") => field == file.tag.as_bytes(),
-        Some(field) => seconds(field) == Some(file.modified),
+        Some(field) => seconds(field).is_some_and(|date| Some(date) == file.modified),
     }
 }
 
 /// A date, in seconds since 1970. An invalid one counts for nothing.
-fn seconds(field: &[u8]) -> Option<u64> {
+pub(super) fn seconds(field: &[u8]) -> Option<u64> {
     let date = parse_http_date(std::str::from_utf8(field).ok()?).ok()?;
     Some(date.duration_since(UNIX_EPOCH).ok()?.as_secs())
 }
@@ -121,7 +126,7 @@ mod tests {
     const MODIFIED: u64 = 784_111_777;
     const FILE: Validators<'static> = Validators {
         tag: "\"abc\"",
-        modified: MODIFIED,
+        modified: Some(MODIFIED),
     };
 
     fn request(method: &str, fields: &str) -> std::rc::Rc<Request> {

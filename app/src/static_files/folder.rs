@@ -53,13 +53,25 @@ impl Folder {
         }
     }
 
-    /// Opens what is at a path below the folder. `None` if there is nothing that can be served: pipes and devices are not opened.
+    /// Opens a folder below this one, out of which no link leads either. `None` if there is none.
+    ///
+    /// # Errors
+    /// It is there but cannot be opened at the moment.
+    pub(super) fn below(&self, path: &str) -> io::Result<Option<Self>> {
+        match self.0.open_dir(path) {
+            Ok(folder) => Ok(Some(Self(folder))),
+            Err(error) if is_passing(&error) => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Opens what is at a path below the folder. `None` if there is nothing that can be served: a pipe or a device is
+    /// opened without waiting for its other end, and refused.
     ///
     /// # Errors
     /// It is there but cannot be opened at the moment: the process has no file left, or the disk fails.
     pub(super) fn find(&self, path: &str) -> io::Result<Option<Opened>> {
         let mut options = OpenOptions::new();
-        // The other end of a pipe is not waited for.
         options
             .read(true)
             .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);

@@ -17,14 +17,16 @@ mod stored;
 pub(crate) use answer::{Freshness, ServedFile};
 pub(crate) use api::MODULE;
 pub(crate) use cache::OPEN_FILES_MAX;
+pub(crate) use paths::any_name;
 
 use crate::routing::pattern::{Pattern, normal_form};
 use cache::{CacheLimits, FileCache, Found};
+use folder::Folder;
 use sampan_host::{Error, ErrorKind};
 use sampan_http::{Answer, Request};
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use stored::{SIBLINGS, StoredFile};
 
@@ -34,6 +36,12 @@ const FOREVER: &str = "max-age=31536000, immutable";
 /// The parameter of a URL that names the version of a file.
 const VERSION: &str = "v=";
 
+/// What the paths of files begin with that scripts have kept.
+const STORAGE: &str = "storage";
+
+/// Between a folder that a script names and the path of a file below it, where both are one text. No path has it.
+const BELOW: &str = "//";
+
 /// `[static]`, checked.
 #[derive(Clone, Debug)]
 pub(crate) struct StaticSettings {
@@ -41,8 +49,8 @@ pub(crate) struct StaticSettings {
     pub(crate) folder: String,
     /// The `Cache-Control` of files whose names do not change with their content.
     pub(crate) cache_control: String,
-    /// The paths of files whose names do.
-    pub(crate) immutable: Vec<Pattern>,
+    /// The paths of files whose names do; those whose names show a hash, unless told.
+    pub(crate) immutable: Option<Vec<Pattern>>,
     /// How long a file is believed to be what it was.
     pub(crate) check_millis: u64,
     /// Larger files are not kept in memory but sent from where the system keeps them.
@@ -56,7 +64,7 @@ impl Default for StaticSettings {
         Self {
             folder: "public".to_owned(),
             cache_control: "no-cache".to_owned(),
-            immutable: Vec::new(),
+            immutable: None,
             check_millis: 1000,
             file_bytes_max: 64 * 1024,
             cache_bytes_max: 16 * 1024 * 1024,
@@ -67,10 +75,14 @@ impl Default for StaticSettings {
 /// The files of one worker.
 pub(crate) struct StaticFiles {
     settings: StaticSettings,
-    /// Those that are served by their paths, if the project has any.
-    public: Option<FileCache>,
-    /// Those that handlers name.
-    project: Option<FileCache>,
+    /// The folder of those that are served by their paths, if the project has one, and those that are known.
+    public: Option<Folder>,
+    of_public: FileCache,
+    /// The folders of those that handlers name, and those that are known.
+    project: Option<Folder>,
+    storage: OnceCell<Folder>,
+    storage_path: PathBuf,
+    named: FileCache,
     /// The time of the worker's last tick.
     now_millis: Cell<u64>,
 }
@@ -82,32 +94,44 @@ pub(crate) enum Served {
 }
 
 impl StaticFiles {
-    /// The files of a project in the folder `root`; none if that is empty.
+    /// The files of a project in the folder `root`, and of its storage folder, which need not exist yet; none where a path is empty.
     ///
     /// # Errors
     /// A folder cannot be read: one line that says which.
-    pub(crate) fn open(root: &Path, settings: StaticSettings) -> Result<Rc<Self>, Error> {
+    pub(crate) fn open(
+        root: &Path,
+        storage: &Path,
+        settings: StaticSettings,
+    ) -> Result<Rc<Self>, Error> {
         let limits = CacheLimits {
             check_millis: settings.check_millis,
             file_bytes_max: settings.file_bytes_max,
             cache_bytes_max: settings.cache_bytes_max,
         };
-        let open = |path: &Path, siblings| {
-            let opened = FileCache::open(path, siblings, limits);
-            opened.map_err(|error| {
+        // A script sees what it has just written.
+        let always_checked = CacheLimits {
+            check_millis: 0,
+            ..limits
+        };
+        let open = |path: &Path| {
+            Folder::open(path).map_err(|error| {
                 let text = format!("cannot open the folder {}: {error}", path.display());
                 Error::new(ErrorKind::Load, text)
             })
         };
         let (mut public, mut project) = (None, None);
         if !root.as_os_str().is_empty() {
-            public = open(&root.join(&settings.folder), SIBLINGS)?;
-            project = open(root, &[])?;
+            public = open(&root.join(&settings.folder))?;
+            project = open(root)?;
         }
         Ok(Rc::new(Self {
             settings,
             public,
+            of_public: FileCache::new(SIBLINGS, limits),
             project,
+            storage: OnceCell::new(),
+            storage_path: storage.to_owned(),
+            named: FileCache::new(&[], always_checked),
             now_millis: Cell::new(0),
         }))
     }
@@ -115,6 +139,8 @@ impl StaticFiles {
     /// Takes note of the time, on any clock that goes on.
     pub(crate) fn tick(&self, now_millis: u64) {
         self.now_millis.set(now_millis);
+        self.of_public.close_files();
+        self.named.close_files();
     }
 
     /// What a path in normal form names in `public/`.
@@ -129,8 +155,10 @@ impl StaticFiles {
         }
     }
 
-    fn find_in(&self, public: &FileCache, path: &str) -> io::Result<Option<Served>> {
-        let found = public.find(path, self.now_millis.get(), || paths::of_url(path))?;
+    fn find_in(&self, public: &Folder, path: &str) -> io::Result<Option<Served>> {
+        let now = self.now_millis.get();
+        let files = &self.of_public;
+        let found = files.find(public, path, now, || paths::of_url(path))?;
         Ok(match found {
             Found::File(file) => Some(Served::File(file)),
             Found::Folder => Some(Served::Folder),
@@ -169,8 +197,11 @@ impl StaticFiles {
             .query()
             .and_then(|query| query.strip_prefix(VERSION));
         let is_version = asked.is_some_and(|version| version == file.plain.version());
-        let mut patterns = self.settings.immutable.iter();
-        if is_version || patterns.any(|pattern| pattern.wraps(path)) {
+        let is_immutable = match &self.settings.immutable {
+            Some(patterns) => patterns.iter().any(|pattern| pattern.wraps(path)),
+            None => paths::has_hash(&file.path),
+        };
+        if is_version || is_immutable {
             Freshness::Forever
         } else {
             Freshness::Ordinary
@@ -184,29 +215,76 @@ impl StaticFiles {
         }
     }
 
-    /// The file that a script names, relative to the project's folder. `None` if there is none.
+    /// Whether any file is served by its path.
+    pub(crate) fn has_public(&self) -> bool {
+        self.public.is_some()
+    }
+
+    /// The file with a name that [`name_in`] made, or one relative to the project's folder; `storage/` is the storage folder, wherever that
+    /// is. `None` if there is none.
     ///
     /// # Errors
     /// The path leads out of the folder, or the file cannot be read at the moment.
-    pub(crate) fn named(&self, path: &str) -> Result<Option<ServedFile>, Error> {
-        if !paths::is_below(path) {
+    pub(crate) fn named(&self, name: &str) -> Result<Option<ServedFile>, Error> {
+        let (folder, path) = match name.split_once(BELOW) {
+            Some((folder, path)) => (Some(folder), path),
+            None => (None, name),
+        };
+        if let Some(wrong) = folder
+            .into_iter()
+            .chain([path])
+            .find(|path| !paths::is_below(path))
+        {
             return Err(Error::script(format!(
-                "{path:?} is no path of a file below the project's folder: it has no '..', no hidden names and no '/' in front"
+                "{wrong:?} is no path of a file below the project's folder: it has no '..', no hidden names and no '/' in front"
             )));
         }
-        let Some(project) = &self.project else {
-            return Ok(None);
-        };
-        let found = project.find(path, self.now_millis.get(), || Some(path.to_owned()));
-        match found {
+        match self.find_named(folder, path, name) {
             Ok(Found::File(file)) => Ok(Some(ServedFile {
-                path: path.to_owned(),
+                path: name.to_owned(),
                 file,
                 cache_control: None,
             })),
             Ok(_) => Ok(None),
             Err(error) => Err(unreadable(path, &error)),
         }
+    }
+
+    fn find_named(&self, folder: Option<&str>, path: &str, name: &str) -> io::Result<Found> {
+        let whole = folder.unwrap_or(path);
+        let (root, below) = match whole.split_once('/').unwrap_or((whole, "")) {
+            (STORAGE, below) => (self.storage()?, below),
+            _ => (self.project.as_ref(), whole),
+        };
+        let Some(root) = root else {
+            return Ok(Found::Nothing);
+        };
+        let opened;
+        let (root, path) = match folder {
+            None => (root, below),
+            Some(_) if below.is_empty() => (root, path),
+            Some(_) => match root.below(below)? {
+                None => return Ok(Found::Nothing),
+                Some(folder) => {
+                    opened = folder;
+                    (&opened, path)
+                }
+            },
+        };
+        let now = self.now_millis.get();
+        let file = || Some(path.to_owned());
+        self.named.find(root, name, now, file)
+    }
+
+    /// The storage folder, once there is one.
+    fn storage(&self) -> io::Result<Option<&Folder>> {
+        if self.storage.get().is_none()
+            && !self.storage_path.as_os_str().is_empty()
+            && let Some(opened) = Folder::open(&self.storage_path)?
+        {
+            return Ok(Some(self.storage.get_or_init(|| opened)));
+        }
+        Ok(self.storage.get())
     }
 
     /// The URL of a file in `public/`, with the version of its content.
@@ -224,6 +302,12 @@ impl StaticFiles {
             Err(error) => Err(unreadable(name, &error)),
         }
     }
+}
+
+/// The name of a file that is in a folder and that no link takes out of it. `None` where the path can be none below it: a client may have
+/// sent it.
+fn name_in(folder: &str, path: &str) -> Option<String> {
+    paths::is_below(path).then(|| format!("{folder}{BELOW}{path}"))
 }
 
 /// Whether a path names a folder below the project's that may be served.

@@ -1,8 +1,9 @@
-//! From the path of a URL, or what a script writes, to the path of a file in a folder.
+//! From the path of a URL, or what a script writes, to the path of a file in a folder; and the paths under which one file is served.
 //!
 //! The folder itself lets nothing out (see `folder.rs`). What is refused here is what could be read in two ways, and what nobody means
 //! to publish.
 
+use super::stored::SIBLINGS;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// The file that stands for a folder.
@@ -50,6 +51,51 @@ pub(super) fn of_url(path: &str) -> Option<String> {
         }
     }
     (file.len() <= PATH_BYTES_MAX).then_some(file)
+}
+
+/// Whether any path under which a file is served is one that is looked for; `path` is one of them, in normal form. `/docs/` is also
+/// `/docs/index.html`, and `/a.csv.gz` is also `/a.csv`, whose content it has.
+pub(crate) fn any_name(path: &str, is: impl Fn(&str) -> bool) -> bool {
+    let mut name = path;
+    loop {
+        let folder = name.strip_suffix(INDEX);
+        let folder = folder.filter(|folder| folder.ends_with('/'));
+        let is_index = name.ends_with('/') && is(&format!("{name}{INDEX}"));
+        if is_index || is(name) || folder.is_some_and(&is) {
+            return true;
+        }
+        name = match name.rsplit_once('.') {
+            Some((plain, extension)) if SIBLINGS.iter().any(|(_, own)| *own == extension) => plain,
+            _ => return false,
+        };
+    }
+}
+
+/// Whether a bundler has put a hash of the content into the name of a file: `app-3f9a1b2c.js`, `app.3f9a1b2c.css`, `app-B7xQ2mZk.js`. Eight
+/// digits are rather a date, and a digit at the end of a word a version, so a few hashes that look like these are not told.
+pub(super) fn has_hash(file: &str) -> bool {
+    const HASH_CHARS: usize = 8;
+    let name = file.rsplit('/').next().unwrap_or_default();
+    let hash = name
+        .rsplit_once('.')
+        .and_then(|(stem, _)| stem.rsplit_once(['-', '.']));
+    let Some((_, hash)) = hash.filter(|(before, _)| !before.is_empty()) else {
+        return false;
+    };
+    let all = |is: fn(&u8) -> bool| hash.bytes().all(|byte| is(&byte));
+    let any = |is: fn(&u8) -> bool| hash.bytes().any(|byte| is(&byte));
+    let has_digit = any(u8::is_ascii_digit);
+    // As webpack and Parcel write it.
+    if hash.len() >= HASH_CHARS && all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+        return has_digit && any(u8::is_ascii_lowercase);
+    }
+    // As Vite and esbuild do: base64url, or base32 in capitals.
+    let word = hash.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_mixed = word.bytes().any(|byte| byte.is_ascii_digit());
+    hash.len() == HASH_CHARS
+        && all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        && is_mixed
+        && any(u8::is_ascii_uppercase)
 }
 
 /// Whether a path that a script wrote names a file below a folder: `storage/reports/1.pdf`.
@@ -118,6 +164,73 @@ mod tests {
             of_url(&format!("/{}", "a".repeat(PATH_BYTES_MAX + 1))),
             None
         );
+    }
+
+    #[test]
+    fn files_have_several_names() {
+        for (path, names) in [
+            ("/a.csv", &["/a.csv"][..]),
+            ("/a.csv.gz", &["/a.csv.gz", "/a.csv"]),
+            ("/docs/", &["/docs/", "/docs/index.html"]),
+            ("/docs/index.html", &["/docs/", "/docs/index.html"]),
+            ("/index.html.br", &["/index.html.br", "/index.html", "/"]),
+            ("/myindex.html", &["/myindex.html"]),
+        ] {
+            for other in [
+                "/a.csv",
+                "/a.csv.gz",
+                "/docs/",
+                "/docs/index.html",
+                "/index.html",
+                "/index.html.br",
+                "/",
+                "/docs",
+                "/my",
+            ] {
+                let is_name = names.contains(&other);
+                assert_eq!(
+                    any_name(path, |name| name == other),
+                    is_name,
+                    "{path} {other}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn hashes_are_told_from_words_dates_and_versions() {
+        for file in [
+            "app-3f9a1b2c.js",
+            "assets/app.3f9a1b2c.css",
+            "main.a1b2c3d4e5f60718293a.js",
+            "index-B7xQ2mZk.js",
+            "vendor-a_9Zk3Qx.css",
+            "chunk-5FQBFZEM.js",
+            "logo-3f9a1b2c.svg",
+        ] {
+            assert!(has_hash(file), "{file}");
+        }
+        for file in [
+            "app.js",
+            "app-9f2c.js",
+            "3f9a1b2c.js",
+            "-3f9a1b2c.js",
+            "app-3f9a1b2c",
+            "3f9a1b2c/app.js",
+            "report-20240115.csv",
+            "backup-20240115T103000.json",
+            "jquery-3.7.1.min.js",
+            "bootstrap-datepicker3.css",
+            "font-awesome5.css",
+            "photo-Quarter1.jpg",
+            "docs-VERSION2.html",
+            "layout-3columns.css",
+            "app.minified.js",
+            "facade-deadbeef.js",
+            "a-größe1a2.js",
+        ] {
+            assert!(!has_hash(file), "{file}");
+        }
     }
 
     #[test]

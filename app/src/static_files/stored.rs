@@ -9,6 +9,7 @@ use std::cell::{Cell, OnceCell};
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The names of the ready-made encoded forms of a file, by their coding.
 pub(super) const SIBLINGS: &[(Coding, &str)] = &[
@@ -132,7 +133,11 @@ impl StoredFile {
                 encoded.push((*coding, form));
             }
         }
+        // No file was changed later than its answer is dated (RFC 9110 section 8.8.2.1).
+        let now_seconds = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now_seconds = now_seconds.map_or(0, |since| since.as_secs());
         let modified = u64::try_from(stamp.modified.0).unwrap_or(0);
+        let modified = modified.min(now_seconds);
         Ok(Self {
             path: path.into(),
             content_type: content_type(path),
@@ -171,7 +176,7 @@ impl StoredFile {
     pub(super) fn validators<'a>(&self, form: &'a Form) -> Validators<'a> {
         Validators {
             tag: &form.tag,
-            modified: self.modified,
+            modified: Some(self.modified),
         }
     }
 

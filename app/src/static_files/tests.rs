@@ -7,7 +7,7 @@ use std::io::Read;
 use std::os::unix::fs::{FileExt, symlink};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 const INSIDE: &str = "inside";
 const BESIDE: &str = "BESIDE";
@@ -54,7 +54,8 @@ fn open(folder: &tempfile::TempDir, file_bytes_max: u64) -> Rc<StaticFiles> {
         file_bytes_max,
         ..StaticSettings::default()
     };
-    StaticFiles::open(&folder.path().join("project"), settings).expect("readable")
+    let at = |name: &str| folder.path().join(name);
+    StaticFiles::open(&at("project"), &at("kept"), settings).expect("readable")
 }
 
 fn text(file: &StoredFile) -> String {
@@ -186,7 +187,7 @@ fn links_that_are_swapped_meanwhile_lead_nowhere() {
 }
 
 #[test]
-fn pipes_and_devices_are_not_opened() {
+fn pipes_and_devices_are_refused() {
     let folder = project();
     let pipe = folder.path().join("project/public/pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
@@ -224,4 +225,98 @@ fn an_answer_that_has_begun_keeps_its_file() {
         (&*part.file).read_to_string(&mut own).expect("readable");
     }
     assert_eq!(own, INSIDE);
+}
+
+/// The storage folder may lie outside of the project, and may be made while the server runs.
+#[test]
+fn storage_is_where_the_settings_say() {
+    let folder = project();
+    let files = open(&folder, 0);
+    let nothing = |name: &str| matches!(files.named(name), Ok(None));
+    let found = |name: &str| text(&files.named(name).expect("readable").expect("there").file);
+    assert!(nothing("storage/a.txt") && nothing("storage//a.txt") && nothing("storage"));
+    let kept = folder.path().join("kept");
+    fs::create_dir_all(kept.join(".sampan")).expect("made");
+    fs::create_dir_all(kept.join("invoices")).expect("made");
+    fs::write(kept.join("a.txt"), INSIDE).expect("written");
+    fs::write(kept.join("invoices/7"), INSIDE).expect("written");
+    fs::write(kept.join(".sampan/x"), OUTSIDE).expect("written");
+    symlink("../x", kept.join("out")).expect("linked");
+    for name in [
+        "storage/a.txt",
+        "storage//a.txt",
+        "storage/invoices//7",
+        "storage//invoices/7",
+    ] {
+        assert_eq!(found(name), INSIDE, "{name}");
+    }
+    for name in [
+        "storage/out",
+        "storage//out",
+        "storage",
+        "storage/invoices",
+        "storagea.txt",
+    ] {
+        assert!(nothing(name), "{name}");
+    }
+    for refused in [
+        "storage/.sampan/x",
+        "storage/../x",
+        "storage/.sampan//x",
+        "storage//../x",
+    ] {
+        assert!(files.named(refused).is_err(), "{refused}");
+    }
+}
+
+/// A link within the project leads out of a folder in it, and is not followed where that folder was named.
+#[test]
+fn nothing_leaves_the_folder_that_a_script_names() {
+    let folder = project();
+    let files = open(&folder, 0);
+    let found = |name: &str| files.named(name).expect("readable");
+    assert_eq!(text(&found("public/out").expect("there").file), BESIDE);
+    assert!(found("public//out").is_none());
+    assert_eq!(text(&found("public//down/x").expect("there").file), INSIDE);
+    assert!(
+        found("public/up//x").is_none(),
+        "the folder itself is below the project"
+    );
+}
+
+/// A script that has just written a file sends what it wrote.
+#[test]
+fn files_that_scripts_name_are_never_older_than_the_last_write() {
+    let folder = project();
+    let settings = StaticSettings {
+        check_millis: 1000,
+        ..StaticSettings::default()
+    };
+    let kept = folder.path().join("kept");
+    fs::create_dir(&kept).expect("made");
+    let files =
+        StaticFiles::open(&folder.path().join("project"), &kept, settings).expect("readable");
+    for content in ["one", "two"] {
+        fs::write(kept.join("a"), content).expect("written");
+        let served = files.named("storage/a").expect("readable").expect("there");
+        assert_eq!(text(&served.file), content);
+    }
+    fs::remove_file(kept.join("a")).expect("removed");
+    assert!(matches!(files.named("storage/a"), Ok(None)));
+}
+
+/// No answer is dated before the last change of its file (RFC 9110 section 8.8.2.1).
+#[test]
+fn a_file_of_the_future_was_changed_now() {
+    let folder = project();
+    let files = open(&folder, 1000);
+    let path = folder.path().join("project/public/x");
+    let file = fs::File::options().write(true).open(path).expect("open");
+    let hour = Duration::from_secs(3600);
+    file.set_modified(SystemTime::now() + hour).expect("set");
+    let Ok(Some(Served::File(found))) = files.find("/x") else {
+        panic!("it is there");
+    };
+    let date = httpdate::parse_http_date(&found.last_modified).expect("a date");
+    assert!(date <= SystemTime::now());
 }

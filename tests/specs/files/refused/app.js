@@ -16,6 +16,7 @@ app.post("/write", async (req) => {
   const path = await req.json();
   return tried(() => files.write(path, "x"));
 });
+app.get("/overlong", () => "no such text");
 app.get("/said", () => files.read("../app.lua"));
 app.get("/none", () => files.read("none.txt"));
 app.get("/option", () => files.read("a", { form: "project" }));

@@ -1,4 +1,4 @@
-import { app, text } from "sampan";
+import { app, files, text } from "sampan";
 
 app.get("/report", () => app.file("files/report.txt"));
 app.get("/large", () => app.file("files/large.bin"));
@@ -13,6 +13,18 @@ app.get("/tagged", async () => {
   return res;
 });
 app.post("/report", () => app.file("files/report.txt"));
+app.get("/weak", () => app.file("files/report.txt", undefined, { headers: { etag: 'W/"mine"' } }));
+app.get("/dated", (req) => {
+  const date = req.query.as ?? "Sun, 06 Nov 1994 08:49:37 GMT";
+  return app.file("files/report.txt", undefined, { headers: { "last-modified": date } });
+});
+app.get("/fresh", async (req) => {
+  if (req.query.text) await files.write("fresh.txt", req.query.text);
+  else await files.remove("fresh.txt");
+  return app.file("fresh.txt", { folder: "storage" });
+});
+app.get("/up", () => app.file("../app.lua"));
+app.get("/folder_up", () => app.file("app.lua", { folder: ".." }));
 app.get("/changed", () => {
   const res = app.file("files/report.txt");
   try {

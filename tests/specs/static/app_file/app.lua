@@ -14,6 +14,17 @@ app.get("/tagged", function()
   return res
 end)
 app.post("/report", function() return app.file("files/report.txt") end)
+app.get("/weak", function() return app.file("files/report.txt", nil, { headers = { etag = 'W/"mine"' } }) end)
+app.get("/dated", function(req)
+  local date = req.query.as or "Sun, 06 Nov 1994 08:49:37 GMT"
+  return app.file("files/report.txt", nil, { headers = { ["last-modified"] = date } })
+end)
+app.get("/fresh", function(req)
+  if req.query.text then app.files.write("fresh.txt", req.query.text) else app.files.remove("fresh.txt") end
+  return app.file("fresh.txt", { folder = "storage" })
+end)
+app.get("/up", function() return app.file("../app.lua") end)
+app.get("/folder_up", function() return app.file("app.lua", { folder = ".." }) end)
 app.get("/changed", function()
   local res = app.file("files/report.txt")
   res.body = "other"

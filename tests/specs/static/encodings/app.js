@@ -1,3 +1,7 @@
 import { app } from "sampan";
 
-app.get("/none", () => "");
+app.use("/tagged.css", async (req, next) => {
+  const res = await next(req);
+  res.headers.set("etag", '"one"');
+  return res;
+});

@@ -1,3 +1,7 @@
 local app = require "sampan"
 
-app.get("/none", function() return "" end)
+app.use("/tagged.css", function(req, next)
+  local res = next(req)
+  res.headers.etag = '"one"'
+  return res
+end)
