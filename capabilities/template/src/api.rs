@@ -1,5 +1,6 @@
 //! What scripts get: `render`, text from templates, and filters and functions of their own.
 
+use crate::compile::printed_file;
 use crate::fault::TEXT_NAME;
 use crate::program::Template;
 use crate::script::{NativeFunction, NativeVariable, ScriptFunctions};
@@ -50,7 +51,7 @@ pub static ANSWERS: Module = Module {
             params: &[NAME, DATA],
             returns: Type::Answer,
             doc: "An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in \
-                  `.html`, `.htm` or `.xml` printed values are escaped.",
+                  `.html`, `.htm`, `.xml` or `.svg` printed values are escaped.",
             kind: FunctionKind::Reading(render),
         },
         Function {
@@ -293,9 +294,7 @@ fn add(
     Ok(Value::Null)
 }
 
-/// What a template prints, by the name of its file. As in minijinja, an extension of Jinja2's own does not count.
+/// What a template prints, by the name of its file.
 fn content_type(file_name: &str) -> &'static str {
-    let own = [".j2", ".jinja2", ".jinja"];
-    let name = own.iter().find_map(|own| file_name.strip_suffix(own));
-    answer::type_of_file(name.unwrap_or(file_name))
+    answer::type_of_file(printed_file(file_name))
 }

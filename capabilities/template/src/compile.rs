@@ -1,7 +1,7 @@
 //! From the text of a template to a [`Template`]: minijinja parses it and generates its code, which becomes operations of our own.
 
 use crate::program::{
-    Compare, Known, KnownFilter, KnownTest, LoopField, Math, Op, Program, Source, Template,
+    Compare, Escape, Known, KnownFilter, KnownTest, LoopField, Math, Op, Program, Source, Template,
 };
 use minijinja::machinery::ast::{self, Stmt};
 use minijinja::machinery::{CodeGenerator, Instruction, Instructions, parse};
@@ -53,8 +53,24 @@ fn compile_tree(name: &str, text: &str) -> Result<Template, Error> {
     Ok(Template {
         blocks: blocks.collect(),
         main: program(&main, false),
-        escape: default_auto_escape_callback(name).into(),
+        escape: escape_of(name),
     })
+}
+
+/// The name of what a template prints. As in minijinja, an extension of Jinja2's own does not count.
+pub(crate) fn printed_file(name: &str) -> &str {
+    let own = [".j2", ".jinja2", ".jinja"];
+    let printed = own.iter().find_map(|own| name.strip_suffix(own));
+    printed.unwrap_or(name)
+}
+
+/// How values are escaped that a template with this name prints.
+fn escape_of(name: &str) -> Escape {
+    // Browsers run the scripts of an SVG image that they show as a page.
+    match printed_file(name).ends_with(".svg") {
+        true => Escape::Html,
+        false => default_auto_escape_callback(name).into(),
+    }
 }
 
 /// The blocks that a template wants others to fill. Their code does not tell.

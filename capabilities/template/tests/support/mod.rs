@@ -1,7 +1,7 @@
 //! A reader over values in memory, and both renderers behind one function.
 
 use minijinja::value::ValueKind;
-use minijinja::{Environment, UndefinedBehavior, Value};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, default_auto_escape_callback};
 use sampan_host::reader::{Keys, Kind, Mark, Name};
 use sampan_host::{Args, Context, Error, FunctionKind, Handle, Reader, Value as HostValue};
 use sampan_template::{ANSWERS, TemplateStore, Templates};
@@ -105,12 +105,16 @@ impl Reader for MemoryReader {
     }
 }
 
-/// minijinja as it is without us.
+/// minijinja as it is without us, but that it escapes in SVG images too.
 pub(crate) fn oracle(undefined: UndefinedBehavior) -> Environment<'static> {
     let mut environment = Environment::new();
     minijinja_contrib::add_to_environment(&mut environment);
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
     environment.set_undefined_behavior(undefined);
+    environment.set_auto_escape_callback(|name| match name.contains(".svg") {
+        true => AutoEscape::Html,
+        false => default_auto_escape_callback(name),
+    });
     environment
 }
 

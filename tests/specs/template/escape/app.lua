@@ -6,4 +6,6 @@ local attacks = {
   "<!-- -->", "\\u003cscript\\u003e", "a\0b", "<\xc3\xa4>", "<b",
 }
 app.get("/html", function() return app.render("page.html", { attacks = attacks }) end)
+app.get("/svg", function() return app.render("badge.svg", { text = "\"><script>alert(1)</script>" }) end)
+app.get("/link", function() return app.render("link.html", { url = "javascript:alert(1)" }) end)
 app.get("/bytes", function() return app.render("page.html", { attacks = { "\xff<\xc3" } }) end)
