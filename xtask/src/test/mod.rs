@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold, in one command that is also CI.
 //!
-//! The steps go on after a failure, so that one run reports all there is to repair, and the run ends with one
-//! line `N passed, N failed`. Everything is built once, in the dev profile: `build` compiles all targets but
+//! The steps go on after a failure, so that one run reports all there is to repair, and the run ends with the
+//! tests that were skipped and one line `N passed, N failed`. Everything is built once, in the dev profile: `build` compiles all targets but
 //! benchmarks with the features that the tests use. Test programs and fuzz targets run from that build, side by side: many
 //! of them wait more than they compute.
 
@@ -72,8 +72,13 @@ pub(crate) fn run(options: &TestOptions) -> Result<bool, Error> {
             programs.push(fuzz(&root, what, options.fuzz_seconds)?);
         }
     }
-    total.add(step::run_all("tests", programs));
-    println!("\nall steps: {:.1} s", started.elapsed().as_secs_f64());
+    let (tests, skipped) = step::run_all("tests", programs);
+    total.add(tests);
+    println!();
+    for what in &skipped {
+        println!("SKIPPED: {what}");
+    }
+    println!("all steps: {:.1} s", started.elapsed().as_secs_f64());
     println!("{total}");
     Ok(total.failed == 0)
 }

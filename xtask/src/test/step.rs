@@ -25,6 +25,9 @@ pub(super) enum CountFormat {
     Closing,
 }
 
+/// What a test writes that could not run, past the test harness, which hides what a passing test prints.
+const SKIPPED: &str = "SKIPPED: ";
+
 /// A named program and how to read it.
 pub(super) struct TestStep {
     pub(super) name: String,
@@ -43,21 +46,28 @@ pub(super) fn run(step: TestStep) -> Tally {
 }
 
 /// Runs steps side by side, as many as there are processors, and prints for each what matters of its output when it has
-/// ended.
-pub(super) fn run_all(name: &str, steps: Vec<TestStep>) -> Tally {
+/// ended. Beside the counts it gives what was skipped.
+pub(super) fn run_all(name: &str, steps: Vec<TestStep>) -> (Tally, Vec<String>) {
     println!("==> {name}");
     let started = Instant::now();
-    let total = Mutex::new(Tally::default());
+    let total = Mutex::new((Tally::default(), Vec::new()));
     let rest = Mutex::new(steps.into_iter());
     let work = || {
         // A statement of its own: the lock must not be held while the step runs.
         while let Some(step) = { rest.lock().unwrap_or_else(PoisonError::into_inner).next() } {
             let (name, began, mut news) = (step.name.clone(), Instant::now(), Vec::new());
-            let tally = follow(step, |line| news.push(format!("      {line}\n")));
+            let mut skipped = Vec::new();
+            let tally = follow(step, |line| {
+                news.push(format!("      {line}\n"));
+                if let Some((_, what)) = line.split_once(SKIPPED) {
+                    skipped.push(format!("{name}: {what}"));
+                }
+            });
             let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
             close(&name, tally, began);
             print!("{}", news.concat());
-            total.add(tally);
+            total.0.add(tally);
+            total.1.append(&mut skipped);
         }
     };
     std::thread::scope(|scope| {
@@ -66,7 +76,7 @@ pub(super) fn run_all(name: &str, steps: Vec<TestStep>) -> Tally {
         }
     });
     let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
-    close(name, total, started);
+    close(name, total.0, started);
     total
 }
 
@@ -240,12 +250,19 @@ mod tests {
     fn steps_run_side_by_side_and_are_added_up() {
         let passing = || shell("sleep 0.1; echo '2 passed, 0 failed'", CountFormat::Closing);
         let failing = || shell("echo 'it broke'; exit 1", CountFormat::ExitCode);
-        let tally = run_all("all", vec![passing(), failing(), passing(), passing()]);
+        let skipping = || {
+            shell(
+                "echo 'test a ... SKIPPED: no browser' >&2; echo '0 passed, 0 failed'",
+                CountFormat::Closing,
+            )
+        };
+        let steps = vec![passing(), failing(), skipping(), passing(), passing()];
         let wanted = Tally {
             passed: 6,
             failed: 1,
         };
-        assert_eq!(tally, wanted);
+        let skipped = vec!["shell: no browser".to_owned()];
+        assert_eq!(run_all("all", steps), (wanted, skipped));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::support::{Process, Scratch};
 use std::fs;
+use std::io::Write;
 use std::process::Command;
 
 const APP: &str = "local app = require 'sampan'\napp.get('/', function() return 'x' end)\napp.post('/', function() return 'y' end)\n";
@@ -88,7 +89,11 @@ fn a_413_reaches_fetch() {
     const SCRIPT: &str = "let seen = 0; for (let i = 0; i < 20; i++) { try { const r = await fetch(process.argv[1], \
         { method: 'POST', body: Buffer.alloc(10_000_000) }); await r.text(); seen += r.status === 413; } catch {} } console.log(seen);";
     if Command::new("node").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no node");
+        // Past the test harness, which hides what a passing test prints.
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: node is not available, so its fetch is not tried"
+        );
         return;
     }
     let scratch = Scratch::new(&[("app.lua", APP)]);
