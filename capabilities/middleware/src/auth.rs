@@ -119,6 +119,18 @@ fn digest(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
+/// Whether a script says with this that it does not know who asks: what is false in JavaScript, in both languages. A count of users that is 0
+/// lets nobody in.
+fn is_no(returned: &Value) -> bool {
+    match returned {
+        Value::Null | Value::Bool(false) | Value::Int(0) => true,
+        Value::Float(number) => *number == 0.0 || number.is_nan(),
+        Value::Text(text) => text.is_empty(),
+        Value::Bytes(bytes) => bytes.is_empty(),
+        _ => false,
+    }
+}
+
 /// Compares in a time that does not depend on where they differ.
 fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
     let pairs = one.iter().zip(other);
@@ -212,7 +224,7 @@ impl AskingGuard for ScriptAuth {
     }
 
     fn decide(&self, request: &dyn RequestView, returned: Value) -> Result<(), Error> {
-        if matches!(returned, Value::Null | Value::Bool(false)) {
+        if is_no(&returned) {
             return Err(self.challenge.refuse(request));
         }
         request.store().put(Authenticated(returned));

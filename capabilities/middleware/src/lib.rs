@@ -66,8 +66,8 @@ pub static MODULE: Module = Module {
                 name: "options",
                 ty: Type::InPlace,
                 optional: false,
-                doc: "`verify`: a function that is called with user, password and request, and may wait. What it returns is `req.auth`; nothing \
-                      or `false` refuses. Or `users`: passwords by user; then `req.auth` is the user. `realm`: what the browser shows.",
+                doc: "`verify`: a function that is called with user, password and request, and may wait. What it returns is `req.auth`; \
+                      nothing, `false`, 0, NaN and an empty text refuse. Or `users`: passwords by user; then `req.auth` is the user. `realm`: what the browser shows.",
             }],
             returns: Type::Object(&MIDDLEWARE),
             doc: "Lets only people in who know a password (RFC 7617): 401 for all others. With `verify` it runs among the script's own \
@@ -80,8 +80,8 @@ pub static MODULE: Module = Module {
                 name: "options",
                 ty: Type::InPlace,
                 optional: false,
-                doc: "`verify`: a function that is called with the token and the request, and may wait. What it returns is `req.auth`; nothing or \
-                      `false` refuses. Or `tokens`: tokens by name; then `req.auth` is the name. `realm`: what the answer calls the site.",
+                doc: "`verify`: a function that is called with the token and the request, and may wait. What it returns is `req.auth`; nothing, \
+                      `false`, 0, NaN and an empty text refuse. Or `tokens`: tokens by name; then `req.auth` is the name. `realm`: what the answer calls the site.",
             }],
             returns: Type::Object(&MIDDLEWARE),
             doc: "Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the script's own \

@@ -1,7 +1,7 @@
 //! What rate limits count: once per process, for all workers, in memory that does not grow.
 //!
 //! A key is a hash with a secret seed, so nobody can aim at the place of another. Places lie in sets of eight; where a set is full, the
-//! key with the fewest requests goes. So a flood of new keys forgets new keys, not those that have reached their limit.
+//! key goes that has used the least of its limit. So a flood of new keys forgets new keys, not those that have reached their limit.
 
 use crate::limits::RATE_KEYS_MAX;
 use std::collections::hash_map::RandomState;
@@ -26,6 +26,7 @@ struct Counts {
     now: u32,
     /// The second from which on they mean nothing.
     expires: u32,
+    limit: u32,
 }
 
 type Shard = Vec<[Counts; SET_PLACES]>;
@@ -86,11 +87,14 @@ impl RateTable {
     }
 }
 
-/// The place of a key in its set: its own, a free one, or that of the key with the fewest requests.
+/// The place of a key in its set: its own, a free one, or that of the key that has used the least of its limit.
 fn place(set: &mut [Counts; SET_PLACES], key: u64, second: u32) -> &mut Counts {
     let weight = |counts: &Counts| match counts.expires <= second {
         true => 0,
-        false => counts.before.saturating_add(counts.now),
+        false => {
+            (u64::from(counts.before.saturating_add(counts.now)) << 32)
+                / u64::from(counts.limit.max(1))
+        }
     };
     let own = set.iter().position(|counts| counts.key == key);
     let at = own.unwrap_or_else(|| {
@@ -103,11 +107,13 @@ fn place(set: &mut [Counts; SET_PLACES], key: u64, second: u32) -> &mut Counts {
 impl Counts {
     fn take(&mut self, key: u64, rate: Rate, millis: u64) -> Taken {
         let length = u64::from(rate.seconds) * 1000;
-        let (window, passed) = ((millis / length) as u32, millis % length);
         if self.key != key {
             *self = Self::default();
         }
-        match window.wrapping_sub(self.window) {
+        // Another worker may have read the clock later and come first.
+        let millis = millis.max(u64::from(self.window) * length);
+        let (window, passed) = ((millis / length) as u32, millis % length);
+        match window - self.window {
             0 => {}
             1 => (self.before, self.now) = (self.now, 0),
             _ => (self.before, self.now) = (0, 0),
@@ -117,6 +123,7 @@ impl Counts {
             key,
             window,
             expires: ((millis + left + length).div_ceil(1000)) as u32,
+            limit: rate.limit,
             ..*self
         };
         // Of the window before counts the part that the last `length` milliseconds still touch.
@@ -204,6 +211,32 @@ mod tests {
         assert_eq!(first, expected);
         assert_eq!(table.take_at(RATE, "b", 45_000).remaining, 9);
         assert_eq!(table.take_at(RATE, "a", 45_001).remaining, 8);
+    }
+
+    #[test]
+    fn a_worker_that_read_the_clock_earlier_forgets_nothing() {
+        let table = RateTable::default();
+        for _ in 0..10 {
+            assert!(taken(&table, "a", 60_000));
+        }
+        assert!(!taken(&table, "a", 59_999));
+        assert!(!taken(&table, "a", 60_001));
+    }
+
+    #[test]
+    fn a_flood_against_a_high_limit_frees_nobody_of_a_low_one() {
+        let table = RateTable::default();
+        let high = Rate {
+            limit: 1_000,
+            seconds: 60,
+        };
+        while taken(&table, "greedy", 1) {}
+        for number in 0..150_000 {
+            for _ in 0..11 {
+                table.take_at(high, ("key", number), 2);
+            }
+        }
+        assert!(!taken(&table, "greedy", 3));
     }
 
     #[test]

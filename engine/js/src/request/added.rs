@@ -68,6 +68,13 @@ pub(crate) fn read(cx: Cx<'_>, data: &RequestData, index: usize) -> Result<Val, 
     Ok(value)
 }
 
+/// Forgets what the fields were, so that each is computed again.
+pub(crate) fn forget(cx: Cx<'_>, data: &RequestData) {
+    for value in data.added.take() {
+        drop(cx.own(value));
+    }
+}
+
 /// The request whose method is called.
 pub(crate) fn live_request(cx: Cx<'_>, this: RawValue) -> Result<Rc<dyn RequestView>, Failure> {
     let view = data(cx, this)?.view.as_ref();

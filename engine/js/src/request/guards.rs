@@ -3,7 +3,8 @@
 //! The prelude makes a middleware of one that asks: it calls the function between the two halves that stand here, so that the function
 //! may give a promise.
 
-use crate::request::added::live_request;
+use crate::request::added::{self, live_request};
+use crate::request::object::data;
 use crate::values::{objects, value};
 use crate::vm::callback::function_of;
 use crate::vm::sys::{Cx, Failure, RawValue, Val};
@@ -55,5 +56,7 @@ pub(crate) fn decide(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, 
     };
     let returned = value::from_js(cx, returned)?;
     asking_at(cx, native)?.decide(&*live_request(cx, request)?, returned)?;
+    // What it has put on the request is read anew.
+    added::forget(cx, data(cx, request)?);
     Ok(cx.undefined())
 }

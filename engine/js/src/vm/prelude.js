@@ -15,6 +15,7 @@
   const { keys, hasOwn, freeze, getPrototypeOf, getOwnPropertySymbols, defineProperty } = Object;
   const { apply } = Reflect;
   const promiseThen = Promise.prototype.then;
+  const resolved = Promise.resolve.bind(Promise);
   const isPromise = (value) => typeof value === "object" && value instanceof Promise;
   const then = (promise, next, failed) => apply(promiseThen, promise, [next, failed]);
 
@@ -341,7 +342,9 @@
   // A native object that asks a function of the script, as middleware.
   function asking(object, asked) {
     return (request, next) => {
-      const returned = apply(asked, undefined, ask(object, request));
+      let returned = apply(asked, undefined, ask(object, request));
+      // Query builders are no promises but have a `then`: what they give decides, not they themselves.
+      if (!isPromise(returned) && typeof returned?.then === "function") returned = resolved(returned);
       if (!isPromise(returned)) {
         decide(object, request, returned);
         return next();

@@ -3,13 +3,14 @@
 //! The prelude makes a middleware of one that asks: it calls the function between the two halves that stand here, so that the function
 //! may wait.
 
+use crate::request::added;
 use crate::request::object::view_at;
 use crate::values::{objects, value};
 use crate::vm::bind;
 use crate::vm::callback::LuaFunction;
 use crate::vm::isolate::current;
 use crate::vm::raise::raise_result;
-use crate::vm::state::{State, guard, push_ref};
+use crate::vm::state::{State, guard, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::callback::isolate_is_gone;
 use sampan_host::{AskingGuard, Error, NativeMiddleware, Value};
@@ -91,6 +92,18 @@ pub(crate) unsafe extern "C-unwind" fn decide(state: State) -> c_int {
         if let Err(error) = decided {
             *current().result.get() = Some(Err(error));
             raise_result(state);
+        }
+        // What it has put on the request is read anew.
+        for name in added::names(current().modules) {
+            push_text(state, name.as_bytes());
+            lua_pushvalue(state, -1);
+            lua_rawget(state, 2);
+            if lua_type(state, -1) != LUA_TNIL {
+                lua_pushvalue(state, -2);
+                lua_pushnil(state);
+                lua_rawset(state, 2);
+            }
+            lua_settop(state, 3);
         }
         0
     }

@@ -22,3 +22,22 @@ app.use("/api/*", app.bearerAuth({ realm: "api", verify: (token) => token === "t
 app.get("/admin/me", (req) => req.auth);
 app.get("/admin/yes", (req) => [req.auth]);
 app.get("/api/me", (req) => req.auth);
+
+// What means "no" in a language, each as a token.
+class Query {
+  then(done) { done(0); }
+}
+const nobody = { false: false, zero: 0, minus: -0, nan: NaN, empty: "", thenable: new Query() };
+app.use("/falsy/*", app.bearerAuth({ verify: (token) => nobody[token] }));
+app.get("/falsy/me", (req) => ({ auth: req.auth }));
+
+// Two guards: what the second one decides counts, whatever was read before.
+app.use("/both/*", app.basicAuth({ verify: (user) => ({ user }) }));
+app.use("/both/*", (req, next) => {
+  req.session.seen = req.auth.user;
+  return next();
+});
+app.use("/both/second/*", app.rateLimit({ limit: 1000, per: 60, key: (req) => req.auth.user }));
+app.use("/both/second/*", app.basicAuth({ verify: (user) => ({ user: `${user} again` }) }));
+app.get("/both/first", (req) => req.auth);
+app.get("/both/second/me", (req) => ({ user: req.auth.user, seen: req.session.seen }));
