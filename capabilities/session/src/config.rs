@@ -1,6 +1,7 @@
 //! What `[session]` says.
 
 use crate::limits::{BYTES_MAX, COOKIE_DATA_BYTES_MAX, NAME_BYTES_MAX, TOUCH_MILLIS_MAX};
+use sampan_host::Error;
 
 /// Where sessions are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,6 +85,21 @@ impl SessionConfig {
             SessionPlace::Db => self.bytes_max,
             SessionPlace::Cookie => self.bytes_max.min(COOKIE_DATA_BYTES_MAX),
         }
+    }
+
+    /// Refuses more than may be kept. A session that has more already, because the limit was lowered, may not grow.
+    pub(crate) fn check_bytes(&self, bytes: usize, bytes_before: usize) -> Result<(), Error> {
+        let max = self.room();
+        if bytes <= max || bytes <= bytes_before {
+            return Ok(());
+        }
+        let limit = match self.place {
+            SessionPlace::Cookie if max < self.bytes_max => "a cookie has no room for more",
+            _ => "session.bytes_max",
+        };
+        Err(Error::script(format!(
+            "the session would have {bytes} bytes; at most {max} are kept ({limit}): put large values into a table of the database"
+        )))
     }
 
     /// When a session ends that was used now.

@@ -32,6 +32,12 @@ impl Entries {
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
+    /// How long that is, in bytes.
+    pub(crate) fn bytes(&self) -> Result<usize, Error> {
+        let members = self.0.iter().map(|(key, value)| bytes_of(key, value));
+        members.sum::<Result<usize, _>>().map(|bytes| bytes + 1)
+    }
+
     pub(crate) fn get(&self, key: &str) -> Option<&Value> {
         let found = self.0.iter().find(|(other, _)| other == key);
         found.map(|(_, value)| value)
@@ -71,6 +77,14 @@ fn parse(text: &str) -> Option<Value> {
     Some(tape.value(text.as_bytes()))
 }
 
+/// How long a member is in the JSON object, with the sign behind it.
+pub(crate) fn bytes_of(key: &str, value: &Value) -> Result<usize, Error> {
+    let mut out = Vec::new();
+    write_string(&mut out, key.as_bytes());
+    write_value(&mut out, value, DEPTH_MAX)?;
+    Ok(out.len() + 2)
+}
+
 /// A value as the next request will read it.
 ///
 /// # Errors
@@ -95,6 +109,7 @@ mod tests {
         let entries = Entries::parse(text);
         assert_eq!(entries.get("id"), Some(&Value::Int(i64::MAX)));
         assert_eq!(entries.text().expect("JSON"), text);
+        assert_eq!(entries.bytes().expect("JSON"), text.len());
         for none in ["", "[1]", "{", "nonsense"] {
             assert!(Entries::parse(none).is_empty(), "{none}");
         }

@@ -80,6 +80,12 @@ impl Flashes {
         self.added.clear();
     }
 
+    /// Puts those that will be there for the next page among the entries that were loaded, if nobody else changes them.
+    pub(crate) fn put_into(&self, entries: &mut Entries) {
+        entries.put(KEY, Some(Value::List(self.seen.clone())));
+        self.merge(entries);
+    }
+
     /// Does to what is stored now what the request did to what it saw: another may have left or taken some meanwhile.
     pub(crate) fn merge(&self, stored: &mut Entries) {
         let mut all = list(stored);

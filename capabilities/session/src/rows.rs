@@ -52,8 +52,9 @@ pub(crate) static SESSION: Class = Class {
             name: "clear",
             params: &[],
             returns: Type::Nothing,
-            doc: "Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. What is set after this begins a \
-                  new session.",
+            doc: "Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. With \
+                  `store = \"cookie\"` only this browser forgets it: a copy of the cookie works until it ends. What is set after \
+                  this begins a new session.",
             kind: FunctionKind::Sync(clear),
         },
         Function {

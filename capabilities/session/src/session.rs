@@ -1,8 +1,8 @@
 //! The session of one request: loaded when it is first asked for, written once, at the end of the handler.
 
-use crate::config::{SessionConfig, SessionPlace};
+use crate::config::SessionConfig;
 use crate::cookie::{Cookie, CookieNames, SessionId};
-use crate::entries::{Entries, as_kept};
+use crate::entries::{Entries, as_kept, bytes_of};
 use crate::flash::{self, Flashes};
 use crate::rows::SESSION;
 use crate::sealed;
@@ -77,6 +77,8 @@ struct SessionState {
     /// The keys that the request has changed, and what was there before.
     changes: Vec<(String, Option<Value>)>,
     flashes: Flashes,
+    /// How many bytes of JSON that is; nothing before it was measured, and where it would have to be measured again.
+    bytes: Option<usize>,
     is_cleared: bool,
     is_renewed: bool,
 }
@@ -167,6 +169,7 @@ impl Session {
                 flashes: Flashes::of(&mut entries),
                 entries,
                 changes: Vec::new(),
+                bytes: None,
                 is_cleared: false,
                 is_renewed: false,
             }),
@@ -212,36 +215,21 @@ impl Session {
             value => Some(as_kept(value)?),
         };
         let mut state = self.state.borrow_mut();
-        if state.entries.get(key) == value.as_ref() {
+        let known = state.entries.get(key);
+        if known == value.as_ref() {
             return Ok(());
         }
+        let size = |value: Option<&Value>| value.map_or(Ok(0), |value| bytes_of(key, value));
+        let (less, more) = (size(known)?, size(value.as_ref())?);
+        let before = state.bytes()?;
+        let bytes = before - less + more;
+        self.shared.config.check_bytes(bytes, before)?;
+        state.bytes = Some(bytes);
         let old = state.entries.put(key, value);
-        if let Err(error) = self.check_size(&state) {
-            state.entries.put(key, old);
-            return Err(error);
-        }
         if !state.changes.iter().any(|(known, _)| known == key) {
             state.changes.push((key.to_owned(), old));
         }
         Ok(())
-    }
-
-    fn check_size(&self, state: &SessionState) -> Result<(), Error> {
-        let (mut all, max) = (state.entries.clone(), self.shared.config.room());
-        state.flashes.merge(&mut all);
-        let bytes = all.text()?.len();
-        if bytes <= max {
-            return Ok(());
-        }
-        let limit = match self.shared.config.place {
-            SessionPlace::Cookie if max < self.shared.config.bytes_max => {
-                "a cookie has no room for more"
-            }
-            _ => "session.bytes_max",
-        };
-        Err(Error::script(format!(
-            "the session would have {bytes} bytes; at most {max} are kept ({limit}): put large values into a table of the database"
-        )))
     }
 
     /// Everything goes: the stored session, and its id.
@@ -256,6 +244,7 @@ impl Session {
             }
         }
         state.flashes.clear();
+        state.bytes = None;
         state.is_cleared = true;
         Ok(())
     }
@@ -277,14 +266,24 @@ impl Session {
         }
         let message = as_kept(message)?;
         let mut state = self.state.borrow_mut();
+        let before = state.bytes()?;
         state.flashes.add(kind, message)?;
-        self.check_size(&state)
-            .inspect_err(|_| state.flashes.remove_last())
+        state.bytes = None;
+        let checked = state
+            .bytes()
+            .and_then(|bytes| self.shared.config.check_bytes(bytes, before));
+        if checked.is_err() {
+            state.flashes.remove_last();
+            state.bytes = Some(before);
+        }
+        checked
     }
 
     /// The messages that earlier requests left, each a map of `kind` and `message`. Only this request sees them from now on.
     pub fn take_flashes(&self) -> Vec<Value> {
-        self.state.borrow_mut().flashes.take()
+        let mut state = self.state.borrow_mut();
+        state.bytes = None;
+        state.flashes.take()
     }
 
     /// Writes what the request has changed.
@@ -312,7 +311,7 @@ impl Session {
             (Keeper::Cookie(sealer), found) => {
                 let config = &self.shared.config;
                 let kept = found.as_ref().filter(|_| !is_new);
-                let data = state.merged(kept.map_or("{}", |found| &found.stored.data))?;
+                let data = state.merged(kept.map_or("{}", |found| &found.stored.data), config)?;
                 let began = match kept {
                     Some(found) if !begins => found.stored.began,
                     _ => now,
@@ -358,7 +357,7 @@ impl Session {
                 return Ok(Change::Keep);
             };
             let data = match state.has_changed() {
-                true => state.merged(&stored.data)?,
+                true => state.merged(&stored.data, config)?,
                 false => stored.data.clone(),
             };
             let StoredSession { began, ends, .. } = stored;
@@ -384,7 +383,7 @@ impl Session {
         let old = state.found.as_ref().and_then(|found| found.key);
         store.change(&old.unwrap_or(key), &mut |stored| {
             let kept = stored.filter(|_| !state.is_cleared);
-            let data = state.merged(kept.as_ref().map_or("{}", |kept| &kept.data))?;
+            let data = state.merged(kept.as_ref().map_or("{}", |kept| &kept.data), config)?;
             let (began, ends) = (now, config.end(now, now));
             Ok(Change::Put(key, StoredSession { data, began, ends }))
         })?;
@@ -408,14 +407,29 @@ impl SessionState {
         found.is_some_and(|found| config.is_due(found.stored.began, found.stored.ends, now))
     }
 
+    /// How many bytes of JSON will be kept if nobody else changes them.
+    fn bytes(&mut self) -> Result<usize, Error> {
+        if self.bytes.is_none() {
+            let mut all = self.entries.clone();
+            self.flashes.put_into(&mut all);
+            self.bytes = Some(all.bytes()?);
+        }
+        Ok(self.bytes.unwrap_or_default())
+    }
+
     /// What is stored now, with the request's changes.
-    fn merged(&self, stored: &str) -> Result<String, Error> {
+    ///
+    /// # Errors
+    /// Together with what another request has changed meanwhile it is too large.
+    fn merged(&self, stored: &str, config: &SessionConfig) -> Result<String, Error> {
         let mut entries = Entries::parse(stored);
         for (key, _) in &self.changes {
             entries.put(key, self.entries.get(key).cloned());
         }
         self.flashes.merge(&mut entries);
-        entries.text()
+        let text = entries.text()?;
+        config.check_bytes(text.len(), stored.len())?;
+        Ok(text)
     }
 }
 
@@ -434,6 +448,7 @@ impl AnswerHook for Session {
             state.entries.put(&key, old);
         }
         state.flashes.restore();
+        state.bytes = None;
         state.is_cleared = false;
         state.is_renewed = false;
     }

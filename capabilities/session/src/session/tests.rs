@@ -1,8 +1,8 @@
 //! Whole requests over a table in memory: cookies, times, and what is written when.
 
 use super::*;
-use crate::Merge;
 use crate::limits::COOKIE_DATA_BYTES_MAX;
+use crate::{Merge, SessionPlace};
 use sampan_host::{LocalFuture, Store};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -305,4 +305,100 @@ fn a_sealed_session_is_the_browser_s_and_no_forged_one_is_taken() {
         );
     });
     assert_eq!(set, ["session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax"]);
+}
+
+/// A worker whose sessions have few bytes.
+fn small_worker() -> (Context, Rc<Table>) {
+    worker(SessionConfig {
+        bytes_max: 100,
+        ..SessionConfig::default()
+    })
+}
+
+fn text(session: &Session, key: &str, bytes: usize) -> Result<(), Error> {
+    session.set(key, &"x".repeat(bytes).into())
+}
+
+#[test]
+fn what_two_requests_put_in_together_is_measured_too() {
+    let (context, table) = small_worker();
+    let cookie = pair(&run(&context, &request(""), |session| put(session, "a", 1)));
+    let (one, other) = (request(&cookie), request(&cookie));
+    text(&of(&context, &one).expect("a session"), "one", 60).expect("room");
+    text(&of(&context, &other).expect("a session"), "other", 60).expect("room");
+    AnswerHooks::before_answer(&one).expect("written");
+    let error = AnswerHooks::before_answer(&other).expect_err("too large");
+    assert!(
+        error.message().contains("at most 100 are kept"),
+        "{}",
+        error.message()
+    );
+    let rows = table.rows.borrow();
+    assert!(rows.values().all(|row| row.data.len() <= 100), "{rows:?}");
+    drop(rows);
+    // The messages that nobody has shown yet count as well.
+    let set = run(&context, &request(""), |session| {
+        let message = "x".repeat(40);
+        session
+            .flash("notice".into(), &message.into())
+            .expect("room");
+    });
+    run(&context, &request(&pair(&set)), |session| {
+        text(session, "a", 60).expect_err("no room beside the message");
+        session.take_flashes();
+        text(session, "a", 60).expect("room");
+    });
+}
+
+#[test]
+fn a_session_above_the_limit_can_shrink() {
+    let (context, table) = small_worker();
+    let cookie = pair(&run(&context, &request(""), |session| {
+        text(session, "a", 60).expect("room")
+    }));
+    // The limit was higher when it was written.
+    for row in table.rows.borrow_mut().values_mut() {
+        let large = "x".repeat(200);
+        row.data = format!("{{\"a\":\"{large}\",\"b\":\"{large}\",\"c\":1}}");
+    }
+    run(&context, &request(&cookie), |session| {
+        put(session, "c", 2);
+        text(session, "d", 1).expect_err("larger");
+        text(session, "b", 201).expect_err("larger");
+        text(session, "b", 150).expect("smaller");
+    });
+    let renewed = run(&context, &request(&cookie), |session| {
+        assert_eq!(session.get("c"), Value::Int(2));
+        session.regenerate().expect("renewed");
+    });
+    run(&context, &request(&pair(&renewed)), |session| {
+        session.set("a", &Value::Null).expect("gone");
+        session.set("b", &Value::Null).expect("gone");
+        text(session, "d", 60).expect("room again");
+        text(session, "e", 60).expect_err("no room");
+    });
+    assert_eq!(table.rows.borrow().len(), 1);
+}
+
+#[test]
+fn a_change_costs_as_much_as_what_is_changed() {
+    let (context, _) = worker(SessionConfig::default());
+    let time = |bytes: usize| {
+        let of_one = || {
+            let asked = request("");
+            let session = of(&context, &asked).expect("a session");
+            text(&session, "large", bytes).expect("room");
+            let begun = std::time::Instant::now();
+            for value in 0..500 {
+                put(&session, "small", value);
+            }
+            begun.elapsed()
+        };
+        (0..5).map(|_| of_one()).min().expect("a time")
+    };
+    let (beside_little, beside_much) = (time(10), time(60_000));
+    assert!(
+        beside_much < beside_little * 8,
+        "{beside_little:?} beside 10 bytes, {beside_much:?} beside 60,000"
+    );
 }
