@@ -40,7 +40,7 @@ pub(crate) static METHODS: &[Function] = &[
                 name: "options",
                 ty: Type::Map,
                 optional: true,
-                doc: "`path` and `domain` as when it was set.",
+                doc: "As when it was set: `path`, `domain`, `same_site`, `secure` and `partitioned`.",
             },
         ],
         returns: Type::Nothing,

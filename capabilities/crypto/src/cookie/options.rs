@@ -28,7 +28,7 @@ pub(crate) const SETTING: &[&str] = &[
     "encrypted",
 ];
 /// The options of `req:delete_cookie`.
-pub(crate) const DELETING: &[&str] = &["path", "domain"];
+pub(crate) const DELETING: &[&str] = &["path", "domain", "same_site", "secure", "partitioned"];
 
 /// Reads the options that a script gave into the cookie.
 pub(crate) fn read<'a>(

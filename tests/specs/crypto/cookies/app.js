@@ -5,6 +5,7 @@ app.get("/set", (req) => {
   req.setCookie("lang", "en", { maxAge: 3600, path: "/shop", httpOnly: false, sameSite: "strict" });
   req.setCookie("__Host-id", "7");
   req.deleteCookie("old", { path: "/shop", domain: "example.com" });
+  req.deleteCookie("embedded", { partitioned: true, secure: true, sameSite: "none" });
   return "set";
 });
 app.get("/json", (req) => { req.setCookie("a", "1"); return { set: true }; });

@@ -5,6 +5,7 @@ app.get("/set", function(req)
   req:set_cookie("lang", "en", { max_age = 3600, path = "/shop", http_only = false, same_site = "strict" })
   req:set_cookie("__Host-id", "7")
   req:delete_cookie("old", { path = "/shop", domain = "example.com" })
+  req:delete_cookie("embedded", { partitioned = true, secure = true, same_site = "none" })
   return "set"
 end)
 app.get("/json", function(req) req:set_cookie("a", "1") return { set = true } end)
