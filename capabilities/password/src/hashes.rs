@@ -2,7 +2,8 @@
 
 use crate::hashers::Memory;
 use crate::limits::{
-    BCRYPT_COST_MAX, HASH_BYTES_MAX, MEMORY_KIB_MAX, PASSWORD_BYTES_MAX, WORK_KIB_MAX,
+    BCRYPT_COST_MAX, BCRYPT_COST_MIN, HASH_BYTES_MAX, MEMORY_KIB_MAX, PASSWORD_BYTES_MAX,
+    WORK_KIB_MAX,
 };
 use argon2::password_hash::phc::{Output, PasswordHash, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
@@ -123,6 +124,9 @@ impl Hash {
         }
         if text.starts_with("$2") {
             let parts: HashParts = text.parse().map_err(|_| no_hash())?;
+            if parts.get_cost() < BCRYPT_COST_MIN {
+                return Err(no_hash());
+            }
             if parts.get_cost() > BCRYPT_COST_MAX {
                 return Err(too_costly(format!("a cost of {}", parts.get_cost())));
             }
@@ -286,6 +290,7 @@ mod tests {
             "",
             "secret",
             "$2b$10$short",
+            "$2b$03$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
             "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ",
             "$argon2id$v=18$m=19456,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
             "$argon2x$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",

@@ -7,7 +7,8 @@ mod limits;
 use hashers::HASHERS;
 use hashes::{Hash, Parameters};
 use sampan_host::{
-    Args, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type, Value,
+    Args, Context, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, Param, Type,
+    Value,
 };
 
 /// The `password` table.
@@ -31,7 +32,8 @@ pub static MODULE: Module = Module {
                     name: "hash",
                     ty: Type::Text,
                     optional: true,
-                    doc: "What `password.hash` gave, or a hash of bcrypt. Nothing where there is no such user: that takes as long, and is false.",
+                    doc: "What `password.hash` gave, or a hash of bcrypt. Nothing where there is no such user: that takes as long, and is false. So is \
+                          a text that is no hash, and the log has a warning.",
                 },
             ],
             returns: Type::Bool,
@@ -62,6 +64,9 @@ const PASSWORD: Param = Param {
     doc: "The password as it was typed.",
 };
 
+/// Told what is wrong with a hash that was kept. `app` puts it into the context.
+pub struct HashWarnings(pub Box<dyn Fn(&str)>);
+
 fn hash(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let password = bytes_of(args.take(0));
     Box::pin(async move {
@@ -71,22 +76,31 @@ fn hash(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     })
 }
 
-fn verify(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+fn verify(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let (password, kept) = (bytes_of(args.take(0)), args.take(1));
+    let warnings = context.get::<HashWarnings>();
     Box::pin(async move {
         let hash = match kept {
-            Value::Text(text) => Some(Hash::parse(&text)?),
-            _ => None,
+            Value::Text(text) => Hash::parse(&text).map(Some),
+            _ => Ok(None),
         };
         if hashes::check(&password).is_err() {
             return Ok(Value::Bool(false));
         }
         let work = move |memory: &mut _| match hash {
-            Some(hash) => hash.verify(&password, memory),
-            // Nobody learns from the time whether there is such a user.
-            None => hashes::hash(&password, memory).map(|_| false),
+            Ok(Some(hash)) => hash.verify(&password, memory),
+            // Nobody learns from the time or the answer whether there is such a user.
+            none => hashes::hash(&password, memory).and(none.map(|_| false)),
         };
-        HASHERS.run(work).await.map(Value::Bool)
+        match HASHERS.run(work).await {
+            Err(error) if error.kind() == ErrorKind::Script => {
+                if let Some(warnings) = warnings {
+                    (warnings.0)(error.message());
+                }
+                Ok(Value::Bool(false))
+            }
+            verified => verified.map(Value::Bool),
+        }
     })
 }
 
