@@ -1,10 +1,12 @@
 //! What capabilities keep once for the process: all workers share it, and it outlives their isolates.
 
 use crate::config::Config;
+use sampan_files::Storage;
 use sampan_host::{Context, RequestView, Value};
 use sampan_i18n::{Catalogs, I18n};
-use sampan_log::{Level, Logger};
+use sampan_log::{Cause, Entry, Level, Logger};
 use sampan_middleware::{RateLimits, RateTable};
+use sampan_password::HashWarnings;
 use sampan_template::Templates;
 use sampan_validate::{MessageTexts, Translations};
 use std::rc::Rc;
@@ -15,6 +17,7 @@ use std::sync::Arc;
 pub(crate) struct ProcessParts {
     templates: Arc<Templates>,
     rates: Arc<RateTable>,
+    storage: Arc<Storage>,
     catalogs: Arc<Catalogs>,
 }
 
@@ -28,6 +31,7 @@ impl ProcessParts {
         Ok(Self {
             templates: Arc::new(templates),
             rates: Arc::default(),
+            storage: Arc::new(Storage::new(config.files.clone())),
             catalogs: Arc::new(config.project.catalogs(&config.i18n)?),
         })
     }
@@ -37,11 +41,26 @@ impl ProcessParts {
         Arc::clone(&self.templates)
     }
 
+    /// The project's folders of files.
+    pub(crate) fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
     /// Makes the others available to the scripts of an isolate.
     pub(crate) fn put_into(&self, context: &Context, logger: &Logger) {
         context.put(RateLimits::new(Arc::clone(&self.rates)));
+        context.put(Arc::clone(&self.storage));
+        context.put(Self::hash_warnings(logger));
         context.put(self.i18n(logger));
         context.put(MessageTexts(Rc::new(Messages(self.i18n(logger)))));
+    }
+
+    fn hash_warnings(logger: &Logger) -> HashWarnings {
+        let logger = logger.clone();
+        HashWarnings(Box::new(move |fault| {
+            let entry = Entry::text(format!("password.verify is false: {fault}"));
+            logger.write_limited(Level::Warn, Cause::message(fault), &entry);
+        }))
     }
 
     fn i18n(&self, logger: &Logger) -> I18n {

@@ -7,7 +7,7 @@ use crate::static_files::OPEN_FILES_MAX;
 use crate::watchdog::{ABANDONED_MAX, Watchdog};
 use crate::worker::{self, Starting, WorkerPlan};
 use sampan_db::Database;
-use sampan_files::Storage;
+use sampan_files::SPOOLED_FILES_MAX;
 use sampan_host::Error;
 use sampan_http::{Accepting, Acceptor, Limits, WorkerHandle, Workers};
 use sampan_log::Level;
@@ -119,7 +119,8 @@ impl Server {
     ) -> Result<Running, String> {
         let mut limits = config.http.clone();
         // Each worker keeps the files of two folders open.
-        let files = RESERVED_FILES + (config.workers * 2 * OPEN_FILES_MAX) as u64;
+        let files = SPOOLED_FILES_MAX + config.workers * 2 * OPEN_FILES_MAX;
+        let files = RESERVED_FILES + files as u64;
         if let Some(note) = sampan_http::raise_open_files(&mut limits, files) {
             config.logger.text(Level::Warn, note);
         }
@@ -128,8 +129,8 @@ impl Server {
         let address = acceptor
             .local_addr()
             .map_err(|error| bind_fault(config.listen, &error))?;
-        Storage::new(config.files.clone()).clean();
         let parts = ProcessParts::of(&config)?;
+        parts.storage().clean();
         let (database, migrated) = database::prepare(&config)?;
         let shared = Arc::new(ServerShared {
             config: Arc::new(config),

@@ -17,7 +17,6 @@ use crate::templates;
 use crate::watchdog::Watchdog;
 use sampan_crypto::KeySealer;
 use sampan_db::Database;
-use sampan_files::Storage;
 use sampan_host::{
     Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Watch, WorkerPlace, sealer,
 };
@@ -257,7 +256,6 @@ impl Loader {
         context.put(self.place);
         context.put(Hooks::default());
         context.put(Rc::clone(&self.files));
-        context.put(Arc::new(Storage::new(config.files.clone())));
         self.parts.put_into(&context, &config.logger);
         if let Some(keys) = &config.secret_keys {
             sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));

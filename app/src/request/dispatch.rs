@@ -315,9 +315,7 @@ impl DispatchedRequest {
                 Ok(()) => run(self),
                 Err(error) => {
                     self.log(&error);
-                    let mut response = errors::answer_to(&error);
-                    self.view.tell_id(&mut response);
-                    Answer::Now(response)
+                    self.answer_natively(errors::answer_to(&error))
                 }
             }
         }))

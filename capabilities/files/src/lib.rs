@@ -14,5 +14,5 @@ mod temp;
 mod uploads;
 
 pub use api::MODULE;
-pub use limits::FormLimits;
+pub use limits::{FormLimits, SPOOLED_FILES_MAX};
 pub use storage::{Durability, FilesConfig, Storage};

@@ -21,6 +21,9 @@ pub(crate) const TURN_MAX: Duration = Duration::from_millis(1);
 pub(crate) const FILE_MEMORY_BYTES_MAX: usize = 64 * 1024;
 pub(crate) const FORM_MEMORY_BYTES_MAX: usize = 1024 * 1024;
 
+/// How many files of forms are on the disk at a time, in all workers: each is open.
+pub const SPOOLED_FILES_MAX: usize = 1_000;
+
 /// `[forms]`: what a form with files may have.
 #[derive(Clone, Debug)]
 pub struct FormLimits {

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use sampan_host::{Error, ErrorKind};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// When a change of a file is reported as done.
@@ -44,11 +44,13 @@ pub(crate) enum Root {
     Project,
 }
 
-/// The folders, opened when they are first needed. Workers share them.
+/// The folders, opened when they are first needed. All workers of a process share them.
 #[derive(Debug)]
 pub struct Storage {
     config: FilesConfig,
     storage: OnceLock<Dir>,
+    /// The folder of what is not complete, below the storage folder.
+    own: OnceLock<Dir>,
     project: OnceLock<Dir>,
     temp: OnceLock<Dir>,
 }
@@ -59,6 +61,7 @@ impl Storage {
         Self {
             config,
             storage: OnceLock::new(),
+            own: OnceLock::new(),
             project: OnceLock::new(),
             temp: OnceLock::new(),
         }
@@ -66,8 +69,11 @@ impl Storage {
 
     /// Removes what a process left behind that was killed between two steps of a write.
     pub fn clean(&self) {
-        let entries = std::fs::read_dir(self.temp_path()).into_iter().flatten();
-        for entry in entries.filter_map(Result::ok) {
+        let folders = [self.own_path(), self.temp_path()];
+        let entries = folders
+            .into_iter()
+            .filter_map(|path| std::fs::read_dir(path).ok());
+        for entry in entries.flatten().filter_map(Result::ok) {
             if entry.file_name().to_string_lossy().starts_with(".sampan-") {
                 let _ = std::fs::remove_file(entry.path());
             }
@@ -78,12 +84,16 @@ impl Storage {
         &self.config.forms
     }
 
-    fn temp_path(&self) -> PathBuf {
-        let below = || self.config.storage.join(OWN_FOLDER);
-        self.config.temp.clone().unwrap_or_else(below)
+    fn own_path(&self) -> PathBuf {
+        self.config.storage.join(OWN_FOLDER)
     }
 
-    fn open<'a>(cell: &'a OnceLock<Dir>, path: &PathBuf, is_made: bool) -> io::Result<&'a Dir> {
+    fn temp_path(&self) -> PathBuf {
+        let temp = self.config.temp.clone();
+        temp.unwrap_or_else(|| self.own_path())
+    }
+
+    fn open<'a>(cell: &'a OnceLock<Dir>, path: &Path, is_made: bool) -> io::Result<&'a Dir> {
         if let Some(dir) = cell.get() {
             return Ok(dir);
         }
@@ -107,7 +117,21 @@ impl Storage {
 
     /// The storage folder, which is made.
     fn storage(&self) -> io::Result<&Dir> {
-        Self::open(&self.storage, &self.config.storage, true)
+        let path = &self.config.storage;
+        let is_new = self.storage.get().is_none() && !path.exists();
+        let storage = Self::open(&self.storage, path, true)?;
+        if is_new && self.config.durability == Durability::Full {
+            sync_folder(&Dir::open_ambient_dir(
+                path.join(".."),
+                ambient_authority(),
+            )?)?;
+        }
+        Ok(storage)
+    }
+
+    fn own(&self) -> io::Result<&Dir> {
+        self.storage()?;
+        Self::open(&self.own, &self.own_path(), true)
     }
 
     fn temp(&self) -> io::Result<&Dir> {
@@ -161,28 +185,44 @@ impl Storage {
         let mut file = self.unnamed()?;
         let written = file.write_all(bytes);
         written.map_err(|error| fault(path, &error))?;
-        self.publish(&mut file, path)
+        self.publish(&mut file, bytes.len() as u64, path)
     }
 
-    /// Gives a file of [`Storage::unnamed`] its name.
-    pub(crate) fn publish(&self, file: &mut File, path: &str) -> Result<(), Error> {
+    /// Gives the first `length` bytes of a file of [`Storage::unnamed`] a name.
+    pub(crate) fn publish(&self, file: &mut File, length: u64, path: &str) -> Result<(), Error> {
         let path = path::check(path)?;
         let (parent, name) = path::split(path);
         let mut publish = || {
-            let (folder, temp) = (self.folder(parent)?, self.temp()?);
-            temp::publish(file, temp, &folder, name, self.config.durability)
+            let (own, folder) = (self.own()?, self.made_folder(parent)?);
+            temp::publish(file, length, own, &folder, name, self.config.durability)
         };
         publish().map_err(|error| fault(path, &error))
     }
 
-    /// A folder below the storage folder, which is made.
+    /// A folder below the storage folder.
     fn folder(&self, path: &str) -> io::Result<Dir> {
-        let storage = self.storage()?;
-        if path.is_empty() {
-            return storage.try_clone();
+        match path {
+            "" => self.storage()?.try_clone(),
+            path => self.storage()?.open_dir(path),
         }
-        storage.create_dir_all(path)?;
-        storage.open_dir(path)
+    }
+
+    /// The same, which is made.
+    fn made_folder(&self, path: &str) -> io::Result<Dir> {
+        match self.folder(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        // One by one: the name of each has to be on the disk in the one above.
+        let ends = path.match_indices('/').map(|(at, _)| at);
+        for end in ends.chain([path.len()]) {
+            match self.storage()?.create_dir(&path[..end]) {
+                Ok(()) => self.sync_parent(&path[..end])?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.folder(path)
     }
 
     /// Adds to the end of a file, which is made, with its folders.
@@ -190,7 +230,7 @@ impl Storage {
         let path = path::check(path)?;
         let (parent, name) = path::split(path);
         let append = || {
-            let folder = self.folder(parent)?;
+            let folder = self.made_folder(parent)?;
             let is_new = !folder.try_exists(name)?;
             let mut options = OpenOptions::new();
             let flags = OFlags::NONBLOCK.bits() as i32;
@@ -287,7 +327,7 @@ impl Storage {
             let dir = self.storage()?;
             dir.symlink_metadata(from)?;
             let (parent, name) = path::split(to);
-            dir.rename(from, &self.folder(parent)?, name)?;
+            dir.rename(from, &self.made_folder(parent)?, name)?;
             self.sync_parent(from)?;
             self.sync_parent(to)
         };
@@ -297,20 +337,27 @@ impl Storage {
     /// Makes a folder, and those around it.
     pub(crate) fn mkdir(&self, path: &str) -> Result<(), Error> {
         let path = path::check(path)?;
-        let made = self.folder(path).and_then(|_| self.sync_parent(path));
-        made.map_err(|error| fault(path, &error))
+        let made = self.made_folder(path);
+        made.map(drop).map_err(|error| fault(path, &error))
     }
 
+    /// Has on the disk what the folder around a path says of it.
     fn sync_parent(&self, path: &str) -> io::Result<()> {
-        match self.config.durability {
-            Durability::Full => sync_folder(&self.folder(path::split(path).0)?),
-            Durability::Normal => Ok(()),
+        if self.config.durability == Durability::Normal {
+            return Ok(());
+        }
+        match self.folder(path::split(path).0) {
+            // Somebody has removed it meanwhile.
+            Err(error) if is_absent(&error) => Ok(()),
+            folder => sync_folder(&folder?),
         }
     }
 }
 
 /// Has the names in a folder on the disk.
 pub(crate) fn sync_folder(folder: &Dir) -> io::Result<()> {
+    #[cfg(test)]
+    tests::note_sync(folder);
     folder.open(".")?.sync_all()
 }
 

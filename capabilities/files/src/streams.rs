@@ -168,7 +168,11 @@ fn finish(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
         let this: Rc<OpenFile> = this?.1;
         let (mut file, path) = (this.taken()?, this.path.clone());
         let storage = Arc::clone(&this.storage);
-        pool::run(move || storage.publish(&mut file, &path)).await?;
+        pool::run(move || {
+            let length = file.metadata().map_err(|error| fault(&path, &error))?.len();
+            storage.publish(&mut file, length, &path)
+        })
+        .await?;
         Ok(Value::Null)
     })
 }

@@ -4,10 +4,11 @@ use crate::limits::Limits;
 
 /// Files that a process needs besides its connections and what `reserved` covers.
 const OWN_FILES: u64 = 64;
+/// The most files that are asked for without need: what Linux allows a process unless configured otherwise.
+const USEFUL_FILES_MAX: u64 = 1 << 20;
 
-/// Raises the process's limit of open files as far as `limits.connections_max` and `reserved` further files
-/// (of databases, logs, outbound connections) need, and lowers `connections_max` to fit where the system does
-/// not allow that. Returns a line for the log if it did.
+/// Raises the process's limit of open files as far as the system allows, and lowers `limits.connections_max` where that is not enough
+/// for them and for `reserved` further files (of databases, logs, uploads). Returns a line for the log if it did.
 pub fn raise_open_files(limits: &mut Limits, reserved: u64) -> Option<String> {
     let own = OWN_FILES + reserved + limits.refused_max as u64;
     let wanted = limits.connections_max as u64 + own;
@@ -23,7 +24,7 @@ pub fn raise_open_files(limits: &mut Limits, reserved: u64) -> Option<String> {
     ))
 }
 
-/// Raises the soft limit to `wanted`, and the hard limit where that is permitted. Returns what is allowed then.
+/// Raises the soft limit to the hard one, and that to `wanted` where it is permitted. Returns what is allowed then.
 #[allow(unsafe_code)] // the standard library has no call for resource limits
 fn raise_to(wanted: u64) -> u64 {
     let mut limit = libc::rlimit {
@@ -35,12 +36,13 @@ fn raise_to(wanted: u64) -> u64 {
         // Unknown; the accept loop copes with running out.
         return wanted;
     }
-    if limit.rlim_cur >= wanted {
+    let useful = wanted.max(limit.rlim_max.min(USEFUL_FILES_MAX));
+    if limit.rlim_cur >= useful {
         return limit.rlim_cur;
     }
     for hard in [limit.rlim_max.max(wanted), limit.rlim_max] {
         let raised = libc::rlimit {
-            rlim_cur: wanted.min(hard),
+            rlim_cur: useful.min(hard),
             rlim_max: hard,
         };
         // SAFETY: the pointer is to a live rlimit, which setrlimit only reads.
@@ -54,6 +56,22 @@ fn raise_to(wanted: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[allow(unsafe_code)]
+    fn all_that_the_system_allows_is_used() {
+        let mut limit = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        // SAFETY: as in `raise_to`.
+        unsafe {
+            assert_eq!(libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit), 0);
+            limit.rlim_cur = limit.rlim_max.min(900);
+            assert_eq!(libc::setrlimit(libc::RLIMIT_NOFILE, &limit), 0);
+        }
+        assert_eq!(raise_to(500), limit.rlim_max.min(USEFUL_FILES_MAX));
+    }
 
     #[test]
     fn connections_are_lowered_to_what_the_system_allows() {

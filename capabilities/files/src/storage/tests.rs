@@ -1,6 +1,7 @@
 //! The paths that a script may give, hostile ones among them, on a real disk.
 
 use super::*;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +9,28 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+thread_local! {
+    /// The folders that this thread has synced.
+    static SYNCED: RefCell<Vec<PathBuf>> = const { RefCell::new(Vec::new()) };
+}
+
+pub(super) fn note_sync(folder: &Dir) {
+    use std::os::fd::AsRawFd;
+    let path = fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    SYNCED.with_borrow_mut(|synced| synced.push(path.expect("an open folder")));
+}
+
 const SECRET: &[u8] = b"outside";
+
+fn config(root: &Path, durability: Durability) -> FilesConfig {
+    FilesConfig {
+        project: root.join("project"),
+        storage: root.join("project/storage"),
+        temp: None,
+        durability,
+        forms: FormLimits::default(),
+    }
+}
 
 /// A project with a storage folder, and something beside it that nobody may reach.
 struct Tree {
@@ -39,17 +61,8 @@ impl Tree {
         link(Path::new("a"), "project/storage/in");
         link(Path::new(".."), "project/storage/up");
         link(&at("outside"), "project/data/out");
-        let config = FilesConfig {
-            project: at("project"),
-            storage: at("project/storage"),
-            temp: None,
-            durability: Durability::Normal,
-            forms: FormLimits::default(),
-        };
-        Self {
-            root,
-            storage: Storage::new(config),
-        }
+        let storage = Storage::new(config(root.path(), Durability::Normal));
+        Self { root, storage }
     }
 
     /// Everything that lies outside of the storage folder, with its content.
@@ -224,12 +237,107 @@ fn what_a_killed_process_left_is_removed_at_start() {
     assert_eq!(fs::read_dir(&own).expect("a list").count(), 0);
     fs::write(own.join(".sampan-0011"), "half").expect("a file");
     fs::write(own.join("other"), "somebody's").expect("a file");
-    tree.storage.clean();
+    let temp = tree.root.path().join("temp");
+    fs::create_dir(&temp).expect("a folder");
+    fs::write(temp.join(".sampan-0022"), "half").expect("a file");
+    let storage = Storage::new(FilesConfig {
+        temp: Some(temp.clone()),
+        ..config(tree.root.path(), Durability::Normal)
+    });
+    storage.clean();
     let left: Vec<_> = fs::read_dir(&own)
         .expect("a list")
         .map(|entry| entry.expect("one").file_name())
         .collect();
     assert_eq!(left, ["other"]);
+    assert_eq!(fs::read_dir(&temp).expect("a list").count(), 0);
+}
+
+#[test]
+fn all_folders_of_a_durable_change_are_on_the_disk() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path().canonicalize().expect("a folder");
+    fs::create_dir(root.join("project")).expect("a folder");
+    let storage = Storage::new(config(&root, Durability::Full));
+    let synced = |change: &dyn Fn() -> Result<(), Error>| {
+        SYNCED.take();
+        change().expect("changed");
+        let mut synced = SYNCED.take();
+        synced.sort();
+        synced.dedup();
+        synced
+    };
+    let below = |paths: &[&str]| -> Vec<_> {
+        let project = root.join("project");
+        let full = |path: &&str| match *path {
+            ".." => project.clone(),
+            path => project.join("storage").join(path),
+        };
+        paths.iter().map(full).collect()
+    };
+    let write = |path: &'static str| synced(&|| storage.write(path, b"x"));
+    assert_eq!(write("a/b/c"), below(&["..", "", "a", "a/b"]));
+    assert_eq!(write("a/b/c"), below(&["a/b"]));
+    assert_eq!(write("a/d/c"), below(&["a", "a/d"]));
+    let append = |path: &'static str| synced(&|| storage.append(path, b"x"));
+    assert_eq!(append("e/c"), below(&["", "e"]));
+    assert_eq!(append("e/c"), below(&[]));
+    assert_eq!(synced(&|| storage.mkdir("f/g")), below(&["", "f"]));
+    let rename = || storage.rename("a/b/c", "h/c");
+    assert_eq!(synced(&rename), below(&["", "a/b", "h"]));
+    let remove = || storage.remove("h/c").map(drop);
+    assert_eq!(synced(&remove), below(&["h"]));
+}
+
+#[test]
+fn what_is_removed_is_not_made_again() {
+    let tree = Tree::new();
+    let storage = Storage::new(config(tree.root.path(), Durability::Full));
+    // As where somebody removes the folder between a change and its way to the disk.
+    storage.sync_parent("gone/x").expect("nothing to do");
+    assert_eq!(
+        storage
+            .list(Root::Storage, "")
+            .expect("a list")
+            .iter()
+            .find(|name| *name == "gone/"),
+        None
+    );
+}
+
+#[test]
+fn whoever_reads_a_file_that_is_replaced_sees_one_content_whole() {
+    const BYTES: usize = 100_000;
+    let tree = Tree::new();
+    let content = |letter: u8| vec![letter; BYTES];
+    tree.storage
+        .write("shared", &content(b'a'))
+        .expect("a file");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reads = scope.spawn(|| {
+            let mut seen = [0; 2];
+            while !is_over.load(Ordering::Relaxed) {
+                let read = tree.storage.read(Root::Storage, "shared", 1 << 20);
+                let read = read.expect("it is always there");
+                let first = *read.first().expect("bytes");
+                assert!(read == content(first), "{} bytes from {first}", read.len());
+                seen[usize::from(first - b'a')] += 1;
+            }
+            seen
+        });
+        let end = Instant::now() + Duration::from_millis(400);
+        while Instant::now() < end && !reads.is_finished() {
+            for letter in *b"ba" {
+                tree.storage
+                    .write("shared", &content(letter))
+                    .expect("a file");
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        let seen = reads.join().expect("each was whole");
+        assert!(seen.iter().all(|times| *times > 0), "{seen:?}");
+    });
 }
 
 #[test]

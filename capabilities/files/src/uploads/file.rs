@@ -155,9 +155,9 @@ impl UploadedFile {
                     let from = from as usize;
                     bytes.get(from..from + length).unwrap_or_default().to_vec()
                 }
-                Content::Disk(file) => {
+                Content::Disk(spooled) => {
                     let mut bytes = vec![0; length];
-                    let read = file.read_exact_at(&mut bytes, from);
+                    let read = spooled.file.read_exact_at(&mut bytes, from);
                     read.map_err(|error| fault(&name, &error))?;
                     bytes
                 }
@@ -174,11 +174,13 @@ fn this(context: &Context, args: &Args) -> Result<Rc<UploadedFile>, Error> {
 fn save(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let (this, path) = (this(context, &args), args.text(0));
     Box::pin(async move {
+        let this = this?;
+        let length = this.size;
         let save = move |content: &mut Content, storage: &Storage| match content {
             Content::Memory(bytes) => storage.write(&path, bytes),
-            Content::Disk(file) => storage.publish(file, &path),
+            Content::Disk(spooled) => storage.publish(&mut spooled.file, length, &path),
         };
-        this?.with(save).await?;
+        this.with(save).await?;
         Ok(Value::Null)
     })
 }

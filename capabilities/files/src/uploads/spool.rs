@@ -1,13 +1,17 @@
 //! The content of one file of a form: in memory while it is small, then in a file without a name.
 
-use crate::limits::PIECE_BYTES;
+use crate::limits::{PIECE_BYTES, SPOOLED_FILES_MAX};
 use crate::pool;
 use crate::storage::{Storage, fault};
-use sampan_host::Error;
+use sampan_host::{Error, ErrorKind};
 use std::fs::File;
 use std::io::Write;
 use std::mem::take;
 use std::sync::Arc;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// Counts the files on the disk.
+static SPOOLED: Semaphore = Semaphore::const_new(SPOOLED_FILES_MAX);
 
 /// What is there of a file.
 #[derive(Default)]
@@ -15,14 +19,33 @@ pub(crate) struct Spool {
     /// What has not been written to the disk.
     bytes: Vec<u8>,
     /// The rest, in front of that.
-    file: Option<File>,
+    file: Option<SpooledFile>,
     length: u64,
 }
 
 /// A file that has come whole.
 pub(crate) enum Content {
     Memory(Arc<[u8]>),
-    Disk(File),
+    Disk(SpooledFile),
+}
+
+/// A file without a name.
+pub(crate) struct SpooledFile {
+    pub(crate) file: File,
+    _counted: SemaphorePermit<'static>,
+}
+
+impl SpooledFile {
+    fn new(storage: &Storage) -> Result<Self, Error> {
+        let counted = SPOOLED.try_acquire().map_err(|_| {
+            let text = "too many files of forms at once: try again";
+            Error::new(ErrorKind::Unavailable, text)
+        })?;
+        Ok(Self {
+            file: storage.unnamed()?,
+            _counted: counted,
+        })
+    }
 }
 
 impl Spool {
@@ -59,9 +82,9 @@ impl Spool {
     async fn flush(&mut self, storage: &Arc<Storage>) -> Result<(), Error> {
         let (file, bytes, storage) = (self.file.take(), take(&mut self.bytes), storage.clone());
         let (file, mut bytes) = pool::run(move || {
-            let mut file = file.map_or_else(|| storage.unnamed(), Ok)?;
-            write(&mut file, &bytes)?;
-            Ok((file, bytes))
+            let mut spooled = file.map_or_else(|| SpooledFile::new(&storage), Ok)?;
+            write(&mut spooled.file, &bytes)?;
+            Ok((spooled, bytes))
         })
         .await?;
         bytes.clear();
@@ -90,6 +113,8 @@ fn write(file: &mut File, bytes: &[u8]) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::FormLimits;
+    use crate::storage::{Durability, FilesConfig};
 
     #[test]
     fn a_full_disk_is_said_to_be_full() {
@@ -100,5 +125,30 @@ mod tests {
         let error = write(&mut full, b"x").expect_err("no room");
         assert_eq!(error.code(), Some("full"));
         assert_eq!(error.kind().status(), 507);
+    }
+
+    #[tokio::test]
+    async fn files_on_the_disk_are_counted() {
+        let root = tempfile::tempdir().expect("a folder");
+        let storage = Arc::new(Storage::new(FilesConfig {
+            project: root.path().to_owned(),
+            storage: root.path().join("storage"),
+            temp: None,
+            durability: Durability::Normal,
+            forms: FormLimits::default(),
+        }));
+        let spool = async || {
+            let mut spool = Spool::default();
+            spool.add(b"hello");
+            spool.settle(&storage, 4).await?;
+            spool.end(&storage).await
+        };
+        let others = SPOOLED.acquire_many(SPOOLED_FILES_MAX as u32 - 1).await;
+        let last = spool().await.expect("one more");
+        let error = spool().await.err().expect("none more");
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        drop(last);
+        drop(spool().await.expect("one more again"));
+        drop(others);
     }
 }
