@@ -475,7 +475,7 @@ declare module "sampan" {
     set(key: string, value?: any): void;
     /** The keys that have a value. */
     keys(): any[];
-    /** Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. What is set after this begins a new session. */
+    /** Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. With `store = "cookie"` only this browser forgets it: a copy of the cookie works until it ends. What is set after this begins a new session. */
     clear(): void;
     /** Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in. */
     regenerate(): void;

@@ -60,7 +60,7 @@ function request:set_cookie(name, value, options) end
 
 --- The answer deletes a cookie of the browser.
 ---@param name string The name of the cookie.
----@param options? table `path` and `domain` as when it was set.
+---@param options? table As when it was set: `path`, `domain`, `same_site`, `secure` and `partitioned`.
 function request:delete_cookie(name, options) end
 
 --- The value of a cookie that was set with `signed`. Nothing if there is none, if it was changed, or if its `max_age` has passed.
@@ -261,12 +261,12 @@ function app.cors(options) end
 function app.rate_limit(options) end
 
 --- Lets only people in who know a password (RFC 7617): 401 for all others. With `verify` it runs among the script's own middleware, in its order.
----@param options any `verify`: a function that is called with user, password and request, and may wait. What it returns is `req.auth`; nothing or `false` refuses. Or `users`: passwords by user; then `req.auth` is the user. `realm`: what the browser shows.
+---@param options any `verify`: a function that is called with user, password and request, and may wait. What it returns is `req.auth`; nothing, `false`, 0, NaN and an empty text refuse. Or `users`: passwords by user; then `req.auth` is the user. `realm`: what the browser shows.
 ---@return sampan.NativeMiddleware
 function app.basic_auth(options) end
 
 --- Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the script's own middleware, in its order.
----@param options any `verify`: a function that is called with the token and the request, and may wait. What it returns is `req.auth`; nothing or `false` refuses. Or `tokens`: tokens by name; then `req.auth` is the name. `realm`: what the answer calls the site.
+---@param options any `verify`: a function that is called with the token and the request, and may wait. What it returns is `req.auth`; nothing, `false`, 0, NaN and an empty text refuse. Or `tokens`: tokens by name; then `req.auth` is the name. `realm`: what the answer calls the site.
 ---@return sampan.NativeMiddleware
 function app.bearer_auth(options) end
 
@@ -576,7 +576,7 @@ function app.password.hash(password) end
 
 --- Whether a password is the one that was hashed. False for an empty one, for one of more than 65536 bytes, and against bcrypt for one with a zero byte. bcrypt reads the first 72 bytes only.
 ---@param password string The password as it was typed.
----@param hash? string What `password.hash` gave, or a hash of bcrypt. Nothing where there is no such user: that takes as long, and is false.
+---@param hash? string What `password.hash` gave, or a hash of bcrypt. Nothing where there is no such user: that takes as long, and is false. So is a text that is no hash, and the log has a warning.
 ---@return boolean
 function app.password.verify(password, hash) end
 
@@ -673,7 +673,7 @@ function Session:set(key, value) end
 ---@return table
 function Session:keys() end
 
---- Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. What is set after this begins a new session.
+--- Ends the session, as for a logout: everything in it goes, and its cookie finds nothing any more. With `store = "cookie"` only this browser forgets it: a copy of the cookie works until it ends. What is set after this begins a new session.
 function Session:clear() end
 
 --- Gives the session a new id and keeps what is in it. Call it at login: whoever knew the old id is not logged in.
