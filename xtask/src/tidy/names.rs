@@ -24,6 +24,7 @@ const EXCUSES: &[Excuse] = &[
     ("engine/lua/src/libraries/refused.lua", "app.files", "advice: what a script calls instead"),
     ("engine/lua/src/libraries/refused.lua", "app.log", "advice: what a script calls instead"),
     ("engine/lua/src/libraries/refused.lua", "app.env", "advice: what a script calls instead"),
+    ("engine/lua/src/libraries/refused.lua", "app.files", "advice: what a script calls instead"),
     ("engine/lua/src/vm/prelude.lua", "json", "the builder of answers"),
     ("engine/lua/src/vm/prelude.lua", "app.json", "the builder has the functions of the module too"),
     ("engine/js/src/vm/prelude.js", "json", "the builder of answers"),
