@@ -21,7 +21,7 @@ mod templates;
 mod watchdog;
 mod worker;
 
-pub use config::{Config, Flags, Storage, WORKERS_MAX, address};
+pub use config::{Config, Flags, Setting, Storage, WORKERS_MAX, address, settings};
 pub use project::{Language, Project};
 pub use request::proxies::Cidr;
 pub use sampan_db as db;

@@ -1,13 +1,14 @@
 //! `[db]`: the database as `sampan.toml` and the command line describe it.
 
-use super::raw::{Flags, RawConfig};
+use super::raw::{Flags, whole};
+use super::sources::{Environment, Sources};
 use super::units::{Bytes, Millis};
 use sampan_db::{DatabaseConfig, Durability};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 /// Where a project's database is unless told otherwise, relative to the project's folder.
-const FILE: &str = "data.db";
+pub(super) const FILE: &str = "data.db";
 
 /// The folder in a project's folder that has its migrations.
 const MIGRATIONS: &str = "migrations";
@@ -38,10 +39,10 @@ impl Storage {
                 path.display()
             ));
         };
-        let (raw, name) = RawConfig::of(root, flags)?;
-        let db = raw.db.resolve(root, flags.db.as_deref());
+        let sources = Sources::of(root, flags, &Environment::of_process())?;
+        let db = sources.resolved()?.db.resolve(root);
         Ok(Self {
-            db: db.map_err(|fault| format!("{name}: db.{fault}"))?,
+            db: db.map_err(|fault| sources.origins.tell("db", &fault))?,
             migrations: migrations_of(root)?,
         })
     }
@@ -93,6 +94,14 @@ macro_rules! raw_db {
                 })*
                 Ok(())
             }
+
+            /// What `db.NAME` is unless the file sets it, of the settings that are numbers.
+            pub(super) fn default_of(key: &str) -> Option<toml::Value> {
+                let config = DatabaseConfig::new("");
+                let name = key.strip_prefix("db.")?;
+                $(if name == stringify!($name) { return whole(config.$name); })*
+                None
+            }
         }
     };
 }
@@ -136,23 +145,15 @@ impl RawDurability {
 }
 
 impl RawDb {
-    /// The settings of a project's database. A path in the file is relative to the project's folder `root`, one on the command
-    /// line to the current folder.
-    pub(crate) fn resolve(
-        &self,
-        root: &Path,
-        flag: Option<&Path>,
-    ) -> Result<DatabaseConfig, String> {
-        let path = match flag {
-            Some(path) => path.to_owned(),
-            None => root.join(self.path.as_deref().unwrap_or(Path::new(FILE))),
-        };
+    /// The settings of a project's database. A path is relative to the project's folder `root`.
+    pub(crate) fn resolve(&self, root: &Path) -> Result<DatabaseConfig, String> {
+        let path = root.join(self.path.as_deref().unwrap_or(Path::new(FILE)));
         let mut config = DatabaseConfig::new(path);
         self.apply(&mut config)?;
         Ok(config)
     }
 
-    /// Whether migrations run at start, unless the command line says no.
+    /// Whether migrations run at start.
     pub(crate) fn migrates(&self) -> bool {
         self.migrate.unwrap_or(true)
     }
@@ -169,14 +170,20 @@ mod tests {
     #[test]
     fn paths_are_relative_to_who_wrote_them() {
         let root = Path::new("project");
-        let path = |text: &str, flag: Option<&str>| {
-            let config = parse(text).resolve(root, flag.map(Path::new));
-            config.expect("valid").path
+        let path = |text: &str| parse(text).resolve(root).expect("valid").path;
+        assert_eq!(path(""), Path::new("project/data.db"));
+        assert_eq!(path("path = 'x/y.db'"), Path::new("project/x/y.db"));
+        assert_eq!(path("path = '/abs.db'"), Path::new("/abs.db"));
+        let flags = Flags {
+            db: Some(PathBuf::from("z.db")),
+            ..Flags::default()
         };
-        assert_eq!(path("", None), Path::new("project/data.db"));
-        assert_eq!(path("path = 'x/y.db'", None), Path::new("project/x/y.db"));
-        assert_eq!(path("path = '/abs.db'", None), Path::new("/abs.db"));
-        assert_eq!(path("path = 'x.db'", Some("z.db")), Path::new("z.db"));
+        let sources = Sources::of_text("", "x", &flags, &Environment::default());
+        let raw = sources
+            .and_then(|sources| sources.resolved())
+            .expect("valid");
+        let here = std::env::current_dir().expect("there is one").join("z.db");
+        assert_eq!(raw.db.resolve(root).expect("valid").path, here);
     }
 
     #[test]
@@ -184,7 +191,7 @@ mod tests {
         let raw = parse(
             "durability = 'normal'\nstatements_max = 3\nmigrate = false\nwal_bytes_max = '2MiB'",
         );
-        let config = raw.resolve(Path::new(""), None).expect("valid");
+        let config = raw.resolve(Path::new("")).expect("valid");
         assert_eq!(
             (
                 config.durability,
@@ -195,7 +202,7 @@ mod tests {
             (Durability::Normal, 3, 2 << 20, false)
         );
         let error = parse("reader_threads = 0")
-            .resolve(Path::new(""), None)
+            .resolve(Path::new(""))
             .expect_err("too few");
         assert_eq!(error, "reader_threads is 0; it must be 1 to 64");
         toml::from_str::<RawDb>("durability = 'some'").expect_err("no such durability");

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 /// The storage folder unless told otherwise, relative to the project's folder.
-const STORAGE: &str = "storage";
+pub(super) const STORAGE: &str = "storage";
 
 /// `[files]`.
 #[derive(Debug, Default, Deserialize)]

@@ -1,14 +1,18 @@
 //! What to run and how, in two steps: as written ([`raw`]), then resolved, with defaults filled in and everything checked.
 
 pub(crate) mod db;
+mod fields;
 mod files;
 mod raw;
 mod session;
+mod shown;
+mod sources;
 mod told;
 pub(crate) mod units;
 
 pub use db::Storage;
 pub use raw::Flags;
+pub use shown::{Setting, settings};
 
 use crate::project::Project;
 use crate::request::csrf::CsrfGuard;
@@ -23,6 +27,7 @@ use sampan_http::Limits;
 use sampan_log::{Logger, Settings};
 use sampan_session::SessionConfig;
 use sampan_template::UndefinedBehavior;
+use sources::{Environment, Sources};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::str::FromStr;
@@ -31,8 +36,6 @@ use std::str::FromStr;
 const LISTEN: &str = "127.0.0.1:8080";
 /// How many bytes of compressed bodies each worker keeps unless told otherwise.
 const COMPRESSED_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// The environment variable with the secret keys.
-const SECRET_KEYS: &str = "SAMPAN_SECRET_KEYS";
 /// The most workers that can be asked for.
 pub const WORKERS_MAX: usize = 1_024;
 
@@ -84,21 +87,17 @@ impl Config {
     /// One line that says what is wrong and what to do.
     pub fn resolve(flags: &Flags) -> Result<Self, String> {
         let project = Project::find(&flags.path)?;
-        let (raw, name) = RawConfig::of(project.root(), flags)?;
-        let mut config = Self::from_raw(project, &raw, &name, flags)?;
-        if let Ok(keys) = std::env::var(SECRET_KEYS) {
-            config.secret_keys = keys_of_variable(&keys)?;
-        }
-        Ok(config)
+        let sources = Sources::of(project.root(), flags, &Environment::of_process())?;
+        Self::from_sources(project, &sources)
     }
 
-    /// The configuration of a project folder or file, with a configuration file's text instead of a file and without flags.
+    /// The configuration of a project folder or file, with a configuration file's text instead of a file, and nothing of the environment.
     ///
     /// # Errors
     /// As [`Config::resolve`].
     pub fn from_text(path: &Path, text: &str) -> Result<Self, String> {
-        let raw = RawConfig::parse(text, FILE)?;
-        Self::from_raw(Project::find(path)?, &raw, FILE, &Flags::default())
+        let sources = Sources::of_text(text, FILE, &Flags::default(), &Environment::default())?;
+        Self::from_sources(Project::find(path)?, &sources)
     }
 
     /// What the log is told by `[log]`.
@@ -106,57 +105,36 @@ impl Config {
         self.logger.settings()
     }
 
-    fn from_raw(
-        project: Project,
-        raw: &RawConfig,
-        name: &str,
-        flags: &Flags,
-    ) -> Result<Self, String> {
-        let listen = match (&flags.listen, &raw.server.listen) {
-            (Some(text), _) => address(text).map_err(|fault| format!("--listen: {fault}"))?,
-            (None, Some(text)) => {
-                address(text).map_err(|fault| format!("{name}: server.listen: {fault}"))?
-            }
-            (None, None) => address(LISTEN)?,
-        };
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let workers = flags.workers.or(raw.server.workers).unwrap_or_else(cores);
+    fn from_sources(project: Project, sources: &Sources) -> Result<Self, String> {
+        let raw = &sources.resolved()?;
+        let tell =
+            |section: &'static str| move |fault: String| sources.origins.tell(section, &fault);
+        let listen = raw.server.listen.as_deref().unwrap_or(LISTEN);
+        let listen = address(listen).map_err(|fault| tell("server")(format!("listen: {fault}")))?;
+        let workers = raw.server.workers.unwrap_or_else(cores);
         if !(1..=WORKERS_MAX).contains(&workers) {
-            let origin = if flags.workers.is_some() {
-                "--workers".to_owned()
-            } else {
-                format!("{name}: server.workers")
-            };
-            return Err(format!(
-                "{origin}: {workers} workers; it must be 1 to {WORKERS_MAX}"
-            ));
+            let fault = format!("workers: {workers} workers; it must be 1 to {WORKERS_MAX}");
+            return Err(tell("server")(fault));
         }
-        let trusted: Result<Vec<Cidr>, String> = raw
-            .server
-            .trusted_proxies
-            .iter()
-            .map(|text| text.parse())
-            .collect();
+        let trusted = raw.server.trusted_proxies.iter().map(|text| text.parse());
+        let trusted: Result<Vec<Cidr>, String> = trusted.collect();
         let trusted_proxies =
-            trusted.map_err(|fault| format!("{name}: server.trusted_proxies: {fault}"))?;
-        let (http, script) = limits(raw).map_err(|fault| format!("{name}: limits.{fault}"))?;
-        let db = raw.db.resolve(project.root(), flags.db.as_deref());
-        let db = db.map_err(|fault| format!("{name}: db.{fault}"))?;
-        let settings = log_settings(&raw.log).map_err(|fault| format!("{name}: log.{fault}"))?;
-        let logger = Logger::new(settings);
+            trusted.map_err(|fault| tell("server")(format!("trusted_proxies: {fault}")))?;
+        let (http, script) = limits(raw).map_err(tell("limits"))?;
+        let db = raw.db.resolve(project.root()).map_err(tell("db"))?;
+        let logger = Logger::new(log_settings(&raw.log).map_err(tell("log"))?);
         let cache_bytes_max = raw.compression.cache_bytes_max;
         let cache_bytes_max = cache_bytes_max.map_or(COMPRESSED_BYTES_MAX, usize::from);
         let compresses = raw.compression.enabled.unwrap_or(true);
-        let secret_keys = SecretKeys::new(&raw.secrets.keys);
-        let secret_keys = secret_keys.map_err(|fault| format!("{name}: secrets.keys: {fault}"))?;
+        let secret_keys = SecretKeys::new(&raw.secrets.keys)
+            .map_err(|fault| tell("secrets")(format!("keys: {fault}")))?;
         let files = raw.files.resolve(project.root(), &raw.forms);
-        let undefined = undefined(raw.template.undefined.as_deref());
-        let undefined =
-            undefined.map_err(|fault| format!("{name}: template.undefined: {fault}"))?;
+        let undefined = undefined(raw.template.undefined.as_deref())
+            .map_err(|fault| tell("template")(format!("undefined: {fault}")))?;
         let csrf = CsrfGuard::new(&raw.csrf.trusted_origins, &raw.csrf.except);
-        let csrf = csrf.map_err(|fault| format!("{name}: csrf.{fault}"))?;
-        let session = raw.session.resolve();
-        let session = session.map_err(|fault| format!("{name}: session.{fault}"))?;
+        let csrf = csrf.map_err(tell("csrf"))?;
+        let session = raw.session.resolve().map_err(tell("session"))?;
+        let static_files = static_settings(&raw.static_files).map_err(tell("static"))?;
         Ok(Self {
             project,
             listen,
@@ -165,7 +143,7 @@ impl Config {
             http,
             script,
             db,
-            migrate: raw.db.migrates() && !flags.no_migrate,
+            migrate: raw.db.migrates(),
             logger,
             compression: compresses.then_some(cache_bytes_max),
             secret_keys,
@@ -177,21 +155,15 @@ impl Config {
             },
             csrf: Some(csrf).filter(|_| raw.csrf.enabled != Some(false)),
             session,
-            static_files: static_settings(&raw.static_files)
-                .map_err(|fault| format!("{name}: static.{fault}"))?,
+            static_files,
             modules: crate::MODULES,
         })
     }
 }
 
-/// The keys that the environment names, with commas between them. They replace those of the file.
-fn keys_of_variable(text: &str) -> Result<Option<SecretKeys>, String> {
-    let texts = text.split(',').map(str::trim);
-    let texts: Vec<String> = texts
-        .filter(|text| !text.is_empty())
-        .map(str::to_owned)
-        .collect();
-    SecretKeys::new(&texts).map_err(|fault| format!("{SECRET_KEYS}: {fault}"))
+/// How many processors this process may use.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// What `template.undefined` says.
@@ -369,13 +341,8 @@ mod tests {
     use sampan_log::Level;
 
     fn resolve(text: &str, flags: &Flags) -> Result<Config, String> {
-        let raw = RawConfig::parse(text, "sampan.toml")?;
-        Config::from_raw(
-            Project::in_memory("app.lua", &[]),
-            &raw,
-            "sampan.toml",
-            flags,
-        )
+        let sources = Sources::of_text(text, FILE, flags, &Environment::default())?;
+        Config::from_sources(Project::in_memory("app.lua", &[]), &sources)
     }
 
     #[test]
@@ -415,7 +382,7 @@ mod tests {
         for (text, part) in [
             (
                 "[server]\nlisten = \"8080\"",
-                "sampan.toml: server.listen: \"8080\" has no host: write 127.0.0.1:8080",
+                ": server.listen: \"8080\" has no host: write 127.0.0.1:8080",
             ),
             ("[server]\nworkers = 0", "server.workers: 0 workers"),
             (
@@ -434,7 +401,7 @@ mod tests {
             ("[limits]\njson_depth_max = 0", "limits.json_depth_max is 0"),
             (
                 "[csrf]\ntrusted_origins = [\"app.example\"]",
-                "sampan.toml: csrf.trusted_origins: \"app.example\" is no origin: write scheme and host",
+                ": csrf.trusted_origins: \"app.example\" is no origin: write scheme and host",
             ),
             (
                 "[csrf]\nexcept = [\"hooks/*\"]",
@@ -454,7 +421,7 @@ mod tests {
             ),
             (
                 "[session]\nstore = \"redis\"",
-                "sampan.toml: session.store: \"redis\" is none of \"db\", \"cookie\"",
+                ": session.store: \"redis\" is none of \"db\", \"cookie\"",
             ),
             (
                 "[session]\nidle = 0",
@@ -474,7 +441,7 @@ mod tests {
             ),
             (
                 "[secrets]\nkeys = [\"short\"]",
-                "sampan.toml: secrets.keys: key 1 has 5 characters; it must have 32",
+                ": secrets.keys: key 1 has 5 characters; it must have 32",
             ),
         ] {
             let error = resolve(text, &Flags::default()).expect_err(text);
@@ -491,19 +458,7 @@ mod tests {
         assert!(
             resolve("", &flags)
                 .expect_err("no workers")
-                .starts_with("--workers: 0")
+                .starts_with("--workers: server.workers: 0")
         );
-    }
-    #[test]
-    fn the_environment_names_keys_with_commas() {
-        let fault = keys_of_variable("short").expect_err("too short");
-        assert!(
-            fault.starts_with("SAMPAN_SECRET_KEYS: key 1 has 5 characters"),
-            "{fault}"
-        );
-        let one = "0123456789abcdef0123456789abcdef";
-        let keys = keys_of_variable(&format!("{one} , {one},")).expect("valid");
-        assert_eq!(format!("{keys:?}"), "Some(SecretKeys(2))");
-        assert!(keys_of_variable(" ").expect("valid").is_none());
     }
 }

@@ -9,7 +9,7 @@ use sampan_host::ScriptLimits;
 use sampan_http::Limits;
 use serde::Deserialize;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What the command line says; `None` where it says nothing.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +26,8 @@ pub struct Flags {
     pub db: Option<PathBuf>,
     /// `--no-migrate`.
     pub no_migrate: bool,
+    /// Each `--set`, as `section.key=value`.
+    pub set: Vec<String>,
 }
 
 /// `sampan.toml`.
@@ -144,6 +146,15 @@ macro_rules! raw_limits {
                 $(if let Some(value) = self.$http { *$http = value.into(); })*
                 $(if let Some(value) = self.$script { *$script = value.into(); })*
             }
+
+            /// What `limits.NAME` is unless the file sets it.
+            pub(super) fn default_of(key: &str) -> Option<toml::Value> {
+                let (http, script) = (Limits::default(), ScriptLimits::default());
+                let name = key.strip_prefix("limits.")?;
+                $(if name == stringify!($http) { return whole(http.$http); })*
+                $(if name == stringify!($script) { return whole(script.$script); })*
+                None
+            }
         }
     };
 }
@@ -182,35 +193,23 @@ raw_limits! {
     }
 }
 
+/// A number for a configuration file.
+pub(super) fn whole(number: impl TryInto<i64>) -> Option<toml::Value> {
+    number.try_into().ok().map(toml::Value::Integer)
+}
+
 /// The name of the configuration file in a project folder.
 pub(super) const FILE: &str = "sampan.toml";
 
 impl RawConfig {
-    /// The configuration of the project in the folder `root`, and the name of its file for errors.
-    pub(crate) fn of(root: &Path, flags: &Flags) -> Result<(Self, String), String> {
-        let beside = root.join(FILE);
-        let path = match &flags.config {
-            Some(path) => path,
-            None if beside.exists() => &beside,
-            None => return Ok((Self::default(), FILE.to_owned())),
-        };
-        Ok((Self::read(path)?, path.display().to_string()))
-    }
-
-    /// Reads a configuration file. The error is one line that names the file, the line and the key.
-    pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::InvalidData => {
-                format!("{} is not UTF-8: save it as UTF-8 text", path.display())
-            }
-            _ => format!("cannot read {}: {error}", path.display()),
-        })?;
-        Self::parse(&text, &path.display().to_string())
-    }
-
     /// Reads the text of a configuration that is called `name` in errors.
     pub(crate) fn parse(text: &str, name: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| told::fault(text, name, &error))
+    }
+
+    /// The same for a text that has no lines where it was written.
+    pub(super) fn parse_from(text: &str, origin: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| told::fault_from(text, origin, &error))
     }
 }
 
@@ -294,7 +293,12 @@ mod tests {
             (
                 "[server]\ntrusted_proxies = \"x\"\n",
                 2,
-                "trusted_proxies = \"x\": a list such as [\"10.0.0.0/8\"] is expected",
+                "trusted_proxies = \"x\": a list such as [\"one\", \"two\"] is expected",
+            ),
+            (
+                "[secrets]\nkeys = \"0123456789\"\n",
+                2,
+                "[secrets] keys = ...: a list such as",
             ),
             (
                 "server = 3\n",

@@ -5,9 +5,16 @@ pub(super) fn fault(text: &str, name: &str, error: &toml::de::Error) -> String {
     let span = error.span().unwrap_or(0..0);
     let before = text.get(..span.start).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
+    fault_from(text, &format!("{name}:{line}"), error)
+}
+
+/// The same where the lines of `text` are not those of who wrote it.
+pub(super) fn fault_from(text: &str, origin: &str, error: &toml::de::Error) -> String {
+    let span = error.span().unwrap_or(0..0);
+    let before = text.get(..span.start).unwrap_or_default();
     let place = FaultPlace::of(text, before, text.get(span).unwrap_or_default());
     let message = error.message().replace('\n', " ");
-    format!("{name}:{line}: {}", place.told(&message))
+    format!("{origin}: {}", place.told(&message))
 }
 
 /// Where in the file the fault is.
@@ -54,6 +61,11 @@ impl<'a> FaultPlace<'a> {
                 format!("{section} has no key \"{unknown}\"; it has {known}")
             };
         }
+        // Nobody wants to read a secret in a log.
+        let written = match section.starts_with("[secrets]") {
+            true => "...",
+            false => written,
+        };
         for start in ["invalid type: ", "invalid value: ", "unknown variant "] {
             if let Some(rest) = message.strip_prefix(start) {
                 let wanted = in_words(expected(rest));
@@ -82,7 +94,7 @@ fn in_words(expected: &str) -> String {
         "i32" => "a whole number".into(),
         "a boolean" => "true or false".into(),
         "a string" | "path string" => "text in quotes".into(),
-        "a sequence" => "a list such as [\"10.0.0.0/8\"]".into(),
+        "a sequence" => "a list such as [\"one\", \"two\"]".into(),
         _ if expected.starts_with("struct ") => {
             "a section with keys of its own, such as [server]".into()
         }

@@ -4,6 +4,7 @@
 //! from running, 70 if the server gave up on itself.
 
 mod backup;
+mod config;
 mod migrate;
 
 use clap::{Parser, Subcommand};
@@ -26,15 +27,18 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Serve a project.
-    Run(RunArgs),
+    Run(ServerArgs),
     /// Apply the migrations of a project to its database.
     Migrate(migrate::MigrateArgs),
     /// Copy the database of a project, which may be running.
     Backup(backup::BackupArgs),
+    /// Print the configuration that is in force, and where each value comes from.
+    Config(config::ConfigArgs),
 }
 
+/// What to serve, and how.
 #[derive(clap::Args)]
-struct RunArgs {
+struct ServerArgs {
     /// The project's folder (with app.lua or app.js in it), or the file to run.
     #[arg(value_name = "DIR|FILE", default_value = ".")]
     path: PathBuf,
@@ -53,6 +57,23 @@ struct RunArgs {
     /// Do not run the migrations of the project at start.
     #[arg(long)]
     no_migrate: bool,
+    /// A value of the configuration, such as limits.body_bytes_max=10MB.
+    #[arg(long, value_name = "SECTION.KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl ServerArgs {
+    fn flags(self) -> Flags {
+        Flags {
+            path: self.path,
+            listen: self.listen,
+            workers: self.workers,
+            config: self.config,
+            db: self.db,
+            no_migrate: self.no_migrate,
+            set: self.set,
+        }
+    }
 }
 
 /// Where a database is, for the commands that only need that.
@@ -85,6 +106,7 @@ fn main() {
         Command::Run(args) => run(args),
         Command::Migrate(args) => migrate::run(args).map(|()| 0),
         Command::Backup(args) => backup::run(args).map(|()| 0),
+        Command::Config(args) => config::run(args).map(|()| 0),
     };
     let status = result.unwrap_or_else(|message| {
         // Standard error may be full or gone, which is no reason to panic.
@@ -118,15 +140,7 @@ fn say(line: impl std::fmt::Display) -> Result<(), String> {
     }
 }
 
-fn run(args: RunArgs) -> Result<i32, String> {
-    let flags = Flags {
-        path: args.path,
-        listen: args.listen,
-        workers: args.workers,
-        config: args.config,
-        db: args.db,
-        no_migrate: args.no_migrate,
-    };
-    let outcome = Config::resolve(&flags).and_then(sampan_app::run)?;
+fn run(args: ServerArgs) -> Result<i32, String> {
+    let outcome = Config::resolve(&args.flags()).and_then(sampan_app::run)?;
     Ok(outcome.exit_status().into())
 }

@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::process::Command;
 use std::time::Duration;
 
-fn sampan(args: &[&str]) -> Command {
+pub(crate) fn sampan(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
     command.args(args);
     command
@@ -27,7 +27,7 @@ pub(crate) fn serve(path: &str, workers: usize) -> Command {
 }
 
 /// Runs the command to its end: exit status, standard output, standard error.
-fn run(args: &[&str]) -> (i32, String, String) {
+pub(crate) fn run(args: &[&str]) -> (i32, String, String) {
     let output = sampan(args).output().expect("the command starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     (
@@ -38,7 +38,7 @@ fn run(args: &[&str]) -> (i32, String, String) {
 }
 
 /// Expects that the command fails with one line.
-fn fails(args: &[&str], status: i32, parts: &[&str]) {
+pub(crate) fn fails(args: &[&str], status: i32, parts: &[&str]) {
     let (code, _, errors) = run(args);
     assert_eq!(code, status, "{args:?}: {errors}");
     for part in parts {

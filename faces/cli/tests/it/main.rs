@@ -2,6 +2,7 @@
 
 mod bodies;
 mod command;
+mod configuration;
 #[path = "../faults/mod.rs"]
 mod faults;
 mod given_up;
