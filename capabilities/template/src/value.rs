@@ -54,10 +54,8 @@ impl<'a> Copier<'a> {
             Kind::Function => Err(Fault::new(
                 "a function of the script is no value that a template can use",
             )),
-            Kind::Object(object) => Err(Fault::new(format!(
-                "{} is no value that a template can use",
-                object.class().with_article()
-            ))),
+            // A page shows a form again with what was sent, which may be a file in place of a text.
+            Kind::Object(_) => Ok(Value::from("")),
             Kind::Other(name) => Err(Fault::new(format!(
                 "a value of type {name} is none that a template can use"
             ))),

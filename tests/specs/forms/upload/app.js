@@ -50,3 +50,4 @@ app.post("/keyed", async (req) => {
   const piece = await file.read();
   return { name: file.get("name"), keys: file.keys().length, set, read: piece !== null };
 });
+app.post("/again", async (req) => app.renderString("[{{ form.f }}{% if form.f %}+{% endif %}]", { form: await req.form() }));

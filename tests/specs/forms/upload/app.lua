@@ -47,3 +47,4 @@ app.post("/keyed", function(req)
   local piece = file:read()
   return { name = file:get("name"), keys = #file:keys(), set = ok, read = piece ~= nil }
 end)
+app.post("/again", function(req) return app.render_string("[{{ form.f }}{% if form.f %}+{% endif %}]", { form = req:form() }) end)
