@@ -125,7 +125,7 @@ impl Loaded {
         let engine = Engine::load(language, setup)?;
         hooks.close();
         if let Some(templates) = templates {
-            templates.close();
+            templates.close()?;
         }
         let program = engine.program();
         let mut middleware = Wrapping::default();

@@ -1,5 +1,6 @@
 //! What scripts get: `render`, text from templates, and filters and functions of their own.
 
+use crate::check::check;
 use crate::compile::printed_file;
 use crate::fault::TEXT_NAME;
 use crate::program::Template;
@@ -162,9 +163,13 @@ impl TemplateStore {
         self
     }
 
-    /// The project is loaded: no filter and no function is added from now on.
-    pub fn close(&self) {
+    /// The project is loaded: no filter and no function is added from now on, and all is there that templates name.
+    ///
+    /// # Errors
+    /// A template names a filter, a test or another template that there is not.
+    pub fn close(&self) -> Result<(), Error> {
         self.is_loaded.set(true);
+        check(&self.templates, &self.functions.environment())
     }
 
     /// Has the script's functions at hand while a template is rendered.

@@ -163,6 +163,15 @@ fn said(error: &minijinja::Error) -> String {
 /// Why a template could not be compiled.
 pub(crate) fn syntax_error(source: &Source, error: &minijinja::Error) -> Error {
     let line = error.line().unwrap_or(1) as u32;
-    let text = said(error) + &excerpt(&source.text, line);
+    load_error(said(error), source, line)
+}
+
+/// A fault of a template that nobody has rendered yet.
+pub(crate) fn fault_at(fault: Fault, source: &Source, line: u32) -> Error {
+    load_error(fault.error.message().to_owned(), source, line)
+}
+
+fn load_error(message: String, source: &Source, line: u32) -> Error {
+    let text = message + &excerpt(&source.text, line);
     Error::new(ErrorKind::Load, text).at(Some(place(source, line)))
 }

@@ -6,6 +6,7 @@
 //! what it means to minijinja; `tests/oracle.rs` compares the bytes of both.
 
 mod api;
+mod check;
 mod compile;
 mod fault;
 mod objects;

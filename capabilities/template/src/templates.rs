@@ -57,6 +57,13 @@ impl Templates {
         self
     }
 
+    /// All of them, by their names.
+    pub(crate) fn all(&self) -> Vec<&Template> {
+        let mut all: Vec<_> = self.by_name.iter().collect();
+        all.sort_by_key(|(name, _)| *name);
+        all.into_iter().map(|(_, template)| &**template).collect()
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Template>> {
         self.by_name.get(name)
     }

@@ -232,7 +232,7 @@ impl<'m, 'e> Machine<'m, 'e> {
 
 /// minijinja does not say which filter or test it does not know.
 #[cold]
-fn unknown(error: minijinja::Error, what: &str, name: &str) -> Box<Fault> {
+pub(crate) fn unknown(error: minijinja::Error, what: &str, name: &str) -> Box<Fault> {
     use minijinja::ErrorKind;
     let is_unknown = matches!(
         error.kind(),

@@ -24,6 +24,7 @@ use crate::templates::Templates;
 use crate::value::TemplateValue;
 use blocks::BlockStack;
 pub(crate) use blocks::not_found;
+pub(crate) use calls::unknown;
 use loops::LoopState;
 use minijinja::{State, UndefinedBehavior, Value};
 pub(crate) use modes::Modes;
