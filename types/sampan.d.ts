@@ -206,7 +206,7 @@ declare module "sampan" {
     i18n: typeof i18n;
     /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads. */
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
-    /** Runs the function when the server shuts down: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads. */
+    /** Runs the function when the server shuts down or a reload has replaced the isolate: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads. */
     onStop(fn: (...args: any[]) => any): void;
     /** An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in `.html`, `.htm`, `.xml` or `.svg` printed values are escaped. */
     render(name: string, data?: any, options?: ResponseOptions): Response;

@@ -233,7 +233,7 @@ function app.stream(produce, options) end
 ---@param options? table `once = true`: once for the process, not in each isolate.
 function app.on_start(fn, options) end
 
---- Runs the function when the server shuts down: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads.
+--- Runs the function when the server shuts down or a reload has replaced the isolate: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads.
 ---@param fn function A function without parameters.
 function app.on_stop(fn) end
 

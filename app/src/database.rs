@@ -5,6 +5,7 @@ use crate::config::db::migrations_of;
 use sampan_db::Database;
 use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatus};
 use sampan_log::{Cause, Entry as Line, Level, Logger};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The database of a server that starts, and the names of the migrations that were applied just now. It is opened now if it exists or has migrations, so that faults are told at once;
@@ -13,7 +14,6 @@ use std::sync::Arc;
 /// # Errors
 /// A migration fails, or the file is no database that can be opened: one line that says what to do.
 pub(crate) fn prepare(config: &Config) -> Result<(Arc<Database>, Vec<String>), String> {
-    let mut applied = Vec::new();
     if let Some(folder) = config.db.path.parent()
         && !folder.as_os_str().is_empty()
         && !folder.is_dir()
@@ -24,10 +24,30 @@ pub(crate) fn prepare(config: &Config) -> Result<(Arc<Database>, Vec<String>), S
             folder.display()
         ));
     }
+    let applied = migrate(config)?;
+    let logger = config.logger.clone();
+    let database = Database::new(
+        config.db.clone(),
+        Arc::new(move |line: &str| {
+            let text = format!("database: {line}");
+            let cause = Cause::message(&text);
+            logger.write_limited(Level::Error, cause, &Line::text(text));
+        }),
+    );
+    if config.db.path.exists() || has_files(&migrations_of(config.project.root())?) {
+        database.prepare().map_err(|error| error.to_string())?;
+    }
+    Ok((Arc::new(database), applied))
+}
+
+/// Applies the migrations of the project that are not applied, if they are to run. The names of those that were.
+///
+/// # Errors
+/// One fails, or they do not fit the database: one line that says what to do.
+pub(crate) fn migrate(config: &Config) -> Result<Vec<String>, String> {
+    let mut applied = Vec::new();
     let migrations = migrations_of(config.project.root())?;
-    // An empty folder asks for no database.
-    let has_migrations =
-        std::fs::read_dir(&migrations).is_ok_and(|mut files| files.next().is_some());
+    let has_migrations = has_files(&migrations);
     let exists = config.db.path.exists();
     // Where there is no folder the database may still know migrations, and then files are missing.
     if config.migrate && (has_migrations || exists) {
@@ -45,19 +65,22 @@ pub(crate) fn prepare(config: &Config) -> Result<(Arc<Database>, Vec<String>), S
     } else if has_migrations && let Ok(entries) = migrate::status(&config.db, &migrations) {
         warn_of(&entries, &config.logger);
     }
-    let logger = config.logger.clone();
-    let database = Database::new(
-        config.db.clone(),
-        Arc::new(move |line: &str| {
-            let text = format!("database: {line}");
-            let cause = Cause::message(&text);
-            logger.write_limited(Level::Error, cause, &Line::text(text));
-        }),
-    );
-    if has_migrations || exists {
-        database.prepare().map_err(|error| error.to_string())?;
+    Ok(applied)
+}
+
+/// Whether a folder has any file: an empty one asks for no database.
+fn has_files(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some())
+}
+
+/// Why a project did not load, with what its migrations have done before.
+pub(crate) fn with_applied(fault: String, applied: &[String]) -> String {
+    if applied.is_empty() {
+        return fault;
     }
-    Ok((Arc::new(database), applied))
+    let names = applied.join(", ");
+    let advice = "an older project needs --no-migrate to start on this database now";
+    format!("{fault}\n(applied before: {names}; {advice})")
 }
 
 /// Migrations are not to be run: those that the code may miss are told.

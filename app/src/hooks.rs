@@ -36,8 +36,8 @@ pub(crate) static MODULE: Module = Module {
             name: "on_stop",
             params: &[FUNCTION],
             returns: Type::Nothing,
-            doc: "Runs the function when the server shuts down: in each worker, after its last answer, within `shutdown_millis_max`. Only \
-                  while the project loads.",
+            doc: "Runs the function when the server shuts down or a reload has replaced the isolate: in each worker, after its last answer, within \
+                  `shutdown_millis_max`. Only while the project loads.",
             kind: FunctionKind::Sync(on_stop),
         },
     ],

@@ -11,6 +11,7 @@ mod engine;
 mod hooks;
 mod process_parts;
 mod project;
+mod reload;
 mod request;
 mod routing;
 mod server;
@@ -23,6 +24,7 @@ mod worker;
 
 pub use config::{Config, Flags, Setting, Storage, WORKERS_MAX, address, settings};
 pub use project::{Language, Project};
+pub use reload::{ReloadAnswer, Reloaded, Reloader, reload_servers};
 pub use request::proxies::Cidr;
 pub use sampan_db as db;
 pub use sampan_host as host;

@@ -1,4 +1,5 @@
-//! What capabilities keep once for the process: all workers share it, and it outlives their isolates.
+//! What capabilities keep once for the process: all workers share it, and it outlives their isolates. A reload makes it anew, except
+//! for the counts of the rate limits.
 
 use crate::config::Config;
 use sampan_files::Storage;
@@ -27,10 +28,22 @@ impl ProcessParts {
     /// # Errors
     /// A file that is wrong: its name, its line and what is around it.
     pub(crate) fn of(config: &Config) -> Result<Self, String> {
+        Self::with_rates(config, Arc::default())
+    }
+
+    /// The parts of the project as it is now. What clients have used up of their rate limits stays.
+    ///
+    /// # Errors
+    /// As [`ProcessParts::of`].
+    pub(crate) fn renewed(&self, config: &Config) -> Result<Self, String> {
+        Self::with_rates(config, Arc::clone(&self.rates))
+    }
+
+    fn with_rates(config: &Config, rates: Arc<RateTable>) -> Result<Self, String> {
         let templates = config.project.templates()?.with_undefined(config.undefined);
         Ok(Self {
             templates: Arc::new(templates),
-            rates: Arc::default(),
+            rates,
             storage: Arc::new(Storage::new(config.files.clone())),
             catalogs: Arc::new(config.project.catalogs(&config.i18n)?),
         })

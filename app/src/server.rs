@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::database;
 use crate::process_parts::ProcessParts;
+use crate::reload::{Generation, Order, Reloader};
 use crate::static_files::OPEN_FILES_MAX;
 use crate::watchdog::{ABANDONED_MAX, Watchdog};
 use crate::worker::{self, Starting, WorkerPlan};
@@ -17,6 +18,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedSender;
 
 /// How long a shutdown waits for the workers' threads beyond the time that their requests get, in milliseconds.
 const JOIN_MILLIS_MAX: u64 = 500;
@@ -74,11 +76,15 @@ pub struct Running {
 }
 
 /// What the parts of a server have in common.
-struct ServerShared {
-    config: Arc<Config>,
+pub(crate) struct ServerShared {
+    /// As it was at start: what a reload does not change.
+    pub(crate) config: Arc<Config>,
     limits: Arc<Limits>,
-    database: Arc<Database>,
-    parts: ProcessParts,
+    pub(crate) database: Arc<Database>,
+    /// What the workers serve; a worker that takes another's place loads it.
+    generation: Mutex<Arc<Generation>>,
+    /// Held by a reload, and while a worker is replaced: so all workers serve the same generation.
+    reloading: Mutex<()>,
     watchdog: Watchdog,
     /// The workers that serve, and their threads.
     crew: Mutex<Vec<CrewMember>>,
@@ -87,7 +93,7 @@ struct ServerShared {
     next_id: AtomicU64,
     abandoned: AtomicUsize,
     /// Set when the end begins, so that no worker starts behind its back.
-    is_ending: AtomicBool,
+    pub(crate) is_ending: AtomicBool,
     /// When that was, for the requests that are cut.
     ending: Arc<OnceLock<Instant>>,
     /// Whether the functions that start once for the process have run.
@@ -95,9 +101,10 @@ struct ServerShared {
 }
 
 /// A worker that serves.
-struct CrewMember {
-    id: u64,
+pub(crate) struct CrewMember {
+    pub(crate) id: u64,
     handle: WorkerHandle,
+    pub(crate) orders: UnboundedSender<Order>,
     thread: JoinHandle<()>,
 }
 
@@ -132,11 +139,17 @@ impl Server {
         let parts = ProcessParts::of(&config)?;
         parts.storage().clean();
         let (database, migrated) = database::prepare(&config)?;
+        let config = Arc::new(config);
+        let generation = Generation {
+            config: Arc::clone(&config),
+            parts,
+        };
         let shared = Arc::new(ServerShared {
-            config: Arc::new(config),
+            config,
             limits: Arc::new(limits),
             database,
-            parts,
+            generation: Mutex::new(Arc::new(generation)),
+            reloading: Mutex::default(),
             watchdog: Watchdog::default(),
             crew: Mutex::default(),
             workers: Mutex::default(),
@@ -157,12 +170,7 @@ impl Server {
             shared.end_workers();
             shared.watchdog.stop();
             shared.database.shutdown();
-            if migrated.is_empty() {
-                return Err(fault);
-            }
-            let names = migrated.join(", ");
-            let advice = "an older project needs --no-migrate to start on this database now";
-            return Err(format!("{fault}\n(applied before: {names}; {advice})"));
+            return Err(database::with_applied(fault, &migrated));
         }
         let handles = shared
             .crew()
@@ -206,6 +214,11 @@ impl Running {
             .iter()
             .map(|member| member.handle.requests())
             .collect()
+    }
+
+    /// Something to load the project anew with, from any thread.
+    pub fn reloader(&self) -> Reloader {
+        Reloader(Arc::clone(&self.shared))
     }
 
     /// Something to send events with, from any thread.
@@ -277,10 +290,9 @@ impl ServerShared {
         let plan = WorkerPlan {
             id,
             place,
-            config: Arc::clone(&self.config),
+            generation: self.generation(),
             limits: Arc::clone(&self.limits),
             database: Arc::clone(&self.database),
-            parts: self.parts.clone(),
             watchdog: self.watchdog.clone(),
             ending: Arc::clone(&self.ending),
             started_once: Arc::clone(&self.started_once),
@@ -347,6 +359,7 @@ impl ServerShared {
 
     /// Starts a worker in a place that has become free.
     fn fill_place(self: &Arc<Self>, place: usize) -> Result<(), String> {
+        let _turn = self.turn();
         let (id, starting) = self.start_worker(place)?;
         let member = ready(id, starting).map_err(|error| self.config.project.load_fault(&error))?;
         let mut crew = self.crew();
@@ -363,8 +376,21 @@ impl ServerShared {
         Ok(())
     }
 
-    fn crew(&self) -> MutexGuard<'_, Vec<CrewMember>> {
+    pub(crate) fn crew(&self) -> MutexGuard<'_, Vec<CrewMember>> {
         lock(&self.crew)
+    }
+
+    /// Waits until nobody reloads or replaces a worker, and keeps others from it.
+    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
+        lock(&self.reloading)
+    }
+
+    pub(crate) fn generation(&self) -> Arc<Generation> {
+        Arc::clone(&lock(&self.generation))
+    }
+
+    pub(crate) fn set_generation(&self, generation: Arc<Generation>) {
+        *lock(&self.generation) = generation;
     }
 }
 
@@ -380,6 +406,7 @@ fn ready(id: u64, starting: Starting) -> Result<CrewMember, Error> {
     Ok(CrewMember {
         id,
         handle,
+        orders: starting.orders,
         thread: starting.thread,
     })
 }

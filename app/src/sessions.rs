@@ -7,9 +7,10 @@ use sampan_host::{Cell, Context, Error, ErrorKind, LocalFuture, Rows, Value, sea
 use sampan_session::{
     Change, Merge, SessionKey, SessionPlace, SessionStore, Sessions, StoredSession, clean,
 };
+use std::cell::RefCell;
 use std::rc::Rc;
 use tokio::sync::Notify;
-use tokio::task::spawn_local;
+use tokio::task::{JoinHandle, spawn_local};
 
 /// Small rows that are found by a random key: without a rowid one search is enough.
 const CREATE: [&str; 2] = [
@@ -30,6 +31,8 @@ const DELETE_ENDED: &str = "DELETE FROM _sampan_sessions WHERE id IN
 pub(crate) struct WorkerSessions {
     store: Rc<DbSessions>,
     begun: Rc<Notify>,
+    /// What removes sessions that have ended.
+    cleaner: RefCell<Option<JoinHandle<()>>>,
 }
 
 impl WorkerSessions {
@@ -37,6 +40,7 @@ impl WorkerSessions {
         Self {
             store: Rc::new(DbSessions(db)),
             begun: Rc::default(),
+            cleaner: RefCell::default(),
         }
     }
 
@@ -59,7 +63,7 @@ impl WorkerSessions {
         Ok(())
     }
 
-    /// Starts what removes sessions that have ended, for as long as the worker serves.
+    /// Starts what removes sessions that have ended, for as long as the worker serves; in place of the one before.
     pub(crate) fn serve(&self, config: &Config) {
         let store = Rc::clone(&self.store) as Rc<dyn SessionStore>;
         let logger = config.logger.clone();
@@ -68,12 +72,10 @@ impl WorkerSessions {
             response_sink::log_of(&logger, None, text, &error);
         };
         let begun = Rc::clone(&self.begun);
-        drop(spawn_local(clean(
-            config.session.clone(),
-            store,
-            begun,
-            report,
-        )));
+        let cleaner = spawn_local(clean(config.session.clone(), store, begun, report));
+        if let Some(before) = self.cleaner.replace(Some(cleaner)) {
+            before.abort();
+        }
     }
 }
 

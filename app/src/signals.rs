@@ -1,6 +1,7 @@
 //! The life of `sampan run`: start, wait for a signal, end in good order.
 
 use crate::config::Config;
+use crate::reload::{self, ReloadRequests};
 use crate::server::{Server, ServerEvent, Stopper};
 use sampan_log::Level;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -30,20 +31,27 @@ impl ServerEnd {
     }
 }
 
-/// Runs a server until SIGTERM, SIGINT or the server itself ends it. SIGHUP changes nothing. A second signal ends the process at once, with 128 + the
-/// signal's number as its status.
+/// Runs a server until SIGTERM, SIGINT or the server itself ends it. SIGHUP loads the project anew. A second signal ends the process at once, with
+/// 128 + the signal's number as its status. `resolve` gives the configuration for each reload.
 ///
 /// # Errors
 /// The server does not start: one line that says what to do.
-pub fn run(config: Config) -> Result<ServerEnd, String> {
+pub fn run(
+    config: Config,
+    resolve: impl Fn() -> Result<Config, String> + Send + 'static,
+) -> Result<ServerEnd, String> {
     let logger = config.logger.clone();
-    let outcome = serve(config);
+    let outcome = serve(config, resolve);
     logger.flush(FLUSH_TIME_MAX);
     outcome
 }
 
-fn serve(config: Config) -> Result<ServerEnd, String> {
+fn serve(
+    config: Config,
+    resolve: impl Fn() -> Result<Config, String> + Send + 'static,
+) -> Result<ServerEnd, String> {
     let logger = config.logger.clone();
+    let root = config.project.root().to_owned();
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| format!("cannot wait for signals: {error}"))?;
     // A file that may not become larger is an error of the write, not the end of the process.
@@ -51,14 +59,12 @@ fn serve(config: Config) -> Result<ServerEnd, String> {
         .map_err(|error| format!("cannot wait for signals: {error}"))?;
     // Before the start, which may last: a project's `on_start` waits as long as it wants.
     let (stopper, inbox) = Stopper::new();
-    let (notes, for_signals) = (logger.clone(), stopper.clone());
+    let (requests, reloads) = ReloadRequests::new();
+    let (for_signals, by_signal) = (stopper.clone(), requests.clone());
     let body = move || {
         for signal in signals.forever() {
-            // Terminals send it when they close, and administrators to reload.
             if signal == SIGHUP {
-                let note =
-                    "SIGHUP: there is no reload yet; restart the server to load changed files";
-                notes.text(Level::Info, note);
+                by_signal.ask();
                 continue;
             }
             if for_signals.is_stopped() {
@@ -79,6 +85,8 @@ fn serve(config: Config) -> Result<ServerEnd, String> {
         }
         started => started?,
     };
+    reloads.serve(running.reloader(), resolve)?;
+    reload::listen(&root, requests, &logger);
     match running.wait() {
         ServerEvent::GiveUp => {
             logger.text(

@@ -3,8 +3,8 @@
 use crate::compression::Compression;
 use crate::config::Config;
 use crate::hooks::Hooks;
-use crate::process_parts::ProcessParts;
 use crate::project::Language;
+use crate::reload::{self, Generation, Order, Retiring};
 use crate::request::commit_gate::Gate;
 use crate::request::dispatch::Dispatch;
 use crate::request::id::Ids;
@@ -29,6 +29,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{LocalSet, spawn_local};
 
 /// The stack of a worker's thread, in bytes: what JavaScript needs, which recurses natively; Lua needs less.
@@ -48,10 +49,10 @@ pub(crate) struct WorkerPlan {
     pub(crate) id: u64,
     /// The place that it has among the workers.
     pub(crate) place: usize,
-    pub(crate) config: Arc<Config>,
+    /// What it loads first.
+    pub(crate) generation: Arc<Generation>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) database: Arc<Database>,
-    pub(crate) parts: ProcessParts,
     pub(crate) watchdog: Watchdog,
     /// Set when the server begins to shut down.
     pub(crate) ending: Arc<OnceLock<Instant>>,
@@ -65,6 +66,8 @@ pub(crate) struct WorkerPlan {
 pub(crate) struct Starting {
     /// Tells once whether the project loaded.
     pub(crate) ready: Receiver<Result<WorkerHandle, Error>>,
+    /// What it is told once it serves.
+    pub(crate) orders: UnboundedSender<Order>,
     pub(crate) thread: JoinHandle<()>,
 }
 
@@ -74,15 +77,22 @@ pub(crate) struct Starting {
 /// The system has no thread left.
 pub(crate) fn start(plan: WorkerPlan) -> std::io::Result<Starting> {
     let (sender, ready) = sync_channel(2);
+    let (orders, inbox) = unbounded_channel();
     let name = format!("sampan-w{}", plan.place);
     let thread = std::thread::Builder::new()
         .name(name)
         .stack_size(STACK_BYTES)
-        .spawn(move || run(plan, &sender))?;
-    Ok(Starting { ready, thread })
+        .spawn(move || run(plan, inbox, &sender))?;
+    Ok(Starting {
+        ready,
+        orders,
+        thread,
+    })
 }
 
-fn run(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
+type Ready = SyncSender<Result<WorkerHandle, Error>>;
+
+fn run(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready) {
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -98,13 +108,14 @@ fn run(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
         }
     };
     let (id, watchdog) = (plan.id, plan.watchdog.clone());
-    LocalSet::new().block_on(&runtime, serve(plan, ready));
+    LocalSet::new().block_on(&runtime, serve(plan, orders, ready));
     watchdog.remove(id);
 }
 
-async fn serve(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>) {
+async fn serve(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready) {
     let watch = Arc::new(Watch::default());
-    let (deaf, script_millis) = (ready.clone(), plan.config.script.script_millis_max);
+    let config = Arc::clone(&plan.generation.config);
+    let (deaf, script_millis) = (ready.clone(), config.script.script_millis_max);
     let deaf_while_loading = move |name: &str| {
         let message =
             format!("{name} did not end within {script_millis} ms and could not be stopped");
@@ -113,28 +124,22 @@ async fn serve(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>
     plan.watchdog
         .add(plan.id, Arc::clone(&watch), Box::new(deaf_while_loading));
     // A JavaScript handler goes on in the run that settles its promise; a coroutine goes on in a run of its own.
-    let runs_mix = plan.config.project.language() == Some(Language::Js);
-    let current = CurrentRun::new(plan.config.logger.has_access_log());
+    let runs_mix = config.project.language() == Some(Language::Js);
+    let current = CurrentRun::new(config.logger.has_access_log());
     let gate = Gate::new(&plan.database, &watch, &current, runs_mix);
-    let (root, storage) = (plan.config.project.root(), &plan.config.files.storage);
-    let files = match StaticFiles::open(root, storage, plan.config.static_files.clone()) {
-        Ok(files) => files,
+    let opened = WorkerGeneration::open(&plan.generation);
+    let opened = match opened {
+        Ok(opened) => opened,
         Err(error) => return drop(ready.send(Err(error))),
     };
-    let loader = Rc::new(Loader::new(&plan, watch, Rc::clone(&gate), files, current));
-    let loaded = match loader.load() {
+    let loader = Rc::new(Loader::new(&plan, watch, Rc::clone(&gate), opened, current));
+    let loaded = match loader.load(&loader.generation()) {
         Ok(loaded) => loaded,
         Err(error) => return drop(ready.send(Err(error))),
     };
-    if plan.place == 0 && loaded.answers_nothing() {
-        let entry = plan.config.project.entry();
-        let message =
-            format!("{entry} declares no routes and exports no fetch: every answer will be 404");
-        plan.config.logger.text(Level::Warn, message);
-    }
     let (handle, worker) = sampan_http::worker(Arc::clone(&plan.limits));
     gate.serve(handle.clone());
-    loader.sessions.serve(&plan.config);
+    loader.sessions.serve(&config);
     if let Err(error) = loader.start_hooks(&loaded).await {
         return drop(ready.send(Err(error)));
     }
@@ -147,9 +152,12 @@ async fn serve(plan: WorkerPlan, ready: &SyncSender<Result<WorkerHandle, Error>>
     let dispatch = Rc::new(Dispatch::new(loaded));
     loader.dispatch.replace(Rc::downgrade(&dispatch));
     if ready.send(Ok(handle)).is_ok() {
+        drop(spawn_local(Rc::clone(&loader).obey(orders)));
         worker.run(Rc::clone(&dispatch)).await;
-        end_background(&dispatch, &plan.config, &plan.ending).await;
-        end_hooks(&dispatch, &plan.config, &plan.ending).await;
+        end_background(&dispatch, &config, &plan.ending).await;
+        loader.retiring.ended().await;
+        let time_max = Duration::from_millis(config.http.shutdown_millis_max);
+        reload::stop(&dispatch.loaded(), time_max).await;
     }
 }
 
@@ -172,30 +180,44 @@ async fn end_background(dispatch: &Dispatch, config: &Config, ending: &OnceLock<
     }
 }
 
-/// Lets the project's `on_stop` run, within the time that is left of a shutdown.
-async fn end_hooks(dispatch: &Dispatch, config: &Config, ending: &OnceLock<Instant>) {
-    let time_max = Duration::from_millis(config.http.shutdown_millis_max);
-    let passed = ending.get().map_or(Duration::ZERO, Instant::elapsed);
-    let loaded = dispatch.loaded();
-    let report = |error: &Error| {
-        let text = format!("on_stop: {error}");
-        response_sink::log_of(&loaded.control.logger, None, text, error);
-    };
-    let left = time_max.saturating_sub(passed);
-    loaded.hooks.stop(&loaded.control.gate, left, report).await;
+/// A generation, with what of it each worker has for itself.
+struct WorkerGeneration {
+    shared: Arc<Generation>,
+    files: Rc<StaticFiles>,
+    compression: Option<Rc<Compression>>,
 }
 
-/// Loads the project on this worker: at start, and again when its isolate is worn out.
+impl WorkerGeneration {
+    fn open(shared: &Arc<Generation>) -> Result<Rc<Self>, Error> {
+        let config = &shared.config;
+        let compression = config.compression.map(Compression::new);
+        Ok(Rc::new(Self {
+            shared: Arc::clone(shared),
+            files: StaticFiles::open(
+                config.project.root(),
+                &config.files.storage,
+                config.static_files.clone(),
+            )?,
+            compression: compression.map(Rc::new),
+        }))
+    }
+}
+
+/// What was loaded beside the isolate that serves.
+struct NextProject {
+    generation: Rc<WorkerGeneration>,
+    loaded: Rc<Loaded>,
+}
+
+/// Loads the project on this worker: at start, when its isolate is worn out, and at a reload.
 struct Loader {
-    config: Arc<Config>,
-    parts: ProcessParts,
+    /// What serves.
+    generation: RefCell<Rc<WorkerGeneration>>,
     watch: Arc<Watch>,
     gate: Rc<Gate>,
     sessions: WorkerSessions,
-    files: Rc<StaticFiles>,
     current: CurrentRun,
     ids: Rc<Ids>,
-    compression: Option<Rc<Compression>>,
     watchdog: Watchdog,
     id: u64,
     place: WorkerPlace,
@@ -204,6 +226,8 @@ struct Loader {
     /// Requests that were given up and are ending, over all isolates.
     endings: Rc<Cell<usize>>,
     dispatch: RefCell<Weak<Dispatch>>,
+    /// Isolates that others have replaced.
+    retiring: Retiring,
     /// Whether a replacement is on its way, so that there is one at a time.
     is_replacing: Cell<bool>,
 }
@@ -213,22 +237,17 @@ impl Loader {
         plan: &WorkerPlan,
         watch: Arc<Watch>,
         gate: Rc<Gate>,
-        files: Rc<StaticFiles>,
+        generation: Rc<WorkerGeneration>,
         current: CurrentRun,
     ) -> Self {
+        let count = generation.shared.config.workers;
         Self {
-            files,
-            config: Arc::clone(&plan.config),
-            parts: plan.parts.clone(),
+            generation: RefCell::new(generation),
             watch,
             sessions: WorkerSessions::new(gate.db().clone()),
             gate,
             current,
             ids: Rc::new(Ids::new()),
-            compression: plan
-                .config
-                .compression
-                .map(|bytes_max| Rc::new(Compression::new(bytes_max))),
             watchdog: plan.watchdog.clone(),
             id: plan.id,
             ending: Arc::clone(&plan.ending),
@@ -236,15 +255,21 @@ impl Loader {
             endings: Rc::default(),
             place: WorkerPlace {
                 index: plan.place + 1,
-                count: plan.config.workers,
+                count,
             },
             dispatch: RefCell::default(),
+            retiring: Retiring::default(),
             is_replacing: Cell::new(false),
         }
     }
 
-    fn load(self: &Rc<Self>) -> Result<Rc<Loaded>, Error> {
-        let config = &self.config;
+    fn generation(&self) -> Rc<WorkerGeneration> {
+        Rc::clone(&self.generation.borrow())
+    }
+
+    fn load(self: &Rc<Self>, generation: &WorkerGeneration) -> Result<Rc<Loaded>, Error> {
+        let Generation { config, parts } = &*generation.shared;
+        let files = &generation.files;
         let language = config
             .project
             .language()
@@ -255,15 +280,15 @@ impl Loader {
         context.put(config.script.clone());
         context.put(self.place);
         context.put(Hooks::default());
-        context.put(Rc::clone(&self.files));
-        self.parts.put_into(&context, &config.logger);
+        context.put(Rc::clone(files));
+        parts.put_into(&context, &config.logger);
         if let Some(keys) = &config.secret_keys {
             sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
         }
         self.gate.put_into(&context);
         self.sessions.put_into(&context, config)?;
         let context = Rc::new(context);
-        templates::put_store(&context, self.parts.templates(), Rc::clone(&self.files));
+        templates::put_store(&context, parts.templates(), Rc::clone(files));
         let gate = Rc::clone(&self.gate);
         let (report_to, printed) = (Rc::clone(&logger), Rc::clone(&logger));
         let (current, printing) = (self.current.clone(), self.current.clone());
@@ -299,12 +324,12 @@ impl Loader {
             gate: Rc::clone(&self.gate),
             trusted: config.trusted_proxies.as_slice().into(),
             ids: Rc::clone(&self.ids),
-            compression: self.compression.clone(),
+            compression: generation.compression.clone(),
             csrf: config
                 .csrf
                 .as_ref()
                 .map(|csrf| Rc::new(csrf.clone()) as SharedGuard),
-            files: Rc::clone(&self.files),
+            files: Rc::clone(files),
             current: self.current.clone(),
             worn_out: Box::new(move || {
                 if let Some(loader) = loader.upgrade() {
@@ -316,16 +341,81 @@ impl Loader {
             handler_time_max: Duration::from_millis(config.http.handler_millis_max),
             cleanup_time_max: Duration::from_millis(config.script.cleanup_millis_max),
             endings: Rc::clone(&self.endings),
+            is_cut_off: Cell::new(false),
         };
         self.gate.set_loading(true);
         let loaded = Loaded::load(language, setup, Rc::new(control));
         self.gate.set_loading(false);
+        if let Ok(loaded) = &loaded
+            && self.place.index == 1
+            && loaded.answers_nothing()
+        {
+            let entry = config.project.entry();
+            let message = format!(
+                "{entry} declares no routes and exports no fetch: every answer will be 404"
+            );
+            config.logger.text(Level::Warn, message);
+        }
         loaded
+    }
+
+    /// Does what the server tells, for as long as the worker serves.
+    async fn obey(self: Rc<Self>, mut orders: UnboundedReceiver<Order>) {
+        let mut next = None;
+        while let Some(order) = orders.recv().await {
+            match order {
+                Order::Load(generation, told) => {
+                    let prepared = self.prepare(&generation).await;
+                    let _ = told.send(prepared.as_ref().map(drop).map_err(Error::clone));
+                    self.discard(std::mem::replace(&mut next, prepared.ok()))
+                        .await;
+                }
+                Order::Swap(told) => {
+                    if let Some(next) = next.take() {
+                        self.swap(next);
+                    }
+                    let _ = told.send(());
+                }
+                Order::Discard => self.discard(next.take()).await,
+            }
+        }
+    }
+
+    /// Loads a generation beside the one that serves.
+    async fn prepare(self: &Rc<Self>, shared: &Arc<Generation>) -> Result<NextProject, Error> {
+        let generation = WorkerGeneration::open(shared)?;
+        // Transactions may come without end; a project that writes while it loads is told then that the database is busy.
+        let patience = Duration::from_millis(shared.config.db.transaction_millis_max);
+        let _ = tokio::time::timeout(patience, self.gate.before_loading()).await;
+        let loaded = self.load(&generation)?;
+        self.start_hooks(&loaded).await?;
+        Ok(NextProject { generation, loaded })
+    }
+
+    /// Answers with what was loaded. The isolate before goes on with its requests.
+    fn swap(&self, next: NextProject) {
+        let NextProject { generation, loaded } = next;
+        let Some(dispatch) = self.dispatch.borrow().upgrade() else {
+            return;
+        };
+        self.watchdog.rename(self.id, loaded.handler_names());
+        self.sessions.serve(&generation.shared.config);
+        let before = dispatch.replace(loaded);
+        drop(self.generation.replace(generation));
+        reload::retire(before, &self.retiring);
+    }
+
+    /// Drops what was loaded and never served.
+    async fn discard(&self, next: Option<NextProject>) {
+        if let Some(NextProject { loaded, .. }) = next {
+            let time_max = loaded.control.shutdown_time_max;
+            reload::stop(&loaded, time_max).await;
+        }
     }
 
     /// Runs the project's `on_start`.
     async fn start_hooks(&self, loaded: &Loaded) -> Result<(), Error> {
-        let time_max = Duration::from_millis(self.config.http.handler_millis_max);
+        let time_max = loaded.control.handler_time_max;
         self.gate.set_loading(true);
         let hooks = &loaded.hooks;
         let started = hooks.start(&self.gate, &self.started_once, time_max, &self.ending);
@@ -342,23 +432,28 @@ impl Loader {
         }
         drop(spawn_local(async move {
             self.gate.before_loading().await;
-            let loaded = match self.load() {
+            let generation = self.generation();
+            let logger = &generation.shared.config.logger;
+            let loaded = match self.load(&generation) {
                 Ok(loaded) => self.start_hooks(&loaded).await.map(|()| loaded),
                 failed => failed,
             };
             match loaded {
                 Ok(loaded) => {
-                    if let Some(dispatch) = self.dispatch.borrow().upgrade() {
+                    let dispatch = self.dispatch.borrow().upgrade();
+                    // A reload meanwhile has replaced it already.
+                    let is_current = Rc::ptr_eq(&generation, &self.generation());
+                    if let Some(dispatch) = dispatch.filter(|_| is_current) {
                         let message =
                             "an isolate that ran out of memory was replaced by a fresh one";
-                        self.config.logger.text(Level::Warn, message);
+                        logger.text(Level::Warn, message);
                         self.watchdog.rename(self.id, loaded.handler_names());
-                        dispatch.replace(loaded);
+                        drop(dispatch.replace(loaded));
                     }
                 }
                 Err(error) => {
                     let text = format!("replacing a worn-out isolate: {error}");
-                    response_sink::log_of(&self.config.logger, None, text, &error);
+                    response_sink::log_of(logger, None, text, &error);
                 }
             }
             tokio::time::sleep(Duration::from_millis(REPLACE_MILLIS_MIN)).await;

@@ -3,6 +3,7 @@
 pub(crate) mod db;
 mod fields;
 mod files;
+mod fixed;
 mod raw;
 mod session;
 mod shown;

@@ -58,11 +58,10 @@ impl Dispatch {
         Rc::clone(&self.current.borrow())
     }
 
-    /// Answers with another project, or a fresh isolate of the same, from now on.
-    pub(crate) fn replace(&self, loaded: Rc<Loaded>) {
-        // The old one may end here, and finalizers with it: not under the borrow.
-        let old = self.current.replace(loaded);
-        drop(old);
+    /// Answers with another project, or a fresh isolate of the same, from now on. Gives the one before.
+    #[must_use = "the old one may end where it is dropped, and finalizers with it"]
+    pub(crate) fn replace(&self, loaded: Rc<Loaded>) -> Rc<Loaded> {
+        self.current.replace(loaded)
     }
 }
 

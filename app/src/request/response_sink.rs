@@ -181,6 +181,20 @@ impl ScriptStream {
     }
 }
 
+impl ScriptStream {
+    /// A reload gives streams of the old project some time, and no more.
+    #[cold]
+    fn cut_off(&self) -> BodyError {
+        let millis = self.control.shutdown_time_max.as_millis();
+        let reason = format!("cut after a reload (shutdown_millis_max, {millis} ms)");
+        if let Some(view) = &self.view {
+            let text = format!("{} (stream): {reason}", view.title());
+            warn_cut(&self.control, view, text);
+        }
+        BodyError(reason)
+    }
+}
+
 impl Drop for ScriptStream {
     fn drop(&mut self) {
         if let Some(body) = self.body.take() {
@@ -202,6 +216,9 @@ impl sampan_http::BodyStream for ScriptStream {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<sampan_http::Chunk, BodyError>>> {
+        if self.control.is_cut_off.get() && self.body.is_some() {
+            return Poll::Ready(Some(Err(self.cut_off())));
+        }
         self.next(cx).map(|made| {
             let made = made.map(|chunk| {
                 chunk.map(|chunk| match chunk {

@@ -80,6 +80,8 @@ pub(crate) struct Control {
     pub(crate) cleanup_time_max: Duration,
     /// How many of them there are.
     pub(crate) endings: Rc<Cell<usize>>,
+    /// Another project has taken the place of this one, and the time of its streams is up.
+    pub(crate) is_cut_off: Cell<bool>,
 }
 
 impl Control {

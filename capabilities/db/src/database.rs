@@ -152,6 +152,19 @@ impl Database {
         Arc::clone(known)
     }
 
+    /// A project is about to be loaded in place of another: its handlers are others, and so may the schema be.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn renew(&self, is_schema_changed: bool) -> Result<(), Error> {
+        lock(&self.uses).clear();
+        if is_schema_changed && let Some(opened) = self.opened.get() {
+            let connection = SqliteConnection::open(&self.config, Role::Reader);
+            opened.look_at_schema(&connection.map_err(|fault| fault.error)?);
+        }
+        Ok(())
+    }
+
     /// Who has the write connection now: a number that changes whenever it changes hands. A worker that is stuck in a script may
     /// keep it, and nobody can take it away.
     pub fn lease(&self) -> Option<u64> {

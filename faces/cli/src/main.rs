@@ -6,6 +6,7 @@
 mod backup;
 mod config;
 mod migrate;
+mod reload;
 
 use clap::{Parser, Subcommand};
 use sampan_app::{Config, Flags, Storage};
@@ -28,6 +29,8 @@ struct Cli {
 enum Command {
     /// Serve a project.
     Run(ServerArgs),
+    /// Have the servers of a project load it anew.
+    Reload(reload::ReloadArgs),
     /// Apply the migrations of a project to its database.
     Migrate(migrate::MigrateArgs),
     /// Copy the database of a project, which may be running.
@@ -104,6 +107,7 @@ impl StorageArgs {
 fn main() {
     let result = match Cli::parse().command {
         Command::Run(args) => run(args),
+        Command::Reload(args) => reload::run(&args).map(|()| 0),
         Command::Migrate(args) => migrate::run(args).map(|()| 0),
         Command::Backup(args) => backup::run(args).map(|()| 0),
         Command::Config(args) => config::run(args).map(|()| 0),
@@ -141,6 +145,8 @@ fn say(line: impl std::fmt::Display) -> Result<(), String> {
 }
 
 fn run(args: ServerArgs) -> Result<i32, String> {
-    let outcome = Config::resolve(&args.flags()).and_then(sampan_app::run)?;
+    let flags = args.flags();
+    let config = Config::resolve(&flags)?;
+    let outcome = sampan_app::run(config, move || Config::resolve(&flags))?;
     Ok(outcome.exit_status().into())
 }

@@ -192,7 +192,8 @@ fn a_server_that_gave_up_exits_70() {
 #[ignore = "started by another test"]
 fn child() {
     if let Some(app) = std::env::var_os(CHILD) {
-        let outcome = sampan_app::run(config(Path::new(&app), 1)).expect("it starts");
+        let outcome = sampan_app::run(config(Path::new(&app), 1), || Err("no reload".into()))
+            .expect("it starts");
         std::process::exit(outcome.exit_status().into());
     }
 }

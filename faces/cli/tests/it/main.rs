@@ -9,6 +9,7 @@ mod given_up;
 mod logs;
 mod night;
 mod presence;
+mod reload;
 mod requests;
 mod shutdown;
 mod storage;

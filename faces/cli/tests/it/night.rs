@@ -62,7 +62,7 @@ fn files_that_are_not_what_they_should_be() {
 }
 
 #[test]
-fn an_app_without_a_database_gets_no_file_and_outlives_sighup() {
+fn an_app_without_a_database_gets_no_file_also_by_a_reload() {
     let scratch = Scratch::new(&[("app.lua", APP)]);
     fs::create_dir(scratch.path().join("migrations")).expect("a folder");
     let folder = scratch.path().display().to_string();
@@ -79,7 +79,7 @@ fn an_app_without_a_database_gets_no_file_and_outlives_sighup() {
     process.signal("TERM");
     let (status, log) = process.end();
     assert_eq!(status, Some(0), "{log}");
-    assert!(log.contains("SIGHUP: there is no reload yet"), "{log}");
+    assert!(log.contains("INFO reloaded in "), "{log}");
     assert!(!scratch.path().join("data.db").exists());
 }
 

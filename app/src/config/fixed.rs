@@ -1,0 +1,48 @@
+//! What of the configuration a running server cannot change: it goes on as it was until a restart.
+
+use super::Config;
+
+impl Config {
+    /// Takes over from the configuration of the running server what only a restart can change. Names the settings that differ.
+    ///
+    /// # Errors
+    /// This is another project: it has another folder, or is in another language.
+    pub(crate) fn keep_fixed(&mut self, running: &Self) -> Result<Vec<&'static str>, String> {
+        let (now, before) = (&self.project, &running.project);
+        if now.root() != before.root() {
+            return Err(format!(
+                "the project is in another folder now, {}: restart the server",
+                now.root().display()
+            ));
+        }
+        if now.language() != before.language() {
+            return Err(format!(
+                "the project is in another language now, {} instead of {}: restart the server",
+                now.entry(),
+                before.entry()
+            ));
+        }
+        let mut differ = Vec::new();
+        let mut keep = |name, is_same: bool| {
+            if !is_same {
+                differ.push(name);
+            }
+        };
+        keep("server.listen", self.listen == running.listen);
+        keep("server.workers", self.workers == running.workers);
+        keep(
+            "[limits]",
+            self.http == running.http && self.script == running.script,
+        );
+        keep("[db]", self.db == running.db);
+        keep("[log]", self.log_settings() == running.log_settings());
+        self.listen = running.listen;
+        self.workers = running.workers;
+        self.http.clone_from(&running.http);
+        self.script.clone_from(&running.script);
+        self.db.clone_from(&running.db);
+        self.logger.clone_from(&running.logger);
+        self.modules = running.modules;
+        Ok(differ)
+    }
+}

@@ -1,0 +1,28 @@
+//! Loading the project anew while it is served: for `SIGHUP`, for `sampan reload`, and for `sampan dev`.
+//!
+//! A [`Generation`] is the project as it was read at one time. A reload has two steps (`swap`). Each worker loads an isolate of the new
+//! generation beside the one that serves; when all of them have, each answers with the new one. Where one fails, all drop what they
+//! loaded, and nothing has changed. An old isolate ends after its last request (`retiring`).
+
+mod control;
+mod requests;
+mod retiring;
+mod swap;
+
+pub use control::{ReloadAnswer, reload_servers};
+pub use swap::{Reloaded, Reloader};
+
+pub(crate) use control::listen;
+pub(crate) use requests::ReloadRequests;
+pub(crate) use retiring::{Retiring, retire, stop};
+pub(crate) use swap::Order;
+
+use crate::config::Config;
+use crate::process_parts::ProcessParts;
+use std::sync::Arc;
+
+/// The project as it was read at one time. All workers serve the same one.
+pub(crate) struct Generation {
+    pub(crate) config: Arc<Config>,
+    pub(crate) parts: ProcessParts,
+}

@@ -1,0 +1,161 @@
+//! The two steps of a reload, on the side of the server: all workers load, then all swap.
+
+use super::Generation;
+use crate::config::Config;
+use crate::database;
+use crate::server::ServerShared;
+use sampan_host::Error;
+use sampan_log::Level;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+/// How often a reload that waits for a worker looks whether that is still there.
+const LOOKS_EVERY: Duration = Duration::from_millis(50);
+
+/// What a worker is told.
+pub(crate) enum Order {
+    /// Load this beside what serves, and tell whether it loaded.
+    Load(Arc<Generation>, SyncSender<Result<(), Error>>),
+    /// Answer with what was loaded from now on, and tell when that is so.
+    Swap(SyncSender<()>),
+    /// Drop what was loaded.
+    Discard,
+}
+
+/// What a reload did.
+#[derive(Clone, Debug)]
+pub struct Reloaded {
+    /// How long it took, until every worker answered with the new project.
+    pub elapsed: Duration,
+    /// Settings that were changed and need a restart.
+    pub need_restart: Vec<&'static str>,
+}
+
+/// Loads the project of a running server anew, from any thread.
+#[derive(Clone)]
+pub struct Reloader(pub(crate) Arc<ServerShared>);
+
+impl Reloader {
+    /// Swaps to the project as `config` describes it now. The log is told too.
+    ///
+    /// # Errors
+    /// It does not load: the same text as at start. The server goes on as it was.
+    pub fn reload(&self, config: Config) -> Result<Reloaded, String> {
+        let outcome = self.try_reload(config);
+        let logger = &self.0.config.logger;
+        match &outcome {
+            Ok(reloaded) => {
+                if !reloaded.need_restart.is_empty() {
+                    let names = reloaded.need_restart.join(", ");
+                    let text = format!("changed settings that need a restart: {names}");
+                    logger.text(Level::Warn, text);
+                }
+                let millis = reloaded.elapsed.as_millis();
+                logger.text(Level::Info, format!("reloaded in {millis} ms"));
+            }
+            Err(fault) => self.not_reloaded(fault),
+        }
+        outcome
+    }
+
+    /// Tells the log why there was no reload.
+    pub(crate) fn not_reloaded(&self, fault: &str) {
+        let text = format!("not reloaded, the project as it was goes on: {fault}");
+        self.0.config.logger.text(Level::Error, text);
+    }
+
+    fn try_reload(&self, mut config: Config) -> Result<Reloaded, String> {
+        let begun = Instant::now();
+        let shared = &*self.0;
+        // One at a time, and no worker is replaced meanwhile.
+        let _turn = shared.turn();
+        let before = shared.generation();
+        let need_restart = config.keep_fixed(&before.config)?;
+        let parts = before.parts.renewed(&config)?;
+        let applied = database::migrate(&config)?;
+        let with_applied = |fault| database::with_applied(fault, &applied);
+        let renewed = shared.database.renew(!applied.is_empty());
+        renewed.map_err(|error| with_applied(error.to_string()))?;
+        let generation = Arc::new(Generation {
+            config: Arc::new(config),
+            parts,
+        });
+        if let Err(fault) = shared.load_all(&generation) {
+            shared.discard_all();
+            return Err(with_applied(fault));
+        }
+        shared.set_generation(generation);
+        shared.swap_all();
+        Ok(Reloaded {
+            elapsed: begun.elapsed(),
+            need_restart,
+        })
+    }
+}
+
+impl ServerShared {
+    /// Has all workers load: one alone first, so that a fault of the project is told once, then the others together.
+    fn load_all(&self, generation: &Arc<Generation>) -> Result<(), String> {
+        let count = self.crew().len();
+        for places in [0..count.min(1), 1..count.max(1)] {
+            let loading = self.order(places, |told| Order::Load(Arc::clone(generation), told))?;
+            for (id, told) in loading {
+                let loaded = self.answer_of(id, &told)?;
+                loaded.map_err(|error| generation.config.project.load_fault(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives an order to some of the workers.
+    fn order<T>(
+        &self,
+        places: Range<usize>,
+        order: impl Fn(SyncSender<T>) -> Order,
+    ) -> Result<Vec<(u64, Receiver<T>)>, String> {
+        let crew = self.crew();
+        let members = crew.get(places).ok_or_else(lost)?;
+        let ordered = members.iter().map(|member| {
+            let (told, answer) = sync_channel(1);
+            member.orders.send(order(told)).map_err(|_| lost())?;
+            Ok((member.id, answer))
+        });
+        ordered.collect()
+    }
+
+    /// Waits for the answer of a worker, as long as that is there.
+    fn answer_of<T>(&self, id: u64, answer: &Receiver<T>) -> Result<T, String> {
+        loop {
+            match answer.recv_timeout(LOOKS_EVERY) {
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Timeout) if self.is_there(id) => {}
+                Err(_) => return Err(lost()),
+            }
+        }
+    }
+
+    fn is_there(&self, id: u64) -> bool {
+        !self.is_ending.load(Ordering::SeqCst) && self.crew().iter().any(|member| member.id == id)
+    }
+
+    fn swap_all(&self) {
+        let count = self.crew().len();
+        // A worker that is lost now is replaced by one that loads the new generation.
+        for (id, told) in self.order(0..count, Order::Swap).into_iter().flatten() {
+            let _ = self.answer_of(id, &told);
+        }
+    }
+
+    fn discard_all(&self) {
+        for member in &*self.crew() {
+            let _ = member.orders.send(Order::Discard);
+        }
+    }
+}
+
+fn lost() -> String {
+    "a worker ended meanwhile; try again".to_owned()
+}

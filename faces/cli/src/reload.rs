@@ -1,0 +1,39 @@
+//! `sampan reload`: has the servers of a project load it anew.
+
+use crate::say;
+use std::path::PathBuf;
+
+/// What comes after `sampan reload`.
+#[derive(clap::Args)]
+pub(crate) struct ReloadArgs {
+    /// The project's folder, or a file in it.
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
+    path: PathBuf,
+}
+
+pub(crate) fn run(args: &ReloadArgs) -> Result<(), String> {
+    let shown = args.path.display();
+    let whole = args.path.canonicalize();
+    let mut root = whole.map_err(|error| format!("cannot open {shown}: {error}"))?;
+    if !root.is_dir() {
+        root.pop();
+    }
+    let answers = sampan_app::reload_servers(&root)?;
+    if answers.is_empty() {
+        return Err(format!(
+            "no server of {} runs here: start one with sampan run, or name its project's folder",
+            root.display()
+        ));
+    }
+    let mut faults = Vec::new();
+    for answer in answers {
+        match answer.outcome {
+            Ok(done) => say(format_args!("process {}: {done}", answer.pid))?,
+            Err(fault) => faults.push(format!("process {}: {fault}", answer.pid)),
+        }
+    }
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(faults.join("\nsampan: ")),
+    }
+}
