@@ -12,7 +12,15 @@ const NOTE = {
 };
 // What is sent is read as it comes, so that a large picture takes little memory.
 const UPLOAD = { stream: true, bodyBytesMax: "10 MB" };
-const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+// What pictures begin with: a client can call anything a picture.
+const PICTURES = {
+  "image/png": /^\x89PNG\r\n\x1a\n/, "image/jpeg": /^\xff\xd8\xff/, "image/gif": /^GIF8/, "image/webp": /^RIFF.{4}WEBP/s,
+};
+
+async function pictureType(image) {
+  const head = String.fromCharCode(...((await image.read()) ?? []).slice(0, 12));
+  return Object.keys(PICTURES).find((kind) => PICTURES[kind].test(head));
+}
 
 function page(req, name, data, status = 200) {
   return req.render(name, { ...data, user: req.state.user }, status);
@@ -116,7 +124,8 @@ async function save(req, note) {
   const form = await req.form();
   let { data, errors } = app.validate(form, NOTE);
   const { image } = form;
-  if (image && !PICTURES.includes(image.type)) errors = { ...errors, image: "must be PNG, JPEG, GIF or WebP" };
+  const kind = image && await pictureType(image);
+  if (image && !kind) errors = { ...errors, image: "must be PNG, JPEG, GIF or WebP" };
   if (errors) return page(req, "edit.html", { note, form, errors }, 422);
   const id = db.batch(() => {
     let id = note?.id;
@@ -134,7 +143,7 @@ async function save(req, note) {
   });
   if (image) {
     await image.save(`images/${id}`);
-    db.exec("UPDATE notes SET image = ? WHERE id = ?", [image.type, id]);
+    db.exec("UPDATE notes SET image = ? WHERE id = ?", [kind, id]);
   }
   req.flash("notice", "The note was saved.");
   return redirect(`/notes/${id}`, 303);

@@ -13,7 +13,17 @@ local NOTE = {
 }
 -- What is sent is read as it comes, so that a large picture takes little memory.
 local UPLOAD = { stream = true, body_bytes_max = "10 MB" }
-local PICTURES = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
+-- What pictures begin with: a client can call anything a picture.
+local PICTURES = {
+  ["image/png"] = "^\137PNG\r\n\26\n", ["image/jpeg"] = "^\255\216\255", ["image/gif"] = "^GIF8", ["image/webp"] = "^RIFF....WEBP",
+}
+
+local function picture_type(image)
+  local head = image:read() or ""
+  for kind, begin in pairs(PICTURES) do
+    if head:find(begin) then return kind end
+  end
+end
 
 local function page(req, name, data, status)
   data.user = req.state.user
@@ -114,7 +124,8 @@ local function save(req, note)
   local form = req:form()
   local typed, errors = app.validate(form, NOTE)
   local image = form.image
-  if image and not PICTURES[image.type] then
+  local kind = image and picture_type(image)
+  if image and not kind then
     errors = errors or {}
     errors.image = "must be PNG, JPEG, GIF or WebP"
   end
@@ -135,7 +146,7 @@ local function save(req, note)
   end)
   if image then
     image:save("images/" .. id)
-    db.exec("UPDATE notes SET image = ? WHERE id = ?", { image.type, id })
+    db.exec("UPDATE notes SET image = ? WHERE id = ?", { kind, id })
   end
   req:flash("notice", "The note was saved.")
   return app.redirect("/notes/" .. id, 303)

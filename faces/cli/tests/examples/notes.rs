@@ -9,7 +9,7 @@ use std::process::Command;
 /// The most lines that the app has in a language.
 const LINES_MAX: usize = 300;
 
-/// What a picture begins with, which is all that the app looks at.
+/// A picture as far as the app looks at it: the bytes that PNG begins with.
 const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\x00\xff picture";
 
 /// A form with a file, as browsers send it.
@@ -136,7 +136,7 @@ fn visit(language: &str) -> Vec<String> {
     let image = ann.get("/notes/1/image", "*/*");
     assert_eq!(image.body, PICTURE, "{language}");
     tell("its picture", image, 200, &["image/png"]);
-    let page = ("a.html", "text/html", &b"<script>"[..]);
+    let page = ("a.png", "image/png", &b"<script>"[..]);
     tell(
         "no picture",
         save(&mut ann, "/notes/new", &fields, page),
