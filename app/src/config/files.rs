@@ -66,3 +66,27 @@ impl RawForms {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setting_has_its_effect() {
+        let resolve = |text: &str| {
+            let files: RawFiles = toml::from_str(text).expect("valid");
+            files.resolve(Path::new("/project"), &RawForms::default())
+        };
+        let unset = resolve("");
+        assert_eq!(unset.storage, Path::new("/project/storage"));
+        assert_eq!((unset.temp, unset.durability), (None, Durability::Full));
+        let set = resolve("storage = \"kept\"\ntemp = \"/tmp/spool\"\ndurability = \"normal\"");
+        assert_eq!(set.storage, Path::new("/project/kept"));
+        assert_eq!(set.temp.as_deref(), Some(Path::new("/tmp/spool")));
+        assert_eq!(set.durability, Durability::Normal);
+        assert_eq!(
+            resolve("durability = \"full\"").durability,
+            Durability::Full
+        );
+    }
+}

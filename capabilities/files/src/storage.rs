@@ -379,6 +379,7 @@ pub(crate) fn fault(path: &str, error: &io::Error) -> Error {
         Kind::NotADirectory => ("it is no folder".to_owned(), "not_a_folder"),
         Kind::DirectoryNotEmpty => ("the folder is not empty".to_owned(), "not_empty"),
         Kind::StorageFull | Kind::QuotaExceeded => ("the disk is full".to_owned(), "full"),
+        Kind::FileTooLarge => ("the system allows no larger file".to_owned(), "full"),
         Kind::PermissionDenied => ("access is denied".to_owned(), "denied"),
         _ => (error.to_string(), "io"),
     };

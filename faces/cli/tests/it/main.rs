@@ -6,6 +6,7 @@ mod configuration;
 #[path = "../faults/mod.rs"]
 mod faults;
 mod given_up;
+mod logins;
 mod logs;
 mod night;
 mod presence;
@@ -16,4 +17,5 @@ mod storage;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;
+mod upload_ends;
 mod uploads;

@@ -28,21 +28,32 @@ app.post("/save", { stream: true, bodyBytesMax: "20 MB" }, async (req) => {
 app.post("/forget", { stream: true, bodyBytesMax: "20 MB" }, async (req) => ({ size: (await req.form()).f.size }));
 "#;
 
-const TOML: &str = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n[log]\nlevel = \"warn\"\n";
+const TOML: &str = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 2\n[log]\nlevel = \"warn\"\n";
 
 fn start(scratch: &Scratch) -> Running {
-    let mut config = Config::from_text(scratch.path(), TOML).expect("valid");
+    start_with(scratch, "")
+}
+
+/// A server with further settings.
+pub(crate) fn start_with(scratch: &Scratch, settings: &str) -> Running {
+    let text = format!("{TOML}{settings}");
+    let mut config = Config::from_text(scratch.path(), &text).expect("valid");
     config.logger = Logger::captured(Level::Info);
     Server::start(config).expect("it starts")
 }
 
 fn each_language(test: impl Fn(&Scratch)) {
-    test(&Scratch::new(&[("app.lua", LUA)]));
-    test(&Scratch::new(&[("app.js", JS)]));
+    each_language_of(LUA, JS, test);
+}
+
+/// Tests an app in both languages.
+pub(crate) fn each_language_of(lua: &str, js: &str, test: impl Fn(&Scratch)) {
+    test(&Scratch::new(&[("app.lua", lua)]));
+    test(&Scratch::new(&[("app.js", js)]));
 }
 
 /// A form with a file of so many bytes.
-fn form(file: &[u8]) -> Vec<u8> {
+pub(crate) fn form(file: &[u8]) -> Vec<u8> {
     let mut body = b"--X\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhello\r\n--X\r\nContent-Disposition: form-data; name=\"f\"; \
                      filename=\"../large.bin\"\r\n\r\n"
         .to_vec();
@@ -51,14 +62,14 @@ fn form(file: &[u8]) -> Vec<u8> {
     body
 }
 
-fn head(path: &str, length: usize) -> String {
+pub(crate) fn head(path: &str, length: usize) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nHost: h\r\nContent-Type: multipart/form-data; boundary=X\r\nContent-Length: {length}\r\n\r\n"
     )
 }
 
 /// How many files without a name below this folder the process has open, and how many names there are.
-fn temporary(storage: &Path) -> (usize, usize) {
+pub(crate) fn temporary(storage: &Path) -> (usize, usize) {
     let open = std::fs::read_dir("/proc/self/fd").expect("a list");
     let links = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
     let below = links
@@ -67,7 +78,7 @@ fn temporary(storage: &Path) -> (usize, usize) {
     (below.count(), names)
 }
 
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(10);
     while !is_so() {
         assert!(Instant::now() < end, "{what}");

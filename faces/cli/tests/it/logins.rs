@@ -1,0 +1,123 @@
+//! Logins and limits as a client meets them.
+
+use crate::support::{Process, Scratch};
+use sampan_testkit::{Answer, Client};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const LOGINS: usize = 200;
+/// What the slowest hundredth of another route's answers may take meanwhile.
+const P99_MAX: Duration = Duration::from_millis(10);
+/// The machine may be busy with something else.
+const ATTEMPTS: usize = 3;
+
+const LUA: &str = r#"
+local app = require "sampan"
+local kept
+app.on_start(function() kept = app.password.hash("secret") end)
+app.post("/login", function() return { ok = app.password.verify("guess", kept) } end)
+app.get("/plain", function() return "plain" end)
+app.get("/limited", function() return "in" end)
+app.use("/limited", app.rate_limit{ limit = 2, per = 3600, name = "few" })
+"#;
+
+const JS: &str = r#"
+import { app, password } from "sampan";
+let kept;
+app.onStart(async () => { kept = await password.hash("secret"); });
+app.post("/login", async () => ({ ok: await password.verify("guess", kept) }));
+app.get("/plain", () => "plain");
+app.get("/limited", () => "in");
+app.use("/limited", app.rateLimit({ limit: 2, per: 3600, name: "few" }));
+"#;
+
+fn each_language(test: impl Fn(&str, &Process)) {
+    for (file, source) in [("app.lua", LUA), ("app.js", JS)] {
+        let scratch = Scratch::new(&[(file, source)]);
+        let process = Process::start(Command::new(env!("CARGO_BIN_EXE_sampan")).args([
+            "run",
+            &scratch.file(file),
+            "--listen",
+            "127.0.0.1:0",
+            "--workers",
+            "2",
+        ]));
+        test(file, &process);
+    }
+}
+
+fn ask(client: &mut Client, path: &str) -> Answer {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n");
+    client.send(request.as_bytes()).expect("sent");
+    client.read(false).expect("an answer")
+}
+
+/// How long the slowest hundredth of plain answers takes, for as long as `goes_on`.
+fn p99(process: &Process, goes_on: impl Fn() -> bool) -> Duration {
+    let mut client = process.client();
+    let mut times = Vec::new();
+    while times.len() < 100 || goes_on() {
+        let begun = Instant::now();
+        assert_eq!(ask(&mut client, "/plain").status, 200);
+        times.push(begun.elapsed());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    times.sort_unstable();
+    times[times.len() * 99 / 100]
+}
+
+#[test]
+fn many_logins_at_once_keep_no_other_route_waiting() {
+    each_language(|name, process| {
+        let attempts = (0..ATTEMPTS).map(|_| {
+            let calm = p99(process, || false);
+            let mut clients: Vec<_> = (0..LOGINS).map(|_| process.client()).collect();
+            for client in &mut clients {
+                let login = b"POST /login HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
+                client.send(login).expect("sent");
+            }
+            let answers = std::thread::spawn(move || {
+                for client in &mut clients {
+                    let answer = client.read(false).expect("an answer");
+                    assert_eq!(answer.text(), r#"{"ok":false}"#);
+                }
+            });
+            let busy = p99(process, || !answers.is_finished());
+            answers.join().expect("all were answered");
+            (calm, busy)
+        });
+        // On a machine that is slow by itself the logins may double that.
+        let mut seen = Vec::new();
+        let is_fast = attempts
+            .inspect(|times| seen.push(*times))
+            .any(|(calm, busy)| busy < P99_MAX.max(calm * 2));
+        println!("{name}: p99 calm and with {LOGINS} logins: {seen:?}");
+        assert!(
+            is_fast,
+            "{name}: p99 calm and with {LOGINS} logins: {seen:?}"
+        );
+    });
+}
+
+#[test]
+fn whoever_is_above_a_limit_is_told_how_long_to_wait() {
+    each_language(|name, process| {
+        let mut client = process.client();
+        for (status, remaining) in [(200, 1), (200, 0), (429, 0), (429, 0)] {
+            let answer = ask(&mut client, "/limited");
+            assert_eq!(answer.status, status, "{name}");
+            let state = answer.header("ratelimit").concat();
+            let seconds = state.strip_prefix(&format!("\"few\";r={remaining};t="));
+            let seconds: u64 = seconds.expect(&state).parse().expect("seconds");
+            // The window has begun with the server, a moment ago.
+            assert!((3_500..=3_601).contains(&seconds), "{name}: {state}");
+            let wait = answer.header("retry-after").concat();
+            let told = if status == 429 {
+                seconds.to_string()
+            } else {
+                String::new()
+            };
+            assert_eq!(wait, told, "{name}");
+        }
+    });
+}
