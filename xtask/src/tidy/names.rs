@@ -21,7 +21,6 @@ type Excuse = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
 const EXCUSES: &[Excuse] = &[
-    ("engine/lua/src/libraries/refused.lua", "app.files", "advice: what a script calls instead"),
     ("engine/lua/src/libraries/refused.lua", "app.log", "advice: what a script calls instead"),
     ("engine/lua/src/libraries/refused.lua", "app.env", "advice: what a script calls instead"),
     ("engine/lua/src/libraries/refused.lua", "app.files", "advice: what a script calls instead"),
