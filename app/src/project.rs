@@ -2,6 +2,7 @@
 
 use sampan_host::{Error, Place, Sources};
 use sampan_i18n::Catalogs;
+use sampan_js_modules::Modules;
 use sampan_template::Templates;
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +10,11 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// The files that are looked for in a folder.
-const ENTRIES: [&str; 3] = ["app.lua", "app.js", "app.mjs"];
+const ENTRIES: [&str; 7] = [
+    "app.lua", "app.js", "app.mjs", "app.ts", "app.mts", "app.tsx", "app.jsx",
+];
+/// How many folders above the project are looked through for the workspace that it is a part of.
+const FOLDERS_UP_MAX: usize = 16;
 /// The largest source file that is read, in bytes.
 const SOURCE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
@@ -26,10 +31,12 @@ pub struct Project {
     root: PathBuf,
     entry: String,
     sources: Arc<dyn Sources>,
+    /// The same files as modules of JavaScript, transformed once for all workers.
+    modules: Arc<Modules>,
 }
 
 impl Project {
-    /// Finds the project at `path`: a folder with one of `app.lua`, `app.js` and `app.mjs`, or the file to run.
+    /// Finds the project at `path`: a folder with one of `app.lua`, `app.js`, `app.ts` and the like, or the file to run.
     ///
     /// # Errors
     /// One line that says what is missing and what to do.
@@ -50,7 +57,7 @@ impl Project {
                 [entry] => (whole, entry.to_owned()),
                 [] => {
                     return Err(format!(
-                        "{shown} has no app.lua and no app.js: name the file to run"
+                        "{shown} has no app.lua, no app.js and no app.ts: name the file to run"
                     ));
                 }
                 _ => {
@@ -73,15 +80,24 @@ impl Project {
         };
         if Language::of(&entry).is_none() {
             return Err(format!(
-                "{shown} is neither Lua nor JavaScript: its name must end in .lua, .js or .mjs"
+                "{shown} is neither Lua nor JavaScript: its name must end in .lua, .js, .mjs, .jsx, .ts, .mts or .tsx"
             ));
         }
-        let sources = Arc::new(FolderSources { root: root.clone() });
-        Ok(Self {
+        let sources = Arc::new(FolderSources::new(root.clone()));
+        Ok(Self::of_sources(root, entry, sources))
+    }
+
+    fn of_sources(root: PathBuf, entry: String, sources: Arc<dyn Sources>) -> Self {
+        let mut modules = Modules::new(Arc::clone(&sources));
+        if let Some(chosen) = std::env::var("NODE_ENV").ok().filter(|it| !it.is_empty()) {
+            modules = modules.with_node_env(chosen);
+        }
+        Self {
             root,
             entry,
             sources,
-        })
+            modules: Arc::new(modules),
+        }
     }
 
     /// Why the project did not load: the place or at least the file, the message, the line of the source, and the stack.
@@ -105,7 +121,7 @@ impl Project {
     /// A line of a source file, as far as a terminal shows it.
     fn line(&self, place: &Place) -> Option<String> {
         const SHOWN_CHARS_MAX: usize = 160;
-        let source = self.sources.read(&place.file)?;
+        let source = self.modules.source_text(&place.file)?;
         let text = String::from_utf8_lossy(&source);
         let line = text.lines().nth((place.line as usize).checked_sub(1)?)?;
         let line = line.trim_end().replace('\t', "    ");
@@ -119,11 +135,8 @@ impl Project {
             .iter()
             .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()))
             .collect();
-        Self {
-            root: PathBuf::new(),
-            entry: entry.to_owned(),
-            sources: Arc::new(MemorySources(files)),
-        }
+        let sources = Arc::new(MemorySources(files));
+        Self::of_sources(PathBuf::new(), entry.to_owned(), sources)
     }
 
     /// The folder.
@@ -167,6 +180,11 @@ impl Project {
         Catalogs::read(&files.collect::<Vec<_>>(), settings)
     }
 
+    /// The modules of a JavaScript project.
+    pub(crate) fn modules(&self) -> Arc<Modules> {
+        Arc::clone(&self.modules)
+    }
+
     /// The files.
     pub fn sources(&self) -> Arc<dyn Sources> {
         Arc::clone(&self.sources)
@@ -187,7 +205,7 @@ impl fmt::Debug for Project {
 pub enum Language {
     /// Lua.
     Lua,
-    /// JavaScript.
+    /// JavaScript, and TypeScript that becomes it.
     Js,
 }
 
@@ -195,7 +213,7 @@ impl Language {
     fn of(entry: &str) -> Option<Self> {
         match entry.rsplit_once('.')?.1 {
             "lua" => Some(Self::Lua),
-            "js" | "mjs" => Some(Self::Js),
+            "js" | "mjs" | "jsx" | "ts" | "mts" | "tsx" => Some(Self::Js),
             _ => None,
         }
     }
@@ -205,9 +223,50 @@ impl Language {
 struct FolderSources {
     /// Canonical: a file's canonical path must start with it.
     root: PathBuf,
+    /// The folder that the project's packages may lie in: that of the workspace, or of the nearest `package.json`; the root where
+    /// there is none.
+    packages: PathBuf,
+    /// How many folders that is above the root.
+    folders_up: usize,
 }
 
 impl FolderSources {
+    fn new(root: PathBuf) -> Self {
+        let packages = packages_folder(&root);
+        let folders_up = root.components().count() - packages.components().count();
+        Self {
+            root,
+            packages,
+            folders_up,
+        }
+    }
+
+    /// The canonical path of a file that may be read.
+    fn file(&self, path: &str) -> Option<PathBuf> {
+        let relative = Path::new(path);
+        if path.contains('\0') {
+            return None;
+        }
+        let ups = relative
+            .components()
+            .take_while(|part| matches!(part, Component::ParentDir))
+            .count();
+        let inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        if ups > self.folders_up || !relative.components().skip(ups).all(inside) {
+            return None;
+        }
+        let file = self.root.join(relative).canonicalize().ok()?;
+        let is_of_package = ups > 0
+            || relative
+                .components()
+                .any(|part| part.as_os_str() == "node_modules");
+        // A symbolic link may point within the project, but not out of it. Those of a workspace point to its other packages.
+        let may_be_read = file.starts_with(&self.root)
+            || is_of_package && file.starts_with(&self.packages)
+            || self.is_shared(relative, &file);
+        may_be_read.then_some(file)
+    }
+
     /// Whether a file, by its canonical path, lies in a shared folder. Links in that folder may not point out of it.
     fn is_shared(&self, relative: &Path, file: &Path) -> bool {
         SHARED
@@ -220,21 +279,28 @@ impl FolderSources {
 
 impl Sources for FolderSources {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
-        let relative = Path::new(path);
-        let inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-        if path.contains('\0') || !relative.components().all(inside) {
-            return None;
-        }
-        // A symbolic link may point within the project, but not out of it.
-        let file = self.root.join(relative).canonicalize().ok()?;
-        if !file.starts_with(&self.root) && !self.is_shared(relative, &file) {
-            return None;
-        }
+        let file = self.file(path)?;
         let kind = file.metadata().ok()?;
         if !kind.is_file() || kind.len() > SOURCE_BYTES_MAX {
             return None;
         }
         std::fs::read(file).ok()
+    }
+
+    fn find(&self, path: &str) -> Option<String> {
+        let file = self.file(path).filter(|file| file.is_file())?;
+        let mut found = String::new();
+        let mut above = self.root.as_path();
+        while !file.starts_with(above) {
+            // It lies in a folder that is shared by a link.
+            if above == self.packages {
+                return Some(path.to_owned());
+            }
+            found.push_str("../");
+            above = above.parent()?;
+        }
+        found.push_str(file.strip_prefix(above).ok()?.to_str()?);
+        Some(found)
     }
 
     fn list(&self, folder: &str) -> Vec<String> {
@@ -243,6 +309,19 @@ impl Sources for FolderSources {
         found.sort();
         found
     }
+}
+
+/// The nearest folder above that is a workspace of npm or pnpm; without one, the nearest with a `package.json`, or the root.
+fn packages_folder(root: &Path) -> PathBuf {
+    let has = |folder: &&Path| folder.join("package.json").is_file();
+    let nearest = root.ancestors().take(FOLDERS_UP_MAX).find(has);
+    let is_workspace = |folder: &&Path| {
+        let package = std::fs::read(folder.join("package.json"));
+        package.is_ok_and(|text| sampan_js_modules::is_workspace(&text))
+            || folder.join("pnpm-workspace.yaml").is_file()
+    };
+    let workspace = root.ancestors().take(FOLDERS_UP_MAX).find(is_workspace);
+    workspace.or(nearest).unwrap_or(root).to_owned()
 }
 
 /// Adds the files below a folder. A link to a folder is not followed.
@@ -360,7 +439,10 @@ mod tests {
         let scratch = scratch();
         let inside = scratch.path().join("inside");
         let fault = |path: &Path| Project::find(path).expect_err("no project");
-        assert!(fault(&inside).ends_with("has no app.lua and no app.js: name the file to run"));
+        assert!(
+            fault(&inside)
+                .ends_with("has no app.lua, no app.js and no app.ts: name the file to run")
+        );
         assert!(fault(&inside.join("app.lua")).contains("does not exist"));
         fs::write(inside.join("app.lua"), "").expect("written");
         assert_eq!(Project::find(&inside).expect("found").entry(), "app.lua");

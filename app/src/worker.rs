@@ -279,6 +279,7 @@ impl Loader {
         context.put(config.logger.clone());
         context.put(config.script.clone());
         context.put(self.place);
+        context.put(config.project.modules());
         context.put(Hooks::default());
         context.put(Rc::clone(files));
         parts.put_into(&context, &config.logger);

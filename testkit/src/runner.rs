@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// How long the log may be behind an answer, in milliseconds.
 const LOG_MILLIS_MAX: u64 = 1_000;
 
+/// The files of cases that have no twin in Lua.
+const TYPED: [&str; 2] = ["app.ts", "app.tsx"];
+
 /// A language that cases run in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaseEngine {
@@ -77,6 +80,27 @@ impl Case {
         Ok(cases)
     }
 
+    /// The file that is run in a language. A case about TypeScript has `app.ts` or `app.tsx` in place of `app.js`.
+    pub fn program(&self, engine: CaseEngine) -> Option<PathBuf> {
+        let typed: &[&str] = match engine {
+            CaseEngine::Lua => &[],
+            CaseEngine::Js => &TYPED,
+        };
+        let names = [engine.file()].into_iter().chain(typed.iter().copied());
+        names
+            .map(|name| self.folder.join(name))
+            .find(|path| path.is_file())
+    }
+
+    /// The languages that the case runs in: both, or JavaScript alone where it is about TypeScript.
+    pub fn engines(&self) -> &'static [CaseEngine] {
+        if TYPED.iter().any(|name| self.folder.join(name).is_file()) {
+            &[CaseEngine::Js]
+        } else {
+            &CaseEngine::ALL
+        }
+    }
+
     /// Runs the case in one language.
     ///
     /// # Errors
@@ -85,13 +109,12 @@ impl Case {
         let text = std::fs::read_to_string(self.folder.join("expect.toml"))
             .map_err(|error| format!("expect.toml: {error}"))?;
         let scenario = Scenario::parse(&text).map_err(|fault| format!("expect.toml: {fault}"))?;
-        let app = self.folder.join(engine.file());
-        if !app.is_file() {
+        let Some(app) = self.program(engine) else {
             return Err(format!(
                 "{} is missing: each case has a twin in both languages",
                 engine.file()
             ));
-        }
+        };
         let logger = Logger::captured(Level::Debug);
         let scratch =
             tempfile::tempdir().map_err(|error| format!("no folder for the database: {error}"))?;

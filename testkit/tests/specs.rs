@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     );
     let mut trials = Vec::new();
     for case in &cases {
-        for engine in CaseEngine::ALL {
+        for engine in case.engines().iter().copied() {
             let case = case.clone();
             let name = format!("{}::{engine}", case.name);
             trials.push(Trial::test(name, move || {

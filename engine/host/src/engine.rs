@@ -28,6 +28,11 @@ pub trait Sources: Send + Sync {
     /// The bytes of a file; `None` if there is none, or if the path leads out of the project.
     fn read(&self, path: &str) -> Option<Vec<u8>>;
 
+    /// The path of the file that `path` is, links followed; `None` where [`read`](Self::read) gives none.
+    fn find(&self, path: &str) -> Option<String> {
+        self.read(path).map(|_| path.to_owned())
+    }
+
     /// The paths of all files below a folder, sorted. Hidden ones do not count. None where files cannot be listed.
     fn list(&self, _folder: &str) -> Vec<String> {
         Vec::new()

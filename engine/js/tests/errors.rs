@@ -154,7 +154,7 @@ fn what_does_not_load_says_where() {
         ),
         (
             vec![("app.js", "import express from 'express';")],
-            "app.js:1: cannot import \"express\": there is no package manager",
+            "app.js:1: cannot import \"express\": the package express is not installed: npm install express",
         ),
         (
             vec![("app.js", "import '../../etc/passwd';")],

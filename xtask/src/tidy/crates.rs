@@ -13,7 +13,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("engine/http", &[]),
     ("engine/host", &[]),
     ("engine/lua", &["engine/host"]),
-    ("engine/js", &["engine/host"]),
+    ("engine/js", &["engine/host", "engine/js_modules"]),
+    ("engine/js_modules", &["engine/host"]),
     ("engine/rig", &["engine/host"]),
     ("capabilities/", &["engine/host"]),
     (
@@ -23,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "engine/host",
             "engine/lua",
             "engine/js",
+            "engine/js_modules",
             "capabilities/",
         ],
     ),

@@ -7,8 +7,10 @@ use crate::Error;
 
 const FOLDER: &str = "tests/specs/";
 const WANTED: &[&str] = &["app.lua", "app.js", "expect.toml"];
+/// The programs of cases about TypeScript, which have no twins.
+const TYPED: &[&str] = &["app.ts", "app.tsx"];
 
-/// Every `tests/specs/<capability>/<case>/` has `app.lua`, `app.js` and `expect.toml`. What these say is the test runner's
+/// Every `tests/specs/<capability>/<case>/` has `app.lua`, `app.js` and `expect.toml`, or `app.ts` in place of both. What these say is the test runner's
 /// business.
 ///
 /// # Errors
@@ -19,7 +21,7 @@ pub(super) fn twins(tree: &Tree) -> Result<Vec<String>, Error> {
     for path in tree.files().filter_map(|path| path.strip_prefix(FOLDER)) {
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
         // A file that is one folder too high makes that folder a case, so that it is not overlooked.
-        if WANTED.contains(&file) || folder.split('/').count() == 2 {
+        if WANTED.contains(&file) || TYPED.contains(&file) || folder.split('/').count() == 2 {
             cases.entry(folder).or_default().push(file);
         }
     }
@@ -27,7 +29,11 @@ pub(super) fn twins(tree: &Tree) -> Result<Vec<String>, Error> {
         return Ok(vec![format!("{FOLDER} holds no case")]);
     }
     let lacks = |(case, files): (&&str, &Vec<&str>)| {
-        let lacking = WANTED.iter().filter(|wanted| !files.contains(*wanted));
+        let is_typed = files.iter().any(|file| TYPED.contains(file));
+        let wanted = WANTED
+            .iter()
+            .filter(|wanted| !is_typed || **wanted == "expect.toml");
+        let lacking = wanted.filter(|wanted| !files.contains(*wanted));
         let misplaced = (case.split('/').count() != 2)
             .then(|| format!("{FOLDER}{case} is no <capability>/<case>"));
         let lacking = lacking.map(|wanted| format!("{FOLDER}{case} lacks {wanted}"));
@@ -66,6 +72,14 @@ mod tests {
         assert_eq!(
             complaints(&case[1..]),
             ["tests/specs/time/sleep lacks app.lua"]
+        );
+        assert_eq!(
+            complaints(&["ts/enums/app.ts", "ts/enums/expect.toml"]),
+            [""; 0]
+        );
+        assert_eq!(
+            complaints(&["ts/enums/app.tsx"]),
+            ["tests/specs/ts/enums lacks expect.toml"]
         );
         assert_eq!(complaints(&["time/sleep/extra.txt"]).len(), 3);
         assert_eq!(complaints(&[]), ["tests/specs/ holds no case"]);

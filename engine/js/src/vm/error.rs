@@ -190,7 +190,7 @@ fn not_a_function(cx: Cx<'_>, stack: Option<&str>) -> String {
         return format!("{built_in}: an argument is not a function");
     }
     let named = place_of(call).and_then(|place| {
-        let source = cx.core().sources.read(&place.file)?;
+        let source = cx.core().scripts.source_text(&place.file)?;
         let source = String::from_utf8_lossy(&source);
         let line = source.lines().nth((place.line as usize).checked_sub(1)?)?;
         let column = call

@@ -20,13 +20,15 @@ use crate::vm::bind::Spellings;
 use crate::vm::hidden::HiddenKeys;
 use crate::vm::limits::{self, SCRIPT_STACK_BYTES_MAX, Stopper};
 use crate::vm::memory::{CountingAllocator, Memory};
+use crate::vm::modules::stacks::Stacks;
 use crate::vm::sys::{Cx, Thrown, Val};
 use atoms::Atoms;
 use rquickjs::qjs;
 use sampan_host::json::Tape;
 use sampan_host::{
-    Context, Error, ErrorKind, HandlerId, LocalFuture, Program, ScriptLimits, Setup, Sources, Watch,
+    Context, Error, ErrorKind, HandlerId, LocalFuture, Program, ScriptLimits, Setup, Watch,
 };
+use sampan_js_modules::Modules;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -120,7 +122,12 @@ pub(crate) struct Core {
     /// The rows of the bound modules, by the number that their native functions carry.
     pub(crate) rows: RefCell<Vec<crate::vm::bind::BoundRow>>,
     pub(crate) context_of_capabilities: Rc<Context>,
-    pub(crate) sources: Arc<dyn Sources>,
+    /// The modules of the project and its packages.
+    pub(crate) scripts: Arc<Modules>,
+    /// The scripts whose lines stand for lines of a source.
+    pub(crate) stacks: Stacks,
+    /// Loads modules of CommonJS, once there is one.
+    pub(crate) commonjs: OnceCell<Val>,
     /// The project's files that were compiled, in that order.
     pub(crate) compiled: RefCell<Vec<String>>,
     pub(crate) limits: ScriptLimits,
@@ -177,6 +184,11 @@ impl Core {
             .map_err(|Thrown| Error::new(ErrorKind::Load, "no memory for a JavaScript isolate"))?;
         let classes = classes::classes(cx, setup.modules)?;
         let object_prototype = classes::object_prototype(cx)?;
+        // All isolates of a process share them, where the application gives them.
+        let scripts = setup.context.get::<Arc<Modules>>().map_or_else(
+            || Arc::new(Modules::new(Arc::clone(&setup.sources))),
+            |shared| Arc::clone(&shared),
+        );
         let core = Rc::new_cyclic(|me| Self {
             me: me.clone(),
             memory,
@@ -209,7 +221,9 @@ impl Core {
             modules: setup.modules,
             rows: RefCell::default(),
             context_of_capabilities: setup.context.clone(),
-            sources: setup.sources.clone(),
+            scripts,
+            stacks: Stacks::default(),
+            commonjs: OnceCell::new(),
             compiled: RefCell::default(),
             limits: setup.limits.clone(),
             report: setup.report.clone(),

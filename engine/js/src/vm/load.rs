@@ -17,8 +17,10 @@ use crate::web;
 use rquickjs::qjs;
 use sampan_host::answer::AnswerKind;
 use sampan_host::{BodyOptions, Error, ErrorKind, HandlerId, Place, Program, Setup, WorkerPlace};
+use sampan_js_modules::Script;
 use std::ffi::CStr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Hidden keys of the Web surface's contract that the prelude uses.
 const HIDDEN: &[&CStr] = &[
@@ -37,11 +39,10 @@ const HIDDEN: &[&CStr] = &[
 pub(crate) fn load(setup: &Setup) -> Result<(Rc<Core>, Program), Error> {
     let core = Core::new(setup)?;
     set_up(&core)?;
-    let source = core.sources.read(&setup.entry);
-    let source = source
-        .ok_or_else(|| Error::new(ErrorKind::Load, format!("there is no file {}", setup.entry)))?;
+    core.scripts.begin()?;
+    let script = core.scripts.load(&setup.entry)?;
     let ran = core.enter(HandlerId::MAX, None, |cx| {
-        run_entry(cx, &setup.entry, source)
+        run_entry(cx, &setup.entry, &script)
     });
     let entry = ran.value.map_err(|error| {
         let error = modules::as_load_error(&error);
@@ -203,6 +204,8 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
         cx.define(worker.raw(), name, cx.own(number(value as f64)))?;
     }
     cx.define(native.raw(), c"worker", worker)?;
+    let node_env = cx.string(cx.core().scripts.node_env())?;
+    cx.define(native.raw(), c"nodeEnv", node_env)?;
     let function = cx.eval(SOURCE, c"sampan:prelude.js")?;
     Ok(cx.call(function.raw(), UNDEFINED, &[native.raw()])?)
 }
@@ -213,9 +216,9 @@ struct EntryModule {
     definition: *mut qjs::JSModuleDef,
 }
 
-fn run_entry(cx: Cx<'_>, name: &str, source: Vec<u8>) -> Result<EntryModule, Error> {
+fn run_entry(cx: Cx<'_>, name: &str, script: &Arc<Script>) -> Result<EntryModule, Error> {
     let run = || -> Result<EntryModule, Failure> {
-        let (module, definition) = modules::compile(cx, name, source)?;
+        let (module, definition) = modules::compile(cx, name, script)?;
         // SAFETY: the function takes the module's reference.
         let promise = cx.check(unsafe { qjs::JS_EvalFunction(cx.raw(), module.into_raw()) })?;
         cx.core().handled(cx, promise.raw());

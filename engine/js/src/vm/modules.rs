@@ -1,14 +1,21 @@
-//! ES modules: files of the project, JSON files, and `sampan`.
+//! Modules: files of the project and its packages, JSON files, and `sampan`. `sampan-js-modules` finds and transforms them.
+
+mod commonjs;
+mod places;
+pub(crate) mod stacks;
+
+pub(crate) use places::hanging;
 
 use crate::values::json_read;
 use crate::vm::error;
 use crate::vm::isolate::Core;
-use crate::vm::source_text::{import_line, top_level_awaits};
 use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val};
 use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, Place};
+use sampan_js_modules::{Asked, Kind, Script};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// Lets the runtime load modules through the core.
 pub(crate) fn install(cx: Cx<'_>) {
@@ -59,16 +66,8 @@ unsafe extern "C" fn normalize(
         // SAFETY: QuickJS passes terminated strings.
         let (base, name) = unsafe { (text(base), text(name)) };
         let core = cx.core();
-        let found = resolve(&base, &name).map_err(|why| missing(core, &base, &name, &why))?;
-        // Looked for here, where it is known who imports it.
-        if found != "sampan" && core.sources.read(&found).is_none() {
-            return Err(missing(
-                core,
-                &base,
-                &name,
-                &format!("there is no file {found}"),
-            ));
-        }
+        let found = resolve(core, &base, &name, Asked::Import)
+            .map_err(|why| missing(core, &base, &name, &why))?;
         let found = CString::new(found).map_err(|_| Error::script("a module's name has a NUL"))?;
         // SAFETY: the text is terminated; the copy belongs to QuickJS.
         Ok(unsafe { qjs::js_strdup(cx.raw(), found.as_ptr()) })
@@ -76,55 +75,22 @@ unsafe extern "C" fn normalize(
 }
 
 /// The path of the module that `base` calls `name`.
-fn resolve(base: &str, name: &str) -> Result<String, String> {
+fn resolve(core: &Core, base: &str, name: &str, asked: Asked) -> Result<String, String> {
     if name == "sampan" {
         return Ok(name.to_owned());
     }
-    let relative = name.starts_with("./") || name.starts_with("../");
-    if !relative && !name.starts_with('/') {
-        return Err("there is no package manager here: bundle packages into the project, and import project files by \"./\"".to_owned());
-    }
-    let mut parts: Vec<&str> = Vec::new();
-    if relative {
-        parts.extend(base.split('/'));
-        parts.pop();
-    }
-    for part in name.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.is_empty() => return Err("it lies outside the project".to_owned()),
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    Ok(parts.join("/"))
+    core.scripts.resolve(base, name, asked)
 }
 
 /// An error about an import, at the line of it.
 fn missing(core: &Core, base: &str, name: &str, why: &str) -> Failure {
-    let place = import_place(core, base, name);
+    let place = places::import_place(core, base, name);
     let at = place.map_or_else(|| base.to_owned(), |place| place.to_string());
     Error::new(
         ErrorKind::Load,
         format!("{at}: cannot import \"{name}\": {why}"),
     )
     .into()
-}
-
-/// QuickJS does not say where an import stands, so the line that names the module is looked for.
-fn import_place(core: &Core, base: &str, name: &str) -> Option<Place> {
-    let source = core.sources.read(base)?;
-    let source = String::from_utf8_lossy(&source);
-    let names = [format!("\"{name}\""), format!("'{name}'")];
-    let index = source
-        .lines()
-        .position(|line| names.iter().any(|name| line.contains(name.as_str())))?;
-    Some(Place {
-        file: base.to_owned(),
-        line: index as u32 + 1,
-    })
 }
 
 // SAFETY: called by QuickJS alone, with a live context and a live value.
@@ -168,14 +134,12 @@ unsafe extern "C" fn load(
             return sampan(cx);
         }
         let wanted = wanted_type(cx, attributes)?;
-        let Some(source) = cx.core().sources.read(&name) else {
-            return Err(Error::new(ErrorKind::Load, format!("there is no file {name}")).into());
-        };
-        match wanted.as_deref() {
-            Some("json") => json(cx, &name, &source),
-            None if name.ends_with(".json") => json(cx, &name, &source),
-            None => Ok(compile(cx, &name, source)?.1),
-            Some(other) => Err(Error::new(
+        let script = cx.core().scripts.load(&name)?;
+        match (wanted.as_deref(), script.kind) {
+            (Some("json"), _) | (None, Kind::Json) => json(cx, &name, &script.code),
+            (None, Kind::Esm) => Ok(compile(cx, &name, &script)?.1),
+            (None, Kind::CommonJs) => commonjs::module(cx, &name),
+            (Some(other), _) => Err(Error::new(
                 ErrorKind::Load,
                 format!("{name}: unknown module type \"{other}\""),
             )
@@ -200,11 +164,12 @@ fn wanted_type(cx: Cx<'_>, attributes: RawValue) -> Result<Option<String>, Throw
 pub(crate) fn compile(
     cx: Cx<'_>,
     name: &str,
-    source: Vec<u8>,
+    script: &Arc<Script>,
 ) -> Result<(Val, *mut qjs::JSModuleDef), Failure> {
     cx.core().compiled.borrow_mut().push(name.to_owned());
+    stacks::keep(cx, name, script)?;
     let nul = |_| Error::new(ErrorKind::Load, format!("{name}: the file has a NUL byte"));
-    let source = CString::new(source).map_err(nul)?;
+    let source = CString::new(&*script.code).map_err(nul)?;
     let file = CString::new(name).map_err(nul)?;
     let flags = (qjs::JS_EVAL_TYPE_MODULE | qjs::JS_EVAL_FLAG_COMPILE_ONLY) as c_int;
     let length = source.as_bytes().len();
@@ -319,54 +284,7 @@ unsafe extern "C" fn export_sampan(
 /// The pending exception as an error of loading.
 pub(crate) fn load_error(cx: Cx<'_>) -> Error {
     let error = error::take(cx);
-    as_load_error(&missing_export(cx.core(), error.message()).unwrap_or(error))
-}
-
-/// An error about a name that a module does not export, at the line that imports it; QuickJS tells only the two names.
-fn missing_export(core: &Core, message: &str) -> Option<Error> {
-    let (_, rest) = message.split_once("Could not find export '")?;
-    let (name, rest) = rest.split_once("' in module '")?;
-    let module = rest.strip_suffix('\'')?;
-    let place = core.compiled.borrow().iter().find_map(|file| {
-        let source = core.sources.read(file)?;
-        let is_from = |specifier: &str| resolve(file, specifier).as_deref() == Ok(module);
-        let line = import_line(&String::from_utf8_lossy(&source), name, is_from)?;
-        Some(Place {
-            file: file.clone(),
-            line,
-        })
-    });
-    let text = format!("cannot import \"{name}\": {module} has no export of that name");
-    Some(Error::new(ErrorKind::Load, text).at(place))
-}
-
-/// An error about a module that awaits, at its top level, what does not settle while it loads.
-pub(crate) fn hanging(core: &Core, entry: &str) -> Error {
-    const PLACES_MAX: usize = 4;
-    let compiled = core.compiled.borrow();
-    let mut places = compiled.iter().flat_map(|file| {
-        let source = core.sources.read(file).unwrap_or_default();
-        let lines = top_level_awaits(&String::from_utf8_lossy(&source));
-        lines.into_iter().map(|line| Place {
-            file: file.clone(),
-            line,
-        })
-    });
-    let first = places.next().unwrap_or_else(|| Place {
-        file: entry.to_owned(),
-        line: 1,
-    });
-    let others: Vec<String> = places
-        .take(PLACES_MAX)
-        .map(|place| place.to_string())
-        .collect();
-    let mut text =
-        "cannot wait here: an await at the top level of a module did not settle while it loaded"
-            .to_owned();
-    if !others.is_empty() {
-        text.push_str(&format!(" (it may also be {})", others.join(", ")));
-    }
-    Error::new(ErrorKind::Load, text).at(Some(first))
+    as_load_error(&places::missing_export(cx.core(), error.message()).unwrap_or(error))
 }
 
 /// The same error as one of loading. Errors about imports carry their place in front of the message.
@@ -392,6 +310,3 @@ fn front_place(message: &str) -> Option<(Place, &str)> {
         rest,
     ))
 }
-
-#[cfg(test)]
-mod tests;

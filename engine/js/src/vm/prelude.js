@@ -19,6 +19,11 @@
   const isPromise = (value) => typeof value === "object" && value instanceof Promise;
   const then = (promise, next, failed) => apply(promiseThen, promise, [next, failed]);
 
+  // Packages choose by this between what they do in production and what helps while developing. There is no more of Node.js.
+  defineProperty(globalThis, "process", {
+    value: { env: { NODE_ENV: native.nodeEnv } }, writable: true, configurable: true, enumerable: false,
+  });
+
   // The shape that the Web surface gives its own responses (web/mod.rs), so that a response made here is one of
   // them without loading that surface: its prototype loads it when a method is touched.
   // The status text is null where nobody chose the status: the handler of an error then answers with that of the error.

@@ -125,7 +125,7 @@ fn a_project_that_is_not_there_exits_1() {
     fails(
         &["run", &scratch.path().display().to_string()],
         1,
-        &["has no app.lua and no app.js: name the file to run"],
+        &["has no app.lua, no app.js and no app.ts: name the file to run"],
     );
     fails(
         &["run", &scratch.file("notes.txt")],

@@ -1,0 +1,288 @@
+//! `package.json`: what a package exports, and which of its files that is.
+//!
+//! The rules are those of Node.js, "Modules: Packages" and the resolution algorithm in "Modules: ECMAScript modules".
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+
+/// What holds of an import, for the `exports` and `imports` of a package. A package's own order decides among those that hold.
+pub(crate) const IMPORT: &[&str] = &["sampan", "workerd", "worker", "import", "default"];
+/// What holds of a `require`.
+pub(crate) const REQUIRE: &[&str] = &["sampan", "workerd", "worker", "require", "default"];
+
+/// How deep conditions and lists may nest.
+const DEPTH_MAX: usize = 32;
+
+/// What is read of a `package.json`. A field of another type than expected counts as absent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Package {
+    name: Target,
+    main: Target,
+    #[serde(rename = "type")]
+    kind: Target,
+    /// What can be imported from it, where it says.
+    pub(crate) exports: Target,
+    /// What its own files import by `#name`.
+    pub(crate) imports: Target,
+    workspaces: Target,
+}
+
+/// Whether the text of a `package.json` says that packages lie below its folder, which share what is installed.
+pub fn is_workspace(text: &[u8]) -> bool {
+    Package::read(text).is_ok_and(|package| package.workspaces != Target::Absent)
+}
+
+impl Package {
+    /// Reads the text of a `package.json`.
+    pub(crate) fn read(text: &[u8]) -> Result<Self, String> {
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        serde_json::from_slice(text).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.text()
+    }
+
+    /// The file of the package itself, where there are no `exports`.
+    pub(crate) fn main(&self) -> Option<&str> {
+        self.main.text()
+    }
+
+    /// `module` or `commonjs`, where it says.
+    pub(crate) fn kind(&self) -> Option<&str> {
+        self.kind.text()
+    }
+
+    /// The path, below the package's folder, of what `subpath` (`.` or `./sub`) exports.
+    pub(crate) fn exported(&self, subpath: &str, conditions: &[&str]) -> Option<String> {
+        let has_subpaths = matches!(&self.exports, Target::Choices(choices) if choices.iter().any(|(key, _)| key.starts_with('.')));
+        if !has_subpaths {
+            let target = (subpath == ".").then_some(&self.exports)?;
+            return target.path(None, conditions, 0).found();
+        }
+        self.exports.entry(subpath, conditions)
+    }
+
+    /// What `#name` means: a path below the package's folder, or the name of another package.
+    pub(crate) fn imported(&self, name: &str, conditions: &[&str]) -> Option<String> {
+        self.imports.entry(name, conditions)
+    }
+}
+
+/// A value of `exports` and `imports`, with its keys in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Target {
+    /// Not there, or nothing that means anything here.
+    #[default]
+    Absent,
+    /// `null`: explicitly not exported.
+    Never,
+    Path(String),
+    List(Vec<Target>),
+    /// Conditions, or subpaths.
+    Choices(Vec<(String, Target)>),
+}
+
+/// What one target leads to.
+enum Led {
+    To(String),
+    /// Explicitly nowhere: no other is tried.
+    Nowhere,
+    /// None of its conditions holds.
+    On,
+}
+
+impl Led {
+    fn found(self) -> Option<String> {
+        match self {
+            Self::To(path) => Some(path),
+            Self::Nowhere | Self::On => None,
+        }
+    }
+}
+
+impl Target {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Path(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The target of a key: the key itself, or the longest one with a `*` that fits.
+    fn entry(&self, name: &str, conditions: &[&str]) -> Option<String> {
+        let Self::Choices(choices) = self else {
+            return None;
+        };
+        if !name.contains('*')
+            && let Some((_, target)) = choices.iter().find(|(key, _)| key == name)
+        {
+            return target.path(None, conditions, 0).found();
+        }
+        let fitting = choices.iter().filter_map(|(key, target)| {
+            let (front, back) = key.split_once('*')?;
+            let middle = name.strip_prefix(front)?.strip_suffix(back)?;
+            let fits = !middle.is_empty() && name.len() >= key.len();
+            fits.then_some((front.len(), key.len(), middle, target))
+        });
+        let (.., middle, target) = fitting.max_by_key(|(front, whole, ..)| (*front, *whole))?;
+        target.path(Some(middle), conditions, 0).found()
+    }
+
+    /// The first path that holds, with `middle` in place of each `*`.
+    fn path(&self, middle: Option<&str>, conditions: &[&str], depth: usize) -> Led {
+        if depth > DEPTH_MAX {
+            return Led::On;
+        }
+        let mut tried = Led::On;
+        match self {
+            Self::Absent => Led::On,
+            Self::Never => Led::Nowhere,
+            Self::Path(path) => {
+                Led::To(middle.map_or_else(|| path.clone(), |middle| path.replace('*', middle)))
+            }
+            Self::List(targets) => {
+                for target in targets {
+                    match target.path(middle, conditions, depth + 1) {
+                        Led::To(path) => return Led::To(path),
+                        other => tried = other,
+                    }
+                }
+                tried
+            }
+            Self::Choices(choices) => {
+                for (condition, target) in choices {
+                    if conditions.contains(&condition.as_str()) {
+                        match target.path(middle, conditions, depth + 1) {
+                            Led::On => {}
+                            led => return led,
+                        }
+                    }
+                }
+                Led::On
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Target {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TargetVisitor)
+    }
+}
+
+struct TargetVisitor;
+
+impl<'de> Visitor<'de> for TargetVisitor {
+    type Value = Target;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Target, E> {
+        Ok(Target::Path(text.to_owned()))
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Target, E> {
+        Ok(Target::Never)
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, _: bool) -> Result<Target, E> {
+        Ok(Target::Absent)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<Target, E> {
+        Ok(Target::Absent)
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<Target, E> {
+        Ok(Target::Absent)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<Target, E> {
+        Ok(Target::Absent)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Target, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Target::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Target, A::Error> {
+        const ENTRIES_MAX: usize = 100_000;
+        let mut choices = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            choices.push(entry);
+            if choices.len() > ENTRIES_MAX {
+                return Err(A::Error::custom("too many entries"));
+            }
+        }
+        Ok(Target::Choices(choices))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(text: &str) -> Package {
+        Package::read(text.as_bytes()).expect("a package.json")
+    }
+
+    #[test]
+    fn conditions_hold_in_the_order_of_the_package() {
+        let one = package(
+            r#"{"exports": {".": {"node": "./n.js", "types": "./t.d.ts", "import": "./i.js", "worker": "./w.js", "require": "./r.cjs"}}}"#,
+        );
+        assert_eq!(one.exported(".", IMPORT).as_deref(), Some("./i.js"));
+        assert_eq!(one.exported(".", REQUIRE).as_deref(), Some("./w.js"));
+        let own = package(r#"{"exports": {"sampan": "./s.js", "default": "./d.js"}}"#);
+        assert_eq!(own.exported(".", IMPORT).as_deref(), Some("./s.js"));
+        assert_eq!(own.exported("./sub", IMPORT), None);
+        let nested =
+            package(r#"{"exports": {".": {"import": {"types": "./t"}, "default": "./d.js"}}}"#);
+        assert_eq!(nested.exported(".", IMPORT).as_deref(), Some("./d.js"));
+        let closed = package(r#"{"exports": {".": {"import": null, "default": "./d.js"}}}"#);
+        assert_eq!(closed.exported(".", IMPORT), None);
+        assert_eq!(
+            package(r#"{"exports": "./x.js"}"#)
+                .exported(".", IMPORT)
+                .as_deref(),
+            Some("./x.js")
+        );
+        let list = package(r#"{"exports": [{"deno": "./a"}, "./b.js"]}"#);
+        assert_eq!(list.exported(".", IMPORT).as_deref(), Some("./b.js"));
+    }
+
+    #[test]
+    fn the_longest_pattern_wins() {
+        let one = package(
+            r#"{"exports": {"./*": "./all/*.js", "./a/*": "./a/*/*.js", "./a/b/*": null, "./a/*.js": "./js/*.js"}}"#,
+        );
+        assert_eq!(one.exported("./x", IMPORT).as_deref(), Some("./all/x.js"));
+        assert_eq!(one.exported("./a/x", IMPORT).as_deref(), Some("./a/x/x.js"));
+        assert_eq!(
+            one.exported("./a/x.js", IMPORT).as_deref(),
+            Some("./js/x.js")
+        );
+        assert_eq!(one.exported("./a/b/x", IMPORT), None);
+        assert_eq!(one.exported(".", IMPORT), None);
+    }
+
+    #[test]
+    fn fields_of_a_wrong_type_count_as_absent() {
+        let odd = package(
+            r##"{"name": 1, "main": ["x"], "type": true, "exports": 5, "imports": {"#a": "./a.js"}}"##,
+        );
+        assert_eq!((odd.name(), odd.main(), odd.kind()), (None, None, None));
+        assert_eq!(odd.exports, Target::Absent);
+        assert_eq!(odd.imported("#a", IMPORT).as_deref(), Some("./a.js"));
+        assert!(Package::read(b"{").is_err());
+    }
+}

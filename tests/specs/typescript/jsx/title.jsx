@@ -1,0 +1,1 @@
+export const Title = ({ text }) => <h1>{text}</h1>;

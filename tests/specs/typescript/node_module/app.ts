@@ -1,0 +1,4 @@
+import { app } from "sampan";
+import { read } from "reads-files";
+
+app.get("/", () => read());

@@ -1,0 +1,2 @@
+export function broken(x){throw new Error("bundled")}
+//# sourceMappingURL=bundle.js.map

@@ -1,0 +1,4 @@
+import { Named } from "./types";
+export function greet(name: Named["name"]) {
+  return `Hello, ${name}`;
+}

@@ -1,0 +1,1 @@
+export const where: string = "lib/index.ts";

@@ -1,0 +1,4 @@
+import { app } from "sampan";
+import "./lib/broken";
+
+app.get("/", () => 1);
