@@ -364,6 +364,7 @@ impl Sources for MemorySources {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sampan_js_modules::Asked;
     use std::fs;
 
     /// A fresh folder, with folders in it.
@@ -432,6 +433,54 @@ mod tests {
         ] {
             assert_eq!(sources.read(outside), None, "{outside:?}");
         }
+    }
+
+    #[test]
+    fn packages_of_a_workspace_are_read() {
+        let scratch = scratch();
+        let root = scratch.path();
+        let write = |path: &str, text: &str| {
+            let file = root.join(path);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            fs::write(file, text).expect("written");
+        };
+        write("ws/package.json", r#"{"workspaces": ["apps/*"]}"#);
+        write("ws/tsconfig.json", "{}");
+        write("ws/apps/api/package.json", "{}");
+        write("ws/apps/api/app.ts", "");
+        write("ws/node_modules/dep/index.mjs", "");
+        write("ws/shared/package.json", r#"{"main": "src/index.ts"}"#);
+        write(
+            "ws/shared/src/index.ts",
+            "import './near'; import '../../secret';",
+        );
+        write("ws/shared/src/near.ts", "");
+        write("ws/secret.ts", "");
+        write("outside/package.json", "{}");
+        write("outside/index.js", "");
+        let link = |from: &str, to: &str| {
+            std::os::unix::fs::symlink(from, root.join("ws/node_modules").join(to))
+                .expect("a link");
+        };
+        link("../shared", "shared");
+        link("../../outside", "outside");
+        let project = Project::find(&root.join("ws/apps/api")).expect("a project");
+        let modules = project.modules();
+        modules.begin().expect("begun");
+        let resolve = |from: &str, name: &str| modules.resolve(from, name, Asked::Import);
+        let dep = "../../node_modules/dep/index.mjs";
+        assert_eq!(resolve("app.ts", "dep").as_deref(), Ok(dep));
+        let shared = "../../shared/src/index.ts";
+        assert_eq!(resolve("app.ts", "shared").as_deref(), Ok(shared));
+        assert!(modules.load(shared).is_ok());
+        let near = "../../shared/src/near.ts";
+        assert_eq!(resolve(shared, "./near").as_deref(), Ok(near));
+        let fault = resolve(shared, "../../secret").expect_err("no way out");
+        assert!(fault.contains("outside its package"), "{fault}");
+        let fault = resolve("app.ts", "../../secret").expect_err("no way out");
+        assert!(fault.contains("outside the project"), "{fault}");
+        assert!(resolve("app.ts", "outside").is_err());
+        assert_eq!(project.sources().read("../../../outside/index.js"), None);
     }
 
     #[test]

@@ -154,11 +154,6 @@ fn what_is_no_typescript_is_told_with_its_place() {
             "already been declared",
         ),
         ("\n\nlet x: = 3;\n", "a.ts:3", "SyntaxError"),
-        (
-            "import a = require('b');\nexport = a;\n",
-            "a.ts:",
-            "SyntaxError",
-        ),
     ] {
         let (_, modules) = project(&[("a.ts", source)]);
         let Err(error) = modules.load("a.ts") else {

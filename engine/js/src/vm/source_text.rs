@@ -7,7 +7,9 @@ pub(crate) fn callee(line: &str, column: usize) -> Option<&str> {
     let at = line.char_indices().nth(column.checked_sub(1)?)?.0;
     let length = line[at..].find(|c: char| !is_chained(c));
     let end = length.map_or(line.len(), |length| at + length);
-    let is_called = line[end..].trim_start().starts_with('(') || line[..at].ends_with("new ");
+    // TypeScript's mark that something is there may stand between.
+    let behind = line[end..].trim_start().trim_start_matches('!');
+    let is_called = behind.starts_with('(') || line[..at].ends_with("new ");
     let own = is_called.then(|| chain(line, end)).flatten();
     match (own, open_call(&line[..at])) {
         (Some(name), None) | (None, Some(name)) => Some(name),
@@ -142,6 +144,7 @@ mod tests {
             ("lib[\"x\" + 1](2)", 11, None),
             ("(1)(2)", 5, None),
             ("ünï.nope(1)", 5, Some("ünï.nope")),
+            ("req.nope!(1)", 5, Some("req.nope")),
             ("", 1, None),
             ("x()", 99, None),
             ("x()", 0, None),

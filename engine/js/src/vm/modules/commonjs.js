@@ -1,7 +1,8 @@
 // Modules of CommonJS: each file is a function of `exports`, `require` and `module`. Two that require each other see what the
 // other has exported so far. Returns the function that loads the file at a path, and gives its module.
-(function commonjs({ find, open, sampan }) {
+(function commonjs(native) {
   "use strict";
+  const { find, open, sampan } = native;
   const { apply } = Reflect;
   const modules = { __proto__: null };
 
