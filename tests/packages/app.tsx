@@ -3,6 +3,7 @@ import { app } from "sampan";
 import { Hono } from "hono";
 import { basicAuth } from "hono/basic-auth";
 import { AutoRouter } from "itty-router";
+import { nanoid } from "nanoid/non-secure";
 import { z } from "zod";
 import { preactPage } from "./preact";
 import { reactPage } from "./react";
@@ -33,13 +34,6 @@ app.post("/zod", async (req) => {
 });
 app.get("/preact", () => preactPage("Ann"));
 app.get("/react", () => reactPage("Ann"));
-app.get("/nanoid", async () => {
-  try {
-    const { nanoid } = await import("nanoid");
-    return nanoid();
-  } catch (error) {
-    return (error as Error).message;
-  }
-});
+app.get("/nanoid", () => ({ length: nanoid().length }));
 
 export default hono;
