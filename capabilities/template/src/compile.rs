@@ -4,13 +4,18 @@ use crate::program::{
     Compare, Escape, Known, KnownFilter, KnownTest, LoopField, Math, Op, Program, Source, Template,
 };
 use minijinja::machinery::ast::{self, Stmt};
-use minijinja::machinery::{CodeGenerator, Instruction, Instructions, parse};
+use minijinja::machinery::{CodeGenerator, Instruction, Instructions, Token, parse, tokenize};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Error, ErrorKind, default_auto_escape_callback};
 use sampan_host::reader::Name;
 use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 use std::sync::Arc;
+
+/// The most operators and brackets in one tag.
+const OPERATORS_MAX: usize = 1_000;
+/// The most `elif` in one template.
+const BRANCHES_MAX: usize = 500;
 
 /// Compiles a template.
 ///
@@ -27,6 +32,7 @@ pub(crate) fn compile(name: &str, text: &str) -> Result<Template, Error> {
 }
 
 fn compile_tree(name: &str, text: &str) -> Result<Template, Error> {
+    check_nesting(text)?;
     let tree = parse(text, name, SyntaxConfig::default())?;
     let mut required = BTreeSet::new();
     find_required(std::slice::from_ref(&tree), &mut required);
@@ -71,6 +77,41 @@ fn escape_of(name: &str) -> Escape {
         true => Escape::Html,
         false => default_auto_escape_callback(name).into(),
     }
+}
+
+/// Fails if the parser would nest too deeply: it goes a level down for most operators and for each `elif`.
+fn check_nesting(text: &str) -> Result<(), Error> {
+    let (mut operators, mut branches, mut begins) = (0, 0, false);
+    for token in tokenize(text, false, SyntaxConfig::default()) {
+        // The parser tells what is wrong with the text.
+        let Ok((token, span)) = token else {
+            return Ok(());
+        };
+        let is_elif = begins && matches!(token, Token::Ident("elif"));
+        begins = matches!(token, Token::BlockStart);
+        match token {
+            Token::BlockStart | Token::VariableStart => operators = 0,
+            Token::TemplateData(_)
+            | Token::Comma
+            | Token::Colon
+            | Token::Str(_)
+            | Token::String(_)
+            | Token::Int(_) => {}
+            Token::Ident(word)
+                if !matches!(word, "and" | "or" | "not" | "if" | "else" | "is" | "in") => {}
+            _ => operators += 1,
+        }
+        branches += usize::from(is_elif);
+        if operators > OPERATORS_MAX || branches > BRANCHES_MAX {
+            let what = match branches > BRANCHES_MAX {
+                true => "too many elif in one template",
+                false => "the expression is too long: split it with {% set %}",
+            };
+            let told = format!("{what} (line {})", span.start_line);
+            return Err(Error::new(ErrorKind::SyntaxError, told));
+        }
+    }
+    Ok(())
 }
 
 /// The blocks that a template wants others to fill. Their code does not tell.

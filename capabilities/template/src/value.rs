@@ -37,6 +37,7 @@ pub(crate) struct Copier<'a> {
     reader: &'a dyn Reader,
     depth_left: usize,
     bytes_left: usize,
+    bytes_max: usize,
 }
 
 impl<'a> Copier<'a> {
@@ -45,7 +46,13 @@ impl<'a> Copier<'a> {
             reader,
             depth_left: limits.json_depth_max,
             bytes_left: limits.memory_bytes_max,
+            bytes_max: limits.memory_bytes_max,
         }
+    }
+
+    /// How many bytes it has copied.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes_max - self.bytes_left
     }
 
     /// A copy of a value.

@@ -39,6 +39,7 @@ impl<'m, 'e> Machine<'m, 'e> {
         let count = self.argument_count(count)?;
         let args = self.pop_count(count);
         let args = self.all_owned(&args)?;
+        self.check_call(&filter.name, &args)?;
         let mode = self.escape;
         let result = self.state(mode)?.apply_filter(&filter.name, &args);
         let result = result.map_err(|error| unknown(error, "filter", &filter.name))?;
@@ -219,6 +220,8 @@ impl<'m, 'e> Machine<'m, 'e> {
             return Ok(());
         }
         let (value, own_args) = (self.owned(&value)?, self.all_owned(&args)?);
+        let all: Vec<Value> = [&value].into_iter().chain(&own_args).cloned().collect();
+        self.check_call(name.text(), &all)?;
         let mode = self.escape;
         let result = value.call_method(self.state(mode)?, name.text(), &own_args);
         let result = match (result, Macro::wanted()) {

@@ -6,6 +6,7 @@ use super::Machine;
 use crate::fault::Outcome;
 use crate::program::Math;
 use crate::value::TemplateValue;
+use minijinja::value::{Tuple, ValueKind};
 use minijinja::{Environment, Expression, UndefinedBehavior, Value};
 use std::sync::LazyLock;
 
@@ -52,6 +53,7 @@ impl Machine<'_, '_> {
         {
             return Ok(Value::from(result));
         }
+        self.check_operands(math, &a, &b)?;
         let operator = match math {
             Math::Add => &ADD,
             Math::Sub => &SUB,
@@ -63,7 +65,30 @@ impl Machine<'_, '_> {
         };
         let result = operator.eval(Value::from_pairs([("a", a), ("b", b)]))?;
         self.check_text(&result)?;
+        if matches!(math, Math::Add)
+            && result.kind() == ValueKind::Seq
+            && result.downcast_object_ref::<Tuple>().is_none()
+        {
+            // minijinja leaves a sum of lists in parts. From step to step there would be ever more of them.
+            return Ok(result.try_iter()?.collect());
+        }
         Ok(result)
+    }
+
+    /// Fails if the result would be too large.
+    fn check_operands(&mut self, math: Math, a: &Value, b: &Value) -> Outcome<()> {
+        let bytes = |value: &Value| match value.as_str() {
+            Some(text) => text.len(),
+            None => value.len().unwrap_or(0).saturating_mul(size_of::<Value>()),
+        };
+        let (of_a, of_b) = (bytes(a), bytes(b));
+        let wanted = match (math, a.as_usize(), b.as_usize()) {
+            (Math::Mul, _, Some(times)) => of_a.saturating_mul(times),
+            (Math::Mul, Some(times), _) => of_b.saturating_mul(times),
+            _ => of_a.saturating_add(of_b),
+        };
+        self.check_bytes(wanted)?;
+        self.spend(wanted)
     }
 
     pub(super) fn negate(&mut self, value: &TemplateValue) -> Outcome<Value> {
@@ -92,9 +117,11 @@ impl Machine<'_, '_> {
         self.check_defined(b)?;
         self.check_defined(a)?;
         let (a, b) = (self.owned(a)?, self.owned(b)?);
-        let result = Value::from(format!("{a}{b}"));
-        self.check_text(&result)?;
-        Ok(result)
+        let (mut text, other) = (self.shown(&a)?, self.shown(&b)?);
+        self.check_bytes(text.len().saturating_add(other.len()))?;
+        self.spend(text.len() + other.len())?;
+        text.push_str(&other);
+        Ok(Value::from(text))
     }
 
     /// Fails if a text is too large to go on with: it could grow from step to step.

@@ -5,6 +5,7 @@
 //! enclosed it.
 
 mod blocks;
+mod bounds;
 mod calls;
 mod compare;
 mod fused;

@@ -9,7 +9,6 @@ use minijinja::value::ValueKind;
 use minijinja::{UndefinedBehavior, Value};
 use sampan_host::Handle;
 use sampan_host::reader::Kind;
-use std::fmt::Write;
 
 /// Output that is kept back. It lies in the same buffer as all output.
 pub(super) struct Capture {
@@ -152,10 +151,7 @@ impl Machine<'_, '_> {
                 }
             }
             (kind, mode) => {
-                let mut text = String::new();
-                if write!(text, "{value}").is_err() {
-                    return Err(Fault::new("failed to write output"));
-                }
+                let text = self.shown(value)?;
                 let is_plain =
                     matches!(kind, ValueKind::None | ValueKind::Bool | ValueKind::Number);
                 if mode == Escape::None || is_plain {

@@ -32,8 +32,12 @@ impl Machine<'_, '_> {
         values.iter().map(|value| self.owned(value)).collect()
     }
 
-    pub(super) fn copy(&self, it: Handle) -> Outcome<Value> {
-        Copier::new(self.reader, self.limits).copy(it)
+    pub(super) fn copy(&mut self, it: Handle) -> Outcome<Value> {
+        let mut copier = Copier::new(self.reader, self.limits);
+        let value = copier.copy(it)?;
+        let bytes = copier.bytes();
+        self.spend(bytes)?;
+        Ok(value)
     }
 
     pub(super) fn is_undefined(&self, value: &TemplateValue) -> bool {
@@ -262,6 +266,7 @@ impl Machine<'_, '_> {
         if let TemplateValue::Own(target) = target
             && let Some(namespace) = target.downcast_object_ref::<Namespace>()
         {
+            self.check_member(&value)?;
             namespace.set(name, value);
             return Ok(());
         }
