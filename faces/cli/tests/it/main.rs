@@ -1,6 +1,7 @@
 //! The command as its users meet it. One program, because each test program links all of Sampan.
 
 mod bodies;
+mod busy;
 mod command;
 mod configuration;
 #[path = "../faults/mod.rs"]
