@@ -88,11 +88,9 @@ fn default_of(key: &str) -> Option<Value> {
     Some(match key {
         "server.listen" => LISTEN.into(),
         "server.workers" => size(super::cores()),
-        "server.trusted_proxies"
-        | "secrets.keys"
-        | "csrf.trusted_origins"
-        | "csrf.except"
-        | "static.immutable" => Value::Array(Vec::new()),
+        "server.trusted_proxies" | "secrets.keys" | "csrf.trusted_origins" | "csrf.except" => {
+            Value::Array(Vec::new())
+        }
         "log.level" => "info".into(),
         "log.format" => "text".into(),
         "log.access" => "off".into(),
@@ -161,6 +159,7 @@ mod tests {
         let decided_later = [
             "files.temp",
             "session.secure",
+            "static.immutable",
             "i18n.default",
             "i18n.locales",
         ];
