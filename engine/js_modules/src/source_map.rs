@@ -62,7 +62,7 @@ impl MapOrigin {
                     true => shown(source),
                     false => join(&join(&folder, root), source),
                 };
-                let files = map.get_sources().map(|source| name(source)).collect();
+                let files = map.get_sources().map(name).collect();
                 Some(SourceMap::new(&map, files, true))
             }
         }
