@@ -130,7 +130,7 @@ fn a_project_that_is_not_there_exits_1() {
     fails(
         &["run", &scratch.file("notes.txt")],
         1,
-        &["must end in .lua, .js or .mjs"],
+        &["must end in .lua, .js, .mjs, .jsx, .ts, .mts or .tsx"],
     );
     let both = Scratch::new(&[("app.lua", HELLO), ("app.js", "")]);
     fails(
@@ -165,7 +165,7 @@ fn a_faulty_configuration_exits_1_and_names_the_place() {
     fails(
         &["run", &app],
         1,
-        &["sampan.toml: limits.headers_max is 1000; it must be 1 to 256"],
+        &["sampan.toml:2: limits.headers_max is 1000; it must be 1 to 256"],
     );
     std::fs::write(scratch.file("sampan.toml"), "").expect("written");
 }
