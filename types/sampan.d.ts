@@ -204,6 +204,7 @@ declare module "sampan" {
     template: typeof template;
     files: typeof files;
     i18n: typeof i18n;
+    t: typeof t;
     /** Runs the function before the isolate serves: in each worker, and again in an isolate that replaces another. It may wait, for at most `handler_millis_max`, and write. If it fails, the server does not start. Only while the project loads. */
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
     /** Runs the function when the server shuts down or a reload has replaced the isolate: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads. */
@@ -441,6 +442,40 @@ declare module "sampan" {
     function locales(): any[];
   }
 
+  /** Tests: only in files that `sampan test` runs. */
+  export namespace t {
+    /** Declares a test. It passes if the function ends without an error. It begins with the database as the migrations leave it, without cookies, and may wait. */
+    function test(name: string, fn: (...args: any[]) => any): void;
+    /** Runs the function before each test of the file. It may wait. */
+    function beforeEach(fn: (...args: any[]) => any): void;
+    /** Sends a GET request to the app. `status`; `headers` by their names in lower case, a list where a field comes twice; `body`; `json`, the value of a JSON answer; `html`, the page of an HTML answer. Redirects are not followed. */
+    function get(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    /** Sends a POST request to the app, see `get`. */
+    function post(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    /** Sends a PUT request to the app, see `get`. */
+    function put(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    /** Sends a PATCH request to the app, see `get`. */
+    function patch(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    /** Sends a DELETE request to the app, see `get`. */
+    function delete(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    /** Sends a request with any method to the app, see `get`. */
+    function request(method: string, path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    /** Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count. */
+    function equal(actual: any, expected: any, message?: string): void;
+    /** Fails if both values are the same. */
+    function notEqual(actual: any, expected: any, message?: string): void;
+    /** Fails if the value is nothing or false. */
+    function ok(actual: any, message?: string): void;
+    /** Fails unless a text or a list contains the part. */
+    function contains(actual: any, part: any, message?: string): void;
+    /** Fails unless the function raises an error. Returns its message. The function may wait. */
+    function fails(fn: (...args: any[]) => any, part?: string): Promise<string>;
+    /** Compares the value, or the text, with what it was when the test ran first. That is kept in `tests/snapshots`; `sampan test --update` keeps what it is now. */
+    function snapshot(actual: any, name?: string): void;
+    /** Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, sessions, cookies and tokens. It stands still then. SQL has its own clock. */
+    function setTime(seconds?: number): void;
+  }
+
   /** Ready middleware, for `app.use`. */
   export interface NativeMiddleware {
     readonly [Symbol.toStringTag]: "NativeMiddleware";
@@ -514,5 +549,17 @@ declare module "sampan" {
     set(key: string, value?: any): void;
     /** The keys. */
     keys(): any[];
+  }
+
+  /** The HTML of an answer. */
+  export interface HtmlPage {
+    /** The text of the first element that the selector finds, or nothing; without a selector that of the whole page. Runs of white space are one space. */
+    text(selector?: string): string | null;
+    /** The first element that the selector finds, or nothing: `tag`, `text`, `html` (what is inside), `attributes`. */
+    one(selector: string): any;
+    /** All elements that the selector finds, each as `one` gives it. */
+    all(selector: string): any[];
+    /** How many elements the selector finds. */
+    count(selector: string): number;
   }
 }

@@ -847,4 +847,116 @@ function app.i18n.t(locale, key, values) end
 ---@return table
 function app.i18n.locales() end
 
+--- Tests: only in files that `sampan test` runs.
+---@class sampan.modules.t
+app.t = {}
+
+--- Declares a test. It passes if the function ends without an error. It begins with the database as the migrations leave it, without cookies, and may wait.
+---@param name string What holds if it passes. No other test of the file has the same name.
+---@param fn function A function without parameters.
+function app.t.test(name, fn) end
+
+--- Runs the function before each test of the file. It may wait.
+---@param fn function A function without parameters.
+function app.t.before_each(fn) end
+
+--- Sends a GET request to the app. `status`; `headers` by their names in lower case, a list where a field comes twice; `body`; `json`, the value of a JSON answer; `html`, the page of an HTML answer. Redirects are not followed.
+---@param path string The path with its query, or a URL.
+---@param options? table `headers`. `query`: is added to that of the path. `json`, `form` or `body`: what is sent; a member of a form with `content`, `filename` and `type` is a file. `browser`: a name; requests with the same one share their cookies.
+---@return { status: integer, headers: table, body: string, json: any, html: sampan.HtmlPage }
+function app.t.get(path, options) end
+
+--- Sends a POST request to the app, see `get`.
+---@param path string The path with its query, or a URL.
+---@param options? table `headers`. `query`: is added to that of the path. `json`, `form` or `body`: what is sent; a member of a form with `content`, `filename` and `type` is a file. `browser`: a name; requests with the same one share their cookies.
+---@return { status: integer, headers: table, body: string, json: any, html: sampan.HtmlPage }
+function app.t.post(path, options) end
+
+--- Sends a PUT request to the app, see `get`.
+---@param path string The path with its query, or a URL.
+---@param options? table `headers`. `query`: is added to that of the path. `json`, `form` or `body`: what is sent; a member of a form with `content`, `filename` and `type` is a file. `browser`: a name; requests with the same one share their cookies.
+---@return { status: integer, headers: table, body: string, json: any, html: sampan.HtmlPage }
+function app.t.put(path, options) end
+
+--- Sends a PATCH request to the app, see `get`.
+---@param path string The path with its query, or a URL.
+---@param options? table `headers`. `query`: is added to that of the path. `json`, `form` or `body`: what is sent; a member of a form with `content`, `filename` and `type` is a file. `browser`: a name; requests with the same one share their cookies.
+---@return { status: integer, headers: table, body: string, json: any, html: sampan.HtmlPage }
+function app.t.patch(path, options) end
+
+--- Sends a DELETE request to the app, see `get`.
+---@param path string The path with its query, or a URL.
+---@param options? table `headers`. `query`: is added to that of the path. `json`, `form` or `body`: what is sent; a member of a form with `content`, `filename` and `type` is a file. `browser`: a name; requests with the same one share their cookies.
+---@return { status: integer, headers: table, body: string, json: any, html: sampan.HtmlPage }
+function app.t.delete(path, options) end
+
+--- Sends a request with any method to the app, see `get`.
+---@param method string The method, as in `OPTIONS`.
+---@param path string The path with its query, or a URL.
+---@param options? table `headers`. `query`: is added to that of the path. `json`, `form` or `body`: what is sent; a member of a form with `content`, `filename` and `type` is a file. `browser`: a name; requests with the same one share their cookies.
+---@return { status: integer, headers: table, body: string, json: any, html: sampan.HtmlPage }
+function app.t.request(method, path, options) end
+
+--- Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count.
+---@param actual any What there is.
+---@param expected any What it is compared with.
+---@param message? string What is said if it fails.
+function app.t.equal(actual, expected, message) end
+
+--- Fails if both values are the same.
+---@param actual any What there is.
+---@param expected any What it is compared with.
+---@param message? string What is said if it fails.
+function app.t.not_equal(actual, expected, message) end
+
+--- Fails if the value is nothing or false.
+---@param actual any What there is.
+---@param message? string What is said if it fails.
+function app.t.ok(actual, message) end
+
+--- Fails unless a text or a list contains the part.
+---@param actual any What there is.
+---@param part any A part of the text, or one of the values of the list.
+---@param message? string What is said if it fails.
+function app.t.contains(actual, part, message) end
+
+--- Fails unless the function raises an error. Returns its message. The function may wait.
+---@param fn function A function without parameters.
+---@param part? string What the error's message must contain.
+---@return string
+function app.t.fails(fn, part) end
+
+--- Compares the value, or the text, with what it was when the test ran first. That is kept in `tests/snapshots`; `sampan test --update` keeps what it is now.
+---@param actual any What there is.
+---@param name? string Its name, where a test has several.
+function app.t.snapshot(actual, name) end
+
+--- Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, sessions, cookies and tokens. It stands still then. SQL has its own clock.
+---@param seconds? number Seconds since 1970-01-01 00:00 UTC; left out, the system's time holds again.
+function app.t.set_time(seconds) end
+
+--- The HTML of an answer.
+---@class sampan.HtmlPage
+local HtmlPage = {}
+
+--- The text of the first element that the selector finds, or nothing; without a selector that of the whole page. Runs of white space are one space.
+---@param selector? string A CSS selector, as in `ul.notes > li a[href]`.
+---@return string?
+function HtmlPage:text(selector) end
+
+--- The first element that the selector finds, or nothing: `tag`, `text`, `html` (what is inside), `attributes`.
+---@param selector string A CSS selector, as in `ul.notes > li a[href]`.
+---@return any
+function HtmlPage:one(selector) end
+
+--- All elements that the selector finds, each as `one` gives it.
+---@param selector string A CSS selector, as in `ul.notes > li a[href]`.
+---@return table
+function HtmlPage:all(selector) end
+
+--- How many elements the selector finds.
+---@param selector string A CSS selector, as in `ul.notes > li a[href]`.
+---@return integer
+function HtmlPage:count(selector) end
+
 return app

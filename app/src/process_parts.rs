@@ -49,6 +49,14 @@ impl ProcessParts {
         })
     }
 
+    /// The same, with the folders of files that another configuration of the same project names.
+    pub(crate) fn with_storage_of(&self, config: &Config) -> Self {
+        Self {
+            storage: Arc::new(Storage::new(config.files.clone())),
+            ..self.clone()
+        }
+    }
+
     /// The project's templates.
     pub(crate) fn templates(&self) -> Arc<Templates> {
         Arc::clone(&self.templates)
@@ -57,6 +65,11 @@ impl ProcessParts {
     /// The project's folders of files.
     pub(crate) fn storage(&self) -> &Storage {
         &self.storage
+    }
+
+    /// Forgets what rate limits have counted.
+    pub(crate) fn forget_rates(&self) {
+        self.rates.clear();
     }
 
     /// Makes the others available to the scripts of an isolate.

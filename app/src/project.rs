@@ -101,7 +101,7 @@ impl Project {
     }
 
     /// Why the project did not load: the place or at least the file, the message, the line of the source, and the stack.
-    pub(crate) fn load_fault(&self, error: &Error) -> String {
+    pub fn load_fault(&self, error: &Error) -> String {
         let mut told = match error.place() {
             Some(_) => error.to_string(),
             None => format!("{}: {error}", self.entry),
@@ -119,7 +119,7 @@ impl Project {
     }
 
     /// A line of a source file, as far as a terminal shows it.
-    fn line(&self, place: &Place) -> Option<String> {
+    pub fn line(&self, place: &Place) -> Option<String> {
         const SHOWN_CHARS_MAX: usize = 160;
         let source = self.modules.source_text(&place.file)?;
         let text = String::from_utf8_lossy(&source);
@@ -210,7 +210,8 @@ pub enum Language {
 }
 
 impl Language {
-    fn of(entry: &str) -> Option<Self> {
+    /// The language of a file, by its name.
+    pub fn of(entry: &str) -> Option<Self> {
         match entry.rsplit_once('.')?.1 {
             "lua" => Some(Self::Lua),
             "js" | "mjs" | "jsx" | "ts" | "mts" | "tsx" => Some(Self::Js),

@@ -18,7 +18,7 @@ use crate::watchdog::Watchdog;
 use sampan_crypto::KeySealer;
 use sampan_db::Database;
 use sampan_host::{
-    Context, CurrentRun, Error, ErrorKind, RequestView, Setup, Watch, WorkerPlace, sealer,
+    Context, CurrentRun, Error, ErrorKind, Module, RequestView, Setup, Watch, WorkerPlace, sealer,
 };
 use sampan_http::{Limits, WorkerHandle};
 use sampan_log::{Entry, Level};
@@ -33,7 +33,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{LocalSet, spawn_local};
 
 /// The stack of a worker's thread, in bytes: what JavaScript needs, which recurses natively; Lua needs less.
-const STACK_BYTES: usize = sampan_js::STACK_BYTES;
+pub(crate) const STACK_BYTES: usize = sampan_js::STACK_BYTES;
 /// How often a worn-out isolate is replaced at most, in milliseconds.
 const REPLACE_MILLIS_MIN: u64 = 1_000;
 
@@ -181,14 +181,14 @@ async fn end_background(dispatch: &Dispatch, config: &Config, ending: &OnceLock<
 }
 
 /// A generation, with what of it each worker has for itself.
-struct WorkerGeneration {
+pub(crate) struct WorkerGeneration {
     shared: Arc<Generation>,
     files: Rc<StaticFiles>,
     compression: Option<Rc<Compression>>,
 }
 
 impl WorkerGeneration {
-    fn open(shared: &Arc<Generation>) -> Result<Rc<Self>, Error> {
+    pub(crate) fn open(shared: &Arc<Generation>) -> Result<Rc<Self>, Error> {
         let config = &shared.config;
         let compression = config.compression.map(Compression::new);
         Ok(Rc::new(Self {
@@ -210,12 +210,12 @@ struct NextProject {
 }
 
 /// Loads the project on this worker: at start, when its isolate is worn out, and at a reload.
-struct Loader {
+pub(crate) struct Loader {
     /// What serves.
     generation: RefCell<Rc<WorkerGeneration>>,
     watch: Arc<Watch>,
     gate: Rc<Gate>,
-    sessions: WorkerSessions,
+    pub(crate) sessions: WorkerSessions,
     current: CurrentRun,
     ids: Rc<Ids>,
     watchdog: Watchdog,
@@ -225,7 +225,7 @@ struct Loader {
     started_once: Arc<AtomicBool>,
     /// Requests that were given up and are ending, over all isolates.
     endings: Rc<Cell<usize>>,
-    dispatch: RefCell<Weak<Dispatch>>,
+    pub(crate) dispatch: RefCell<Weak<Dispatch>>,
     /// Isolates that others have replaced.
     retiring: Retiring,
     /// Whether a replacement is on its way, so that there is one at a time.
@@ -233,7 +233,7 @@ struct Loader {
 }
 
 impl Loader {
-    fn new(
+    pub(crate) fn new(
         plan: &WorkerPlan,
         watch: Arc<Watch>,
         gate: Rc<Gate>,
@@ -263,17 +263,33 @@ impl Loader {
         }
     }
 
-    fn generation(&self) -> Rc<WorkerGeneration> {
+    pub(crate) fn generation(&self) -> Rc<WorkerGeneration> {
         Rc::clone(&self.generation.borrow())
     }
 
-    fn load(self: &Rc<Self>, generation: &WorkerGeneration) -> Result<Rc<Loaded>, Error> {
+    /// Loads the project.
+    pub(crate) fn load(
+        self: &Rc<Self>,
+        generation: &WorkerGeneration,
+    ) -> Result<Rc<Loaded>, Error> {
+        let config = &generation.shared.config;
+        let (entry, modules) = (config.project.entry(), config.modules);
+        self.load_file(generation, entry, modules, &self.watch, |_| ())
+    }
+
+    /// Loads a file of the project into an isolate. `put` gives its capabilities what they keep beside the usual.
+    pub(crate) fn load_file(
+        self: &Rc<Self>,
+        generation: &WorkerGeneration,
+        entry: &str,
+        modules: &'static [&'static Module],
+        watch: &Arc<Watch>,
+        put: impl FnOnce(&Context),
+    ) -> Result<Rc<Loaded>, Error> {
         let Generation { config, parts } = &*generation.shared;
         let files = &generation.files;
-        let language = config
-            .project
-            .language()
-            .ok_or_else(|| Error::new(ErrorKind::Load, "unknown language"))?;
+        let language =
+            Language::of(entry).ok_or_else(|| Error::new(ErrorKind::Load, "unknown language"))?;
         let logger = Rc::new(config.logger.clone());
         let context = Context::default();
         context.put(config.logger.clone());
@@ -288,6 +304,7 @@ impl Loader {
         }
         self.gate.put_into(&context);
         self.sessions.put_into(&context, config)?;
+        put(&context);
         let context = Rc::new(context);
         templates::put_store(&context, parts.templates(), Rc::clone(files));
         let gate = Rc::clone(&self.gate);
@@ -295,11 +312,11 @@ impl Loader {
         let (current, printing) = (self.current.clone(), self.current.clone());
         let setup = Setup {
             sources: config.project.sources(),
-            entry: config.project.entry().to_owned(),
-            modules: config.modules,
+            entry: entry.to_owned(),
+            modules,
             context,
             limits: config.script.clone(),
-            watch: Arc::clone(&self.watch),
+            watch: Arc::clone(watch),
             spawn: Rc::new(move |future| drop(spawn_local(gate.background(future)))),
             console: Rc::new(move |level, text| {
                 let request = printing.request();
@@ -415,7 +432,7 @@ impl Loader {
     }
 
     /// Runs the project's `on_start`.
-    async fn start_hooks(&self, loaded: &Loaded) -> Result<(), Error> {
+    pub(crate) async fn start_hooks(&self, loaded: &Loaded) -> Result<(), Error> {
         let time_max = loaded.control.handler_time_max;
         self.gate.set_loading(true);
         let hooks = &loaded.hooks;

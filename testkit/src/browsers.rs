@@ -1,14 +1,13 @@
 //! Browsers of a case: each keeps the cookies that it was given, and sends them with its next request.
 
 use crate::Answer;
+use crate::cookies::Cookies;
 use crate::scenario::{OneOrMore, Request};
 use std::collections::BTreeMap;
 
 /// The browsers by their names.
 #[derive(Default)]
 pub(crate) struct Browsers(BTreeMap<String, Cookies>);
-
-type Cookies = BTreeMap<String, String>;
 
 impl Browsers {
     /// Adds the cookies of its browser to a request.
@@ -21,12 +20,8 @@ impl Browsers {
             self.0.insert(name.clone(), cookies);
         }
         let cookies = self.0.entry(name.clone()).or_default();
-        let pairs: Vec<String> = cookies
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        if !pairs.is_empty() {
-            let field = OneOrMore::One(pairs.join("; "));
+        if let Some(field) = cookies.field() {
+            let field = OneOrMore::One(field);
             request.headers.insert("Cookie".to_owned(), field);
         }
     }
@@ -40,17 +35,8 @@ impl Browsers {
         else {
             return;
         };
-        let lines = answer.headers.iter();
-        for (_, line) in lines.filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie")) {
-            let Some((name, rest)) = line.split_once('=') else {
-                continue;
-            };
-            let value = rest.split(';').next().unwrap_or_default();
-            if line.contains("Max-Age=0") {
-                cookies.remove(name);
-            } else {
-                cookies.insert(name.to_owned(), value.to_owned());
-            }
+        for line in answer.header("set-cookie") {
+            cookies.keep(line);
         }
     }
 }

@@ -9,12 +9,19 @@ use sampan_app::host::{Function, FunctionKind, Module, Param, Type};
 
 /// The generated files: their paths in the repository and their texts.
 pub fn files() -> [(&'static str, String); 3] {
-    let modules = sampan_app::MODULES;
+    let modules = modules();
+    let modules = modules.as_slice();
     [
         ("docs/reference.md", reference::page(modules)),
         ("types/sampan.d.ts", typescript::declarations(modules)),
         ("types/sampan.lua", lua::declarations(modules)),
     ]
+}
+
+/// What scripts get, and what those of tests get besides.
+fn modules() -> Vec<&'static Module> {
+    let all = sampan_app::MODULES.iter().copied();
+    all.chain([&crate::project::MODULE]).collect()
 }
 
 /// Those of [`files`] that differ from what lies below `root`.

@@ -20,6 +20,8 @@ mod browsers;
 mod check;
 pub mod codegen;
 mod content_coding;
+mod cookies;
+pub mod project;
 mod runner;
 mod scenario;
 

@@ -101,6 +101,15 @@ impl Config {
         Self::from_sources(Project::find(path)?, &sources)
     }
 
+    /// Replaces the secret keys by one.
+    ///
+    /// # Errors
+    /// It is too short.
+    pub fn set_secret_key(&mut self, key: &str) -> Result<(), String> {
+        self.secret_keys = SecretKeys::new(&[key.to_owned()])?;
+        Ok(())
+    }
+
     /// What the log is told by `[log]`.
     pub fn log_settings(&self) -> Settings {
         self.logger.settings()

@@ -7,6 +7,7 @@ mod database;
 mod group_commit;
 pub mod migrate;
 mod read_pool;
+mod restore;
 mod sql_policy;
 mod sqlite;
 #[cfg(test)]
@@ -16,3 +17,4 @@ pub use api::MODULE;
 pub use config::{DatabaseConfig, Durability};
 pub use database::{Database, ReportLine, RouteUse};
 pub use group_commit::group::Db;
+pub use restore::RestorePoint;

@@ -73,6 +73,13 @@ impl RateTable {
         self.take_at(rate, key, millis)
     }
 
+    /// Forgets all counts.
+    pub fn clear(&self) {
+        for shard in &self.shards {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+
     fn take_at(&self, rate: Rate, key: impl Hash, millis: u64) -> Taken {
         let key = self.hasher.hash_one(key).max(1);
         let shard = &self.shards[key as usize % SHARDS];

@@ -8,10 +8,9 @@ use crate::rows::SESSION;
 use crate::sealed;
 use crate::store::{Change, SessionKey, SessionStore, StoredSession};
 use sampan_host::request::{self, AnswerHook, AnswerHooks};
-use sampan_host::{Context, Error, ErrorKind, RequestView, Sealer, Value};
+use sampan_host::{Context, Error, ErrorKind, RequestView, Sealer, Value, clock};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::Notify;
 
 /// What the sessions of one worker share. `app` puts it into the context.
@@ -100,10 +99,7 @@ impl Drop for SessionOfRequest {
 }
 
 pub(crate) fn now() -> u64 {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
-    since_1970.map_or(0, |time| {
-        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-    })
+    u64::try_from(clock::since_1970().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The session of a request: for `req.session`, and for whatever else shows it, such as a template.

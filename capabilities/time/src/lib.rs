@@ -1,9 +1,9 @@
 //! What scripts know of time: the clock, and waiting without blocking the worker.
 
 use sampan_host::{
-    Args, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type, Value,
+    Args, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type, Value, clock,
 };
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// The longest sleep, in seconds: one day.
 const SLEEP_SECONDS_MAX: f64 = 86_400.0;
@@ -43,19 +43,12 @@ pub static MODULE: Module = Module {
     ..Module::EMPTY
 };
 
-/// A clock before 1970 reads as 1970.
-fn since_1970() -> Duration {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-}
-
 fn now(_: &Context, _: Args) -> Result<Value, Error> {
-    Ok(Value::Float(since_1970().as_secs_f64()))
+    Ok(Value::Float(clock::since_1970().as_secs_f64()))
 }
 
 fn now_ms(_: &Context, _: Args) -> Result<Value, Error> {
-    Ok(Value::Int(since_1970().as_millis() as i64))
+    Ok(Value::Int(clock::since_1970().as_millis() as i64))
 }
 
 fn sleep(_: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {

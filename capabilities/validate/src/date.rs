@@ -1,6 +1,6 @@
 //! Dates and times as forms and JSON write them. In canonical form they compare as text.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use sampan_host::clock;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -33,8 +33,7 @@ pub(crate) fn today() -> String {
 
 /// The date and time now, in UTC, without a zone.
 pub(crate) fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    text_of(since.unwrap_or_default().as_secs() as i64).unwrap_or_default()
+    text_of(clock::since_1970().as_secs() as i64).unwrap_or_default()
 }
 
 /// What compares with [`now`].

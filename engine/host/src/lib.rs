@@ -8,6 +8,7 @@
 //! An engine implements [`Isolate`]; `app` drives it. Neither has heard of sockets, files or databases here.
 
 pub mod answer;
+pub mod clock;
 pub mod engine;
 pub mod error;
 pub mod guard;

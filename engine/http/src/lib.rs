@@ -31,6 +31,7 @@
 mod acceptor;
 mod answer;
 pub mod codec;
+mod direct;
 mod driver;
 mod limits;
 mod method;
@@ -45,6 +46,7 @@ pub use acceptor::{Accepting, Acceptor, Workers};
 pub use answer::{
     Answer, BodyRule, Handler, HandlerSlot, LocalFuture, Observer, RequestOutcome, Seal, Ticket,
 };
+pub use direct::{DirectAnswer, answer_directly};
 pub use driver::{Worker, WorkerHandle, worker};
 pub use limits::Limits;
 pub use method::Method;

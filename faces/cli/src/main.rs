@@ -7,6 +7,7 @@ mod backup;
 mod config;
 mod migrate;
 mod reload;
+mod test;
 
 use clap::{Parser, Subcommand};
 use sampan_app::{Config, Flags, Storage};
@@ -33,6 +34,8 @@ enum Command {
     Reload(reload::ReloadArgs),
     /// Apply the migrations of a project to its database.
     Migrate(migrate::MigrateArgs),
+    /// Run the tests of a project.
+    Test(test::TestArgs),
     /// Copy the database of a project, which may be running.
     Backup(backup::BackupArgs),
     /// Print the configuration that is in force, and where each value comes from.
@@ -109,6 +112,7 @@ fn main() {
         Command::Run(args) => run(args),
         Command::Reload(args) => reload::run(&args).map(|()| 0),
         Command::Migrate(args) => migrate::run(args).map(|()| 0),
+        Command::Test(args) => test::run(args),
         Command::Backup(args) => backup::run(args).map(|()| 0),
         Command::Config(args) => config::run(args).map(|()| 0),
     };

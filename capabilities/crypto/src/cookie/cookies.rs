@@ -5,8 +5,7 @@ use super::options::{self, DELETING, Protection, SETTING};
 use crate::options::members;
 use sampan_host::request::Pairs;
 use sampan_host::set_cookie::SetCookie;
-use sampan_host::{Args, Context, Error, RequestView, Value, sealer};
-use std::time::{SystemTime, UNIX_EPOCH};
+use sampan_host::{Args, Context, Error, RequestView, Value, clock, sealer};
 
 pub(crate) fn set_cookie(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (name, given) = (args.text(0), args.text(1));
@@ -102,6 +101,5 @@ fn is_current(expires: u64) -> bool {
 
 /// Seconds since 1970.
 fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
+    clock::since_1970().as_secs()
 }

@@ -2,8 +2,7 @@
 
 use super::refused;
 use crate::options;
-use sampan_host::{Error, Value};
-use std::time::{SystemTime, UNIX_EPOCH};
+use sampan_host::{Error, Value, clock};
 
 /// The most that clocks may differ, in seconds.
 const LEEWAY_SECONDS_MAX: f64 = 3_600.0;
@@ -134,6 +133,5 @@ fn texts(name: &str, given: Value) -> Result<Vec<String>, Error> {
 
 /// Seconds since 1970.
 fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
+    clock::since_1970().as_secs()
 }

@@ -350,7 +350,7 @@ impl Connection {
 }
 
 /// The message of a panic, where it has one.
-pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

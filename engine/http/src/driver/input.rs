@@ -17,7 +17,7 @@ use crate::response::Response;
 const DRAIN_MILLIS_MAX: u64 = 50;
 
 /// How faults before the end of a head are answered.
-const UNKNOWN: Exchange = Exchange {
+pub(crate) const UNKNOWN: Exchange = Exchange {
     head_only: false,
     version_minor: 1,
     keep_alive: false,

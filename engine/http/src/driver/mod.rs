@@ -19,5 +19,7 @@ mod shared;
 mod streaming;
 mod worker;
 
+pub(crate) use exchange::panic_text;
+pub(crate) use input::UNKNOWN;
 pub use shared::WorkerHandle;
 pub use worker::{Worker, worker};

@@ -10,12 +10,12 @@ use crate::vm::error::place_of;
 use crate::vm::hooks;
 use crate::vm::sys::{
     Cx, Failure, Native, RawValue, Val, class_id, entry, float_of, int_of, is_nothing, is_object,
-    is_string, is_true, tag,
+    is_string, is_true, number, tag,
 };
 use rquickjs::qjs;
 use sampan_host::{
     BodyOptions, Error, GuardDef, HandlerId, MiddlewareDef, NativeMiddleware, Place, Program,
-    RouteDef, answer, refusals,
+    RouteDef, answer, clock, refusals,
 };
 use std::ffi::CStr;
 
@@ -42,6 +42,13 @@ pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"ask", entry(guards::ask)),
     (c"decide", entry(guards::decide)),
 ];
+
+/// `now()`: the time of day in milliseconds since 1970.
+pub(crate) const NOW: (&CStr, Native) = (c"now", entry(now));
+
+fn now(cx: Cx<'_>, _: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
+    Ok(cx.own(number(clock::since_1970().as_millis() as f64)))
+}
 
 fn argument(args: &[RawValue], index: usize) -> RawValue {
     args.get(index)

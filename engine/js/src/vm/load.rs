@@ -16,7 +16,9 @@ use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_nothing, is_object,
 use crate::web;
 use rquickjs::qjs;
 use sampan_host::answer::AnswerKind;
-use sampan_host::{BodyOptions, Error, ErrorKind, HandlerId, Place, Program, Setup, WorkerPlace};
+use sampan_host::{
+    BodyOptions, Error, ErrorKind, HandlerId, Place, Program, Setup, WorkerPlace, clock,
+};
 use sampan_js_modules::Script;
 use std::ffi::CStr;
 use std::rc::Rc;
@@ -160,6 +162,10 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
     let native = cx.object()?;
     for (name, function) in declare::FUNCTIONS {
         cx.define(native.raw(), name, cx.function(name, 0, 0, *function)?)?;
+    }
+    if clock::is_settable() {
+        let (name, now) = declare::NOW;
+        cx.define(native.raw(), name, cx.function(name, 0, 0, now)?)?;
     }
     for name in [c"responsePrototype", c"headersPrototype"] {
         cx.define(native.raw(), name, cx.get(web.raw(), name)?)?;

@@ -7,7 +7,7 @@
   const { answering, makeAtOnce } = native;
   const { checkStatus, checkRedirect, check, checkPattern, unknownOption, location: locationOf, statusOfNothing } = native;
   const { showToFetch, requestField, headerList, report, addedFields, addedMethods } = native;
-  const { nativeMiddleware, ask, decide } = native;
+  const { nativeMiddleware, ask, decide, now } = native;
   const { status: STATUS, statusText: STATUS_TEXT, headers: HEADERS, list: LIST, body: BODY, used: USED } = symbols;
   const { immutable: IMMUTABLE, file: FILE } = symbols;
   const { responsePrototype, headersPrototype } = native;
@@ -425,6 +425,26 @@
     else if (hasOwn(builders, name)) Object.assign(builders[name], modules[name]);
     else app[name] = modules[name];
   }
+  // Where tests may set the time, dates follow it.
+  function followTime() {
+    const RealDate = Date;
+    const prototype = RealDate.prototype;
+    function SettableDate(...parts) {
+      if (new.target === undefined) return new RealDate(now()).toString();
+      return Reflect.construct(RealDate, parts.length === 0 ? [now()] : parts, new.target);
+    }
+    defineProperty(SettableDate, "name", { value: "Date" });
+    defineProperty(SettableDate, "length", { value: 7 });
+    defineProperty(SettableDate, "prototype", { value: prototype, writable: false });
+    for (const name of ["parse", "UTC"]) {
+      defineProperty(SettableDate, name, { value: RealDate[name], writable: true, configurable: true });
+    }
+    defineProperty(SettableDate, "now", { value: () => now(), writable: true, configurable: true });
+    defineProperty(prototype, "constructor", { value: SettableDate, writable: true, configurable: true });
+    defineProperty(globalThis, "Date", { value: SettableDate, writable: true, configurable: true });
+  }
+  if (now !== undefined) followTime();
+
   const exports = { app, default: app };
   for (const name of keys(builders)) exports[name] = builders[name];
   for (const name of keys(modules)) exports[name] ??= modules[name];

@@ -12,8 +12,8 @@ use crate::vm::error;
 use crate::vm::isolate::{Core, current};
 use crate::vm::state::{RegistryRefs, State, guard, key, push_text, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::WorkerPlace;
 use sampan_host::answer::AnswerKind;
+use sampan_host::{WorkerPlace, clock};
 use std::ffi::{CStr, c_int};
 
 /// How many coroutines may be inside of one another.
@@ -78,6 +78,10 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         for (name, function) in functions {
             lua_pushcfunction(state, function);
             set(name);
+        }
+        if clock::is_settable() {
+            lua_pushcfunction(state, now);
+            set(c"now");
         }
         lua_pushcfunction(state, bracket::check_yield);
         set(c"check_yield");
@@ -149,6 +153,13 @@ unsafe extern "C-unwind" fn print(state: State) -> c_int {
         });
         0
     }
+}
+
+/// `host.now()`: the time of day in whole seconds since 1970.
+unsafe extern "C-unwind" fn now(state: State) -> c_int {
+    // SAFETY: pushes a number.
+    unsafe { lua_pushnumber(state, clock::since_1970().as_secs() as f64) };
+    1
 }
 
 /// `host.nest(by)`: how many coroutines are inside of one another now, after one more or less.

@@ -18,5 +18,6 @@ mod storage;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;
+mod testing;
 mod upload_ends;
 mod uploads;

@@ -1,0 +1,157 @@
+//! `sampan test`: runs the tests of a project and shows what became of them.
+
+use crate::say;
+use sampan_testkit::project::{self, TestOptions, TestOutcome, TestSummary};
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long one test may take unless told otherwise.
+const TEST_SECONDS_MAX: &str = "10";
+
+/// From this time on it is shown how long a test took.
+const SLOW: Duration = Duration::from_millis(100);
+
+/// What comes after `sampan test`.
+#[derive(clap::Args)]
+pub(crate) struct TestArgs {
+    /// The project's folder, or the file in it that is run.
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
+    path: PathBuf,
+    /// Run only the tests whose file and name contain this.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Write one JSON object per line: one for each test, and one at the end.
+    #[arg(long)]
+    json: bool,
+    /// Write a report as JUnit XML, too.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Let snapshots become what the tests give now.
+    #[arg(long)]
+    update: bool,
+    /// How long one test may take.
+    #[arg(long, value_name = "SECONDS", default_value = TEST_SECONDS_MAX, value_parser = a_time)]
+    timeout: Duration,
+    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+fn a_time(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok();
+    let seconds = seconds.filter(|seconds| (0.001..=86_400.0).contains(seconds));
+    let time = seconds.map(Duration::from_secs_f64);
+    time.ok_or_else(|| "it must be a number of seconds, as in 10 or 0.5".to_owned())
+}
+
+pub(crate) fn run(args: TestArgs) -> Result<i32, String> {
+    let options = TestOptions {
+        path: args.path,
+        config: args.config,
+        filter: args.filter,
+        update: args.update,
+        test_time_max: args.timeout,
+    };
+    let style = Style {
+        is_json: args.json,
+        is_coloured: io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+    };
+    let (mut outcomes, mut shown) = (Vec::new(), Ok(()));
+    let mut tell = |outcome: &TestOutcome| {
+        let one = style.show(outcome);
+        shown = std::mem::replace(&mut shown, Ok(())).and(one);
+        outcomes.push(outcome.clone());
+    };
+    let summary = project::run(&options, &mut tell)?;
+    shown?;
+    style.end(&summary)?;
+    if let Some(path) = &args.junit {
+        let report = project::junit(&outcomes, &summary);
+        let written = std::fs::write(path, report);
+        written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    if summary.passed + summary.failed == 0 {
+        let filter = options.filter.unwrap_or_default();
+        return Err(match summary.filtered {
+            0 => "the files of tests declare no test: write t.test(name, fn)".to_owned(),
+            _ => format!("no test is called {filter:?}"),
+        });
+    }
+    Ok(i32::from(summary.failed > 0))
+}
+
+/// How outcomes are shown.
+struct Style {
+    is_json: bool,
+    is_coloured: bool,
+}
+
+impl Style {
+    fn show(&self, outcome: &TestOutcome) -> Result<(), String> {
+        if self.is_json {
+            return say(project::json_line(outcome));
+        }
+        let name = match outcome.name.as_str() {
+            "" => "(does not load)",
+            name => name,
+        };
+        let (mark, colour) = match outcome.failure {
+            None => ("ok  ", "32"),
+            Some(_) => ("FAIL", "31"),
+        };
+        let mut line = format!("{} {}: {name}", self.coloured(mark, colour), outcome.file);
+        if outcome.elapsed >= SLOW {
+            line += &format!(" ({} ms)", outcome.elapsed.as_millis());
+        }
+        say(line)?;
+        for name in &outcome.snapshots {
+            let name = if name.is_empty() { "" } else { ": " }.to_owned() + name;
+            say(format_args!("     snapshot written{name}"))?;
+        }
+        let Some(failure) = &outcome.failure else {
+            return Ok(());
+        };
+        for line in failure.text.lines() {
+            let colour = match line.trim_start().chars().next() {
+                Some('-') => "31",
+                Some('+') => "32",
+                _ => "0",
+            };
+            say(format_args!("     {}", self.coloured(line, colour)))?;
+        }
+        if !failure.log.is_empty() {
+            say("     the log meanwhile:")?;
+        }
+        for line in failure.log.lines() {
+            say(format_args!("       {}", self.coloured(line, "2")))?;
+        }
+        Ok(())
+    }
+
+    fn end(&self, summary: &TestSummary) -> Result<(), String> {
+        if self.is_json {
+            return say(project::json_summary(summary));
+        }
+        let mut line = format!("{} passed, {} failed", summary.passed, summary.failed);
+        if summary.filtered > 0 {
+            line += &format!(", {} filtered out", summary.filtered);
+        }
+        if summary.snapshots > 0 {
+            line += &format!(", {} snapshots written", summary.snapshots);
+        }
+        let colour = if summary.failed > 0 { "31" } else { "32" };
+        let seconds = summary.elapsed.as_secs_f64();
+        say(format_args!(
+            "\n{} in {seconds:.2} s",
+            self.coloured(&line, colour)
+        ))
+    }
+
+    fn coloured(&self, text: &str, colour: &str) -> String {
+        match self.is_coloured && colour != "0" {
+            true => format!("\u{1b}[{colour}m{text}\u{1b}[0m"),
+            false => text.to_owned(),
+        }
+    }
+}

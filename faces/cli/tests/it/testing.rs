@@ -1,0 +1,258 @@
+//! `sampan test`: what passes, what fails, and how that is told.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const LUA_APP: &str = r#"
+local app = require "sampan"
+app.use("*", function(req, next) local res = next(req) res.headers["x-wrapped"] = "yes" return res end)
+app.get("/health", function() return { status = "ok" } end)
+app.post("/notes", function(req)
+  local id = app.db.exec("INSERT INTO notes (text) VALUES (?)", { req:json().text }).last_id
+  req.session.last = id
+  return app.json({ id = id }, 201)
+end)
+app.get("/last", function(req) return { last = req.session.last or 0 } end)
+app.get("/page", function() return app.render("page.html", { items = { "one", "two" } }) end)
+app.get("/time", function() return { now = app.time.now(), os = os.time() } end)
+app.get("/boom", function() error("kaputt") end)
+"#;
+
+const LUA_TESTS: &str = r#"
+local app = require "sampan"
+local t, db = app.t, app.db
+local before = 0
+t.before_each(function() before = before + 1 end)
+t.test("a commit is real, and cookies are kept", function()
+  local res = t.post("/notes", { json = { text = "new" } })
+  t.equal(res.status, 201)
+  t.equal(res.headers["x-wrapped"], "yes")
+  t.equal(db.one("SELECT count(*) AS n FROM notes").n, 2)
+  t.equal(t.get("/last").json, { last = res.json.id })
+  t.equal(t.get("/last", { browser = "other" }).json, { last = 0 })
+end)
+t.test("the database is put back", function()
+  t.equal(db.one("SELECT count(*) AS n FROM notes").n, 1)
+  t.equal(t.get("/last").json, { last = 0 })
+  t.equal(before, 2)
+end)
+t.test("pages are searched", function()
+  local html = t.get("/page").html
+  t.equal(html:text("h1"), "A page")
+  t.equal(html:count("li"), 2)
+  t.equal(html:one("li:last-child").attributes.class, "item")
+end)
+t.test("time is set", function()
+  t.set_time(86400)
+  t.equal(t.get("/time").json, { now = 86400, os = 86400 })
+end)
+t.test("waits", function()
+  app.time.sleep(0.001)
+  t.fails(function() error("kaputt") end, "kaputt")
+end)
+"#;
+
+const JS_APP: &str = r#"
+import { app, db, time } from "sampan";
+app.post("/notes", async (req) => {
+  const { text } = await req.json();
+  return app.json({ id: db.exec("INSERT INTO notes (text) VALUES (?)", [text]).lastId }, 201);
+});
+app.get("/time", () => ({ now: time.now(), date: new Date().toISOString(), millis: Date.now() }));
+"#;
+
+const JS_TESTS: &str = r#"
+import { t, db } from "sampan";
+let before = 0;
+t.beforeEach(async () => { before += 1; });
+t.test("a commit is real", async () => {
+  const res = await t.post("/notes", { json: { text: "new" } });
+  t.equal([res.status, db.one("SELECT count(*) AS n FROM notes").n], [201, 2]);
+});
+t.test("the database is put back", () => {
+  t.equal(db.one("SELECT count(*) AS n FROM notes").n, 1);
+  t.equal(before, 2);
+});
+t.test("time is set", async () => {
+  t.setTime(86400);
+  const { json } = await t.get("/time");
+  t.equal(json, { now: 86400, date: "1970-01-02T00:00:00.000Z", millis: 86400000 });
+  t.equal(new Date(0).getTime(), 0);
+});
+t.test("waits", async () => {
+  await t.fails(async () => { await null; throw new Error("kaputt"); }, "kaputt");
+});
+"#;
+
+const MIGRATION: &str = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL);\nINSERT INTO notes (text) VALUES ('first');\n";
+const PAGE: &str =
+    "<h1>A page</h1><ul>{% for item in items %}<li class=item>{{ item }}{% endfor %}</ul>";
+
+/// A project with these files besides the migration and the template.
+fn project(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = [
+        ("migrations/0001_notes.sql", MIGRATION),
+        ("templates/page.html", PAGE),
+    ];
+    for (file, text) in own.iter().chain(files) {
+        let path = folder.path().join(file);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, text).expect("a file");
+    }
+    folder
+}
+
+/// Runs the tests of a project: exit status, standard output, standard error.
+fn test(folder: &Path, args: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+    command.arg("test").arg(folder).args(args).env_remove("CI");
+    let output = command.output().expect("the command starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    let status = output.status.code().expect("no signal");
+    (status, text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn tests_of_both_languages_see_the_real_application() {
+    for (app, text, file, tests, count) in [
+        ("app.lua", LUA_APP, "tests/notes.test.lua", LUA_TESTS, 5),
+        ("app.js", JS_APP, "tests/notes.test.js", JS_TESTS, 4),
+        ("app.lua", LUA_APP, "tests/deep/notes.test.js", JS_TESTS, 4),
+    ] {
+        // Tests in another language than the application's: what they ask it for differs there.
+        let mixed = tests.replace("  const { json } = await t.get(\"/time\");\n  t.equal(json", "  t.ok(true); const json = { now: 86400, date: new Date().toISOString(), millis: Date.now() };\n  t.equal(json");
+        let tests = if file.contains("deep") { &mixed } else { tests };
+        let folder = project(&[(app, text), (file, tests)]);
+        let (status, out, errors) = test(folder.path(), &[]);
+        assert_eq!(status, 0, "{app}, {file}: {out}{errors}");
+        assert!(out.contains(&format!("{count} passed, 0 failed")), "{out}");
+        assert!(
+            !folder.path().join("data.db").exists(),
+            "its own database is left alone"
+        );
+    }
+}
+
+#[test]
+fn failures_are_told_and_the_others_run() {
+    const TESTS: &str = r#"
+local app = require "sampan"
+local t = app.t
+t.test("differs", function()
+  t.equal({ a = 1, b = { "x", "y" } }, { a = 1, b = { "x", "z" } }, "my message")
+end)
+t.test("a handler fails", function() t.equal(t.get("/boom").status, 200) end)
+t.test("loops", function() while true do end end)
+t.test("waits for ever", function() app.time.sleep(1000) end)
+t.test("wrong request", function() t.get("/", { jsn = 1 }) end)
+t.test("goes on", function() t.equal(t.get("/health").status, 200) end)
+"#;
+    let folder = project(&[
+        ("app.lua", LUA_APP),
+        ("sampan.toml", "[limits]\nscript_millis_max = 200\n"),
+        ("tests/a.test.lua", "local x = = 1\n"),
+        ("tests/b.test.lua", TESTS),
+        ("tests/helper.lua", "this is no test"),
+    ]);
+    let junit = folder.path().join("report.xml");
+    let report = junit.display().to_string();
+    let args = ["--timeout", "0.3", "--junit", &report];
+    let (status, out, errors) = test(folder.path(), &args);
+    assert_eq!(status, 1, "{out}{errors}");
+    for part in [
+        "FAIL tests/a.test.lua: (does not load)\n     tests/a.test.lua:1: unexpected symbol near '='",
+        "tests/b.test.lua:5: my message: the values differ\n         5 |   t.equal(",
+        "         -     \"z\"\n         +     \"y\"",
+        "expected 200, found 500",
+        "ERROR GET /boom: app.lua:13: kaputt",
+        "the script ran longer than script_millis_max (200 ms)",
+        "the test did not end within 0.3 s (--timeout)",
+        "unknown option 'jsn'",
+        "ok   tests/b.test.lua: goes on",
+        "1 passed, 6 failed",
+    ] {
+        assert!(out.contains(part), "{part:?} is not in:\n{out}");
+    }
+    let xml = fs::read_to_string(&junit).expect("a report");
+    assert!(xml.contains("tests=\"7\" failures=\"6\""), "{xml}");
+    let (status, out, _) = test(folder.path(), &["--filter", "goes on", "--json"]);
+    let lines: Vec<serde_json::Value> = out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(status, 1, "the file that does not load still counts: {out}");
+    assert_eq!(lines[1]["name"], "goes on");
+    assert_eq!(
+        (&lines[1]["passed"], &lines[2]["filtered"]),
+        (&true.into(), &5.into())
+    );
+}
+
+#[test]
+fn snapshots_are_written_compared_and_accepted() {
+    let tests = |value: &str| {
+        let text =
+            "local t = require('sampan').t\nt.test('one', function() t.snapshot(VALUE) end)\n";
+        text.replace("VALUE", value)
+    };
+    let folder = project(&[
+        ("app.lua", LUA_APP),
+        ("tests/s.test.lua", &tests("{ a = 1 }")),
+    ]);
+    let again = |args: &[&str]| test(folder.path(), args);
+    assert!(again(&[]).1.contains("1 snapshots written"));
+    let kept = folder.path().join("tests/snapshots/s.test.lua/one.txt");
+    assert_eq!(
+        fs::read_to_string(&kept).expect("kept"),
+        "{\n  \"a\": 1\n}\n"
+    );
+    assert!(again(&[]).1.contains("1 passed, 0 failed in"));
+    fs::write(folder.path().join("tests/s.test.lua"), tests("{ a = 2 }")).expect("changed");
+    let (status, out, _) = again(&[]);
+    assert!(
+        status == 1 && out.contains("differs; sampan test --update accepts it"),
+        "{out}"
+    );
+    assert_eq!(again(&["--update"]).0, 0);
+    assert_eq!(again(&[]).0, 0);
+}
+
+#[test]
+fn a_project_without_tests_says_what_to_write() {
+    let folder = project(&[("app.lua", LUA_APP)]);
+    let (status, _, errors) = test(folder.path(), &[]);
+    assert!(
+        status == 1 && errors.contains("make a file such as tests/app.test.lua"),
+        "{errors}"
+    );
+    fs::create_dir(folder.path().join("tests")).expect("a folder");
+    fs::write(folder.path().join("tests/a.test.lua"), "").expect("a file");
+    let (status, _, errors) = test(folder.path(), &[]);
+    assert!(
+        status == 1 && errors.contains("write t.test(name, fn)"),
+        "{errors}"
+    );
+}
+
+/// In a build without optimisation the limit is what a busy machine needs.
+#[test]
+fn two_hundred_small_tests_take_a_second() {
+    let mut tests = String::from("local t = require('sampan').t\n");
+    for number in 0..200 {
+        tests += &format!(
+            "t.test('{number}', function() t.equal(t.post('/notes', {{ json = {{ text = 'n' }} }}).json.id, 2) end)\n"
+        );
+    }
+    let folder = project(&[("app.lua", LUA_APP), ("tests/many.test.lua", &tests)]);
+    let begun = Instant::now();
+    let (status, out, _) = test(folder.path(), &[]);
+    let elapsed = begun.elapsed();
+    println!("200 tests: {} ms", elapsed.as_millis());
+    assert_eq!(status, 0, "{out}");
+    let limit = Duration::from_secs(if cfg!(debug_assertions) { 5 } else { 1 });
+    assert!(elapsed <= limit, "200 tests took {elapsed:?}");
+}

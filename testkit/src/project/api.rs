@@ -1,0 +1,493 @@
+//! `t`: what the scripts of tests have beside what every script has.
+
+use super::compare::{brief, difference, is_same, shown};
+use super::html::PAGE;
+use super::requests::{TestRequest, answered};
+use super::snapshots::{self, Snapshot};
+use crate::cookies::Cookies;
+use sampan_app::host::{
+    Args, Callback, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type,
+    Value, clock, refusals,
+};
+use sampan_app::{LocalApp, Project};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The `t` table.
+pub static MODULE: Module = Module {
+    name: "t",
+    doc: "Tests: only in files that `sampan test` runs.",
+    functions: &[
+        Function {
+            name: "test",
+            params: &[
+                Param {
+                    name: "name",
+                    ty: Type::Text,
+                    optional: false,
+                    doc: "What holds if it passes. No other test of the file has the same name.",
+                },
+                FUNCTION,
+            ],
+            returns: Type::Nothing,
+            doc: "Declares a test. It passes if the function ends without an error. It begins with the database as the migrations leave it, without \
+                  cookies, and may wait.",
+            kind: FunctionKind::Sync(test),
+        },
+        Function {
+            name: "before_each",
+            params: &[FUNCTION],
+            returns: Type::Nothing,
+            doc: "Runs the function before each test of the file. It may wait.",
+            kind: FunctionKind::Sync(before_each),
+        },
+        Function {
+            name: "get",
+            params: &[PATH, REQUEST_OPTIONS],
+            returns: ANSWER,
+            doc: "Sends a GET request to the app. `status`; `headers` by their names in lower case, a list where a field comes twice; `body`; `json`, the \
+                  value of a JSON answer; `html`, the page of an HTML answer. Redirects are not followed.",
+            kind: FunctionKind::Async(|context, args| send_as("GET", context, args)),
+        },
+        Function {
+            name: "post",
+            params: &[PATH, REQUEST_OPTIONS],
+            returns: ANSWER,
+            doc: "Sends a POST request to the app, see `get`.",
+            kind: FunctionKind::Async(|context, args| send_as("POST", context, args)),
+        },
+        Function {
+            name: "put",
+            params: &[PATH, REQUEST_OPTIONS],
+            returns: ANSWER,
+            doc: "Sends a PUT request to the app, see `get`.",
+            kind: FunctionKind::Async(|context, args| send_as("PUT", context, args)),
+        },
+        Function {
+            name: "patch",
+            params: &[PATH, REQUEST_OPTIONS],
+            returns: ANSWER,
+            doc: "Sends a PATCH request to the app, see `get`.",
+            kind: FunctionKind::Async(|context, args| send_as("PATCH", context, args)),
+        },
+        Function {
+            name: "delete",
+            params: &[PATH, REQUEST_OPTIONS],
+            returns: ANSWER,
+            doc: "Sends a DELETE request to the app, see `get`.",
+            kind: FunctionKind::Async(|context, args| send_as("DELETE", context, args)),
+        },
+        Function {
+            name: "request",
+            params: &[
+                Param {
+                    name: "method",
+                    ty: Type::Text,
+                    optional: false,
+                    doc: "The method, as in `OPTIONS`.",
+                },
+                PATH,
+                REQUEST_OPTIONS,
+            ],
+            returns: ANSWER,
+            doc: "Sends a request with any method to the app, see `get`.",
+            kind: FunctionKind::Async(|context, mut args| {
+                let (method, path, options) = (args.text(0), args.text(1), args.take(2));
+                send(context, &method, &path, options)
+            }),
+        },
+        Function {
+            name: "equal",
+            params: &[ACTUAL, EXPECTED, MESSAGE],
+            returns: Type::Nothing,
+            doc: "Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count.",
+            kind: FunctionKind::Sync(equal),
+        },
+        Function {
+            name: "not_equal",
+            params: &[ACTUAL, EXPECTED, MESSAGE],
+            returns: Type::Nothing,
+            doc: "Fails if both values are the same.",
+            kind: FunctionKind::Sync(not_equal),
+        },
+        Function {
+            name: "ok",
+            params: &[ACTUAL, MESSAGE],
+            returns: Type::Nothing,
+            doc: "Fails if the value is nothing or false.",
+            kind: FunctionKind::Sync(ok),
+        },
+        Function {
+            name: "contains",
+            params: &[
+                ACTUAL,
+                Param {
+                    name: "part",
+                    ty: Type::Any,
+                    optional: false,
+                    doc: "A part of the text, or one of the values of the list.",
+                },
+                MESSAGE,
+            ],
+            returns: Type::Nothing,
+            doc: "Fails unless a text or a list contains the part.",
+            kind: FunctionKind::Sync(contains),
+        },
+        Function {
+            name: "fails",
+            params: &[
+                FUNCTION,
+                Param {
+                    name: "part",
+                    ty: Type::Text,
+                    optional: true,
+                    doc: "What the error's message must contain.",
+                },
+            ],
+            returns: Type::Text,
+            doc: "Fails unless the function raises an error. Returns its message. The function may wait.",
+            kind: FunctionKind::Async(fails),
+        },
+        Function {
+            name: "snapshot",
+            params: &[
+                ACTUAL,
+                Param {
+                    name: "name",
+                    ty: Type::Text,
+                    optional: true,
+                    doc: "Its name, where a test has several.",
+                },
+            ],
+            returns: Type::Nothing,
+            doc: "Compares the value, or the text, with what it was when the test ran first. That is kept in `tests/snapshots`; `sampan test --update` \
+                  keeps what it is now.",
+            kind: FunctionKind::Sync(snapshot),
+        },
+        Function {
+            name: "set_time",
+            params: &[Param {
+                name: "seconds",
+                ty: Type::Number,
+                optional: true,
+                doc: "Seconds since 1970-01-01 00:00 UTC; left out, the system's time holds again.",
+            }],
+            returns: Type::Nothing,
+            doc: "Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, sessions, cookies and tokens. It \
+                  stands still then. SQL has its own clock.",
+            kind: FunctionKind::Sync(set_time),
+        },
+    ],
+    classes: &[&PAGE],
+    ..Module::EMPTY
+};
+
+const FUNCTION: Param = Param {
+    name: "fn",
+    ty: Type::Function,
+    optional: false,
+    doc: "A function without parameters.",
+};
+
+const PATH: Param = Param {
+    name: "path",
+    ty: Type::Text,
+    optional: false,
+    doc: "The path with its query, or a URL.",
+};
+
+const REQUEST_OPTIONS: Param = Param {
+    name: "options",
+    ty: Type::Map,
+    optional: true,
+    doc: "`headers`. `query`: is added to that of the path. `json`, `form` or `body`: what is sent; a member of a form with `content`, `filename` and \
+          `type` is a file. `browser`: a name; requests with the same one share their cookies.",
+};
+
+const ACTUAL: Param = Param {
+    name: "actual",
+    ty: Type::Any,
+    optional: false,
+    doc: "What there is.",
+};
+
+const EXPECTED: Param = Param {
+    name: "expected",
+    ty: Type::Any,
+    optional: false,
+    doc: "What it is compared with.",
+};
+
+const MESSAGE: Param = Param {
+    name: "message",
+    ty: Type::Text,
+    optional: true,
+    doc: "What is said if it fails.",
+};
+
+/// What a request gives.
+const ANSWER: Type = Type::Record(&[
+    ("status", Type::Int),
+    ("headers", Type::Map),
+    ("body", Type::Bytes),
+    ("json", Type::Any),
+    ("html", Type::Object(&PAGE)),
+]);
+
+/// A test that a file declared.
+pub(super) struct DeclaredTest {
+    pub(super) name: String,
+    pub(super) function: Callback,
+}
+
+/// What a file of tests declares, and what the test that runs has so far.
+pub(super) struct TestState {
+    app: Rc<LocalApp>,
+    root: PathBuf,
+    file: String,
+    update: bool,
+    tests: RefCell<Vec<DeclaredTest>>,
+    before_each: RefCell<Vec<Callback>>,
+    is_loaded: Cell<bool>,
+    /// The test that runs.
+    name: RefCell<String>,
+    browsers: RefCell<BTreeMap<String, Cookies>>,
+    /// The snapshots that it compared, and those of them that it wrote.
+    snapshots: RefCell<Vec<String>>,
+    written: RefCell<Vec<String>>,
+}
+
+impl TestState {
+    pub(super) fn new(app: &Rc<LocalApp>, project: &Project, file: &str, update: bool) -> Rc<Self> {
+        Rc::new(Self {
+            app: Rc::clone(app),
+            root: project.root().to_owned(),
+            file: file.to_owned(),
+            update,
+            tests: RefCell::default(),
+            before_each: RefCell::default(),
+            is_loaded: Cell::new(false),
+            name: RefCell::default(),
+            browsers: RefCell::default(),
+            snapshots: RefCell::default(),
+            written: RefCell::default(),
+        })
+    }
+
+    /// The file is loaded: what it declared.
+    pub(super) fn declared(&self) -> (Vec<DeclaredTest>, Vec<Callback>) {
+        self.is_loaded.set(true);
+        (self.tests.take(), self.before_each.take())
+    }
+
+    /// A test begins.
+    pub(super) fn begin(&self, name: &str) {
+        self.name.replace(name.to_owned());
+        self.browsers.take();
+        self.snapshots.take();
+    }
+
+    /// The snapshots that the test wrote.
+    pub(super) fn take_written(&self) -> Vec<String> {
+        self.written.take()
+    }
+}
+
+fn state_of(context: &Context) -> Result<Rc<TestState>, Error> {
+    let state = context.get::<Rc<TestState>>();
+    let state = state.map(|state| Rc::clone(&*state));
+    state.ok_or_else(|| Error::script("t is only in files that sampan test runs"))
+}
+
+fn loading(context: &Context) -> Result<Rc<TestState>, Error> {
+    let state = state_of(context)?;
+    match state.is_loaded.get() {
+        true => Err(refusals::too_late("tests")),
+        false => Ok(state),
+    }
+}
+
+fn function(args: &Args, index: usize) -> Result<Callback, Error> {
+    let function = args.function(index);
+    function.ok_or_else(|| Error::script("no function"))
+}
+
+fn test(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let state = loading(context)?;
+    let (name, function) = (args.text(0), function(&args, 1)?);
+    if name.trim().is_empty() {
+        return Err(Error::script("a test needs a name"));
+    }
+    let mut tests = state.tests.borrow_mut();
+    if tests.iter().any(|test| test.name == name) {
+        let text = format!("there is a test {name:?} already: give each its own name");
+        return Err(Error::script(text));
+    }
+    tests.push(DeclaredTest { name, function });
+    Ok(Value::Null)
+}
+
+fn before_each(context: &Context, args: Args) -> Result<Value, Error> {
+    let function = function(&args, 0)?;
+    loading(context)?.before_each.borrow_mut().push(function);
+    Ok(Value::Null)
+}
+
+fn send_as(
+    method: &'static str,
+    context: &Context,
+    mut args: Args,
+) -> LocalFuture<Result<Value, Error>> {
+    let (path, options) = (args.text(0), args.take(1));
+    send(context, method, &path, options)
+}
+
+fn send(
+    context: &Context,
+    method: &str,
+    path: &str,
+    options: Value,
+) -> LocalFuture<Result<Value, Error>> {
+    let prepared = state_of(context).and_then(|state| {
+        let request = TestRequest::new(method, path, options)?;
+        // What the answer needs of the context outlives this call in it.
+        let objects = context.objects().clone();
+        Ok((state, request, objects))
+    });
+    Box::pin(async move {
+        let (state, request, objects) = prepared?;
+        let browser = |name: &str| state.browsers.borrow().get(name).and_then(Cookies::field);
+        let bytes = request.bytes(browser(&request.browser));
+        let peer = SocketAddr::from(([127, 0, 0, 1], 50_000));
+        let answer = state.app.answer(&bytes, peer).await;
+        let mut browsers = state.browsers.borrow_mut();
+        let cookies = browsers.entry(request.browser.clone()).or_default();
+        for (name, value) in &answer.headers {
+            if name.eq_ignore_ascii_case("set-cookie") {
+                cookies.keep(&String::from_utf8_lossy(value));
+            }
+        }
+        drop(browsers);
+        answered(&objects, &request, answer)
+    })
+}
+
+/// An error of a check: the test's own message, or `text`; then how the values differ.
+fn failed(mut args: Args, message: usize, text: String, difference: &str) -> Error {
+    let said = match args.take(message) {
+        Value::Text(message) => format!("{message}: {text}"),
+        _ => text,
+    };
+    match difference {
+        "" => Error::script(said),
+        lines => Error::script(format!("{said}\n{lines}")),
+    }
+}
+
+fn equal(_: &Context, mut args: Args) -> Result<Value, Error> {
+    let (actual, expected) = (args.take(0), args.take(1));
+    if is_same(&actual, &expected) {
+        return Ok(Value::Null);
+    }
+    let (one, other) = (shown(&expected), shown(&actual));
+    // What fits in a line needs no difference.
+    let is_short = |text: &str| text.len() < 60 && !text.contains('\n');
+    if is_short(&one) && is_short(&other) {
+        let text = format!("expected {}, found {}", brief(&expected), brief(&actual));
+        return Err(failed(args, 2, text, ""));
+    }
+    let lines = difference(&one, &other);
+    Err(failed(args, 2, "the values differ".to_owned(), &lines))
+}
+
+fn not_equal(_: &Context, mut args: Args) -> Result<Value, Error> {
+    let (actual, expected) = (args.take(0), args.take(1));
+    if !is_same(&actual, &expected) {
+        return Ok(Value::Null);
+    }
+    let text = format!("both are {}", brief(&actual));
+    Err(failed(args, 2, text, ""))
+}
+
+fn ok(_: &Context, mut args: Args) -> Result<Value, Error> {
+    let actual = args.take(0);
+    match actual {
+        Value::Null | Value::Bool(false) => {
+            let text = format!("the value is {}", brief(&actual));
+            Err(failed(args, 1, text, ""))
+        }
+        _ => Ok(Value::Null),
+    }
+}
+
+fn contains(_: &Context, mut args: Args) -> Result<Value, Error> {
+    let (actual, part) = (args.take(0), args.take(1));
+    let does = match (&actual, &part) {
+        (Value::Text(text), Value::Text(part)) => text.contains(part.as_str()),
+        (Value::List(items), part) => items.iter().any(|item| is_same(item, part)),
+        _ => {
+            let found = actual.type_name();
+            let text = format!("a text can contain a text, a list anything; this is {found}");
+            return Err(Error::script(text));
+        }
+    };
+    if does {
+        return Ok(Value::Null);
+    }
+    let text = format!("{} is not in {}", brief(&part), brief(&actual));
+    Err(failed(args, 2, text, ""))
+}
+
+fn fails(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+    let (function, part) = (function(&args, 0), args.take(1));
+    Box::pin(async move {
+        let Err(error) = function?.start(Vec::new()).await else {
+            return Err(Error::script("the function did not fail"));
+        };
+        let message = error.message().to_owned();
+        match part {
+            Value::Text(part) if !message.contains(&part) => Err(Error::script(format!(
+                "the error is {message:?}, which does not contain {part:?}"
+            ))),
+            _ => Ok(Value::Text(message)),
+        }
+    })
+}
+
+fn snapshot(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let state = state_of(context)?;
+    let (actual, name) = (shown(&args.take(0)), args.text(1));
+    let mut seen = state.snapshots.borrow_mut();
+    if seen.contains(&name) {
+        let text = "the test has a snapshot of this name already: give each its own";
+        return Err(Error::script(text));
+    }
+    seen.push(name.clone());
+    let test = state.name.borrow();
+    let names = [state.file.as_str(), test.as_str(), name.as_str()];
+    if snapshots::check(&state.root, names, &actual, state.update)? == Snapshot::Written {
+        state.written.borrow_mut().push(name);
+    }
+    Ok(Value::Null)
+}
+
+fn set_time(_: &Context, args: Args) -> Result<Value, Error> {
+    /// The year 9999.
+    const SECONDS_MAX: f64 = 253_402_300_799.0;
+    let time = match args.number(0) {
+        None => None,
+        Some(seconds) if (0.0..=SECONDS_MAX).contains(&seconds) => {
+            Some(Duration::from_secs_f64(seconds))
+        }
+        Some(seconds) => {
+            let text = format!("{seconds} is no time from 1970 to 9999, in seconds");
+            return Err(Error::script(text));
+        }
+    };
+    clock::set(time);
+    Ok(Value::Null)
+}

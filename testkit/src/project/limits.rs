@@ -1,0 +1,13 @@
+//! What the tests of a project may use.
+
+/// The lines around a change that a difference shows.
+pub(super) const DIFFERENCE_CONTEXT_LINES: usize = 3;
+
+/// How much of a difference is shown, in lines.
+pub(super) const DIFFERENCE_LINES_MAX: usize = 60;
+
+/// How deeply the JSON of an answer may nest.
+pub(super) const JSON_DEPTH_MAX: usize = 1_000;
+
+/// How many files of tests there may be.
+pub(super) const FILES_MAX: usize = 10_000;

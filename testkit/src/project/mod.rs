@@ -1,0 +1,192 @@
+//! The tests of a project, as `sampan test` runs them: `tests/**/*.test.lua` and the like, against the real application, without sockets.
+//!
+//! Each test file gets the project loaded anew, with a database of its own, and the script of the tests beside it. Before each test the
+//! database is put back. Files run one after the other, each on a thread of its own: one that cannot be stopped is left behind, and
+//! the next goes on.
+
+mod api;
+mod compare;
+mod discover;
+mod file_run;
+mod html;
+mod json;
+mod junit;
+mod limits;
+mod requests;
+mod snapshots;
+
+pub use api::MODULE;
+pub use json::{json_line, json_summary};
+pub use junit::junit;
+
+use file_run::{FileRun, Message};
+use sampan_app::host::{Module, clock};
+use sampan_app::{Config, Flags, LocalRun, Logger};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+/// What the scripts of tests get: all that projects get, and `t`.
+static MODULES: LazyLock<Vec<&'static Module>> = LazyLock::new(|| {
+    let own = [&MODULE];
+    sampan_app::MODULES.iter().copied().chain(own).collect()
+});
+
+/// The keys of a project that names none: its tests need no secret.
+const TEST_KEY: &str = "the key of tests, which no server uses";
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct TestOptions {
+    /// The project's folder, or the file in it that is run.
+    pub path: PathBuf,
+    /// The configuration file, where it is not the project's own.
+    pub config: Option<PathBuf>,
+    /// Only tests whose file and name, with `: ` between, contain this.
+    pub filter: Option<String>,
+    /// Snapshots become what the tests give now.
+    pub update: bool,
+    /// How long one test may take.
+    pub test_time_max: Duration,
+}
+
+/// What became of one test, or of a file that did not load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestOutcome {
+    /// The file, relative to the project's folder.
+    pub file: String,
+    /// The name of the test; empty for a file that did not load.
+    pub name: String,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// Why it failed, if it did.
+    pub failure: Option<TestFailure>,
+    /// The snapshots that it wrote.
+    pub snapshots: Vec<String>,
+}
+
+/// Why a test failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestFailure {
+    /// What happened and where, in several lines.
+    pub text: String,
+    /// What the project wrote to its log meanwhile.
+    pub log: String,
+}
+
+/// What became of all tests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestSummary {
+    /// How many tests passed.
+    pub passed: usize,
+    /// How many tests failed, and files that did not load.
+    pub failed: usize,
+    /// How many tests the filter left out.
+    pub filtered: usize,
+    /// How many snapshots were written.
+    pub snapshots: usize,
+    /// From the first to the last.
+    pub elapsed: Duration,
+}
+
+/// Runs the tests of a project, and tells what became of each as soon as that is known.
+///
+/// # Errors
+/// The project has no tests, or cannot be tested at all: one line that says why.
+pub fn run(
+    options: &TestOptions,
+    tell: &mut dyn FnMut(&TestOutcome),
+) -> Result<TestSummary, String> {
+    let begun = Instant::now();
+    let mut config = Config::resolve(&Flags {
+        path: options.path.clone(),
+        config: options.config.clone(),
+        ..Flags::default()
+    })?;
+    let files = discover::files(&config.project)?;
+    config.logger = Logger::captured(config.log_settings().level_min);
+    if config.secret_keys.is_none() {
+        config.set_secret_key(TEST_KEY)?;
+    }
+    clock::make_settable();
+    let scratch = tempfile::Builder::new().prefix("sampan-test-").tempdir();
+    let scratch = scratch.map_err(|error| format!("cannot make a folder for tests: {error}"))?;
+    let project = LocalRun::new(config, scratch.path())?;
+    let mut summary = TestSummary::default();
+    let options = Arc::new(options.clone());
+    for (number, file) in files.iter().enumerate() {
+        let (sender, inbox) = channel();
+        let told = sender.clone();
+        let when_deaf = Arc::new(move |what: &str| {
+            let _ = told.send(Message::Deaf(what.to_owned()));
+        });
+        let file_run = FileRun {
+            file: file.clone(),
+            project: project.project().clone(),
+            options: Arc::clone(&options),
+            modules: &MODULES,
+            sender,
+        };
+        let body = |app| file_run.run(app);
+        let thread = project.start(&format!("file-{number}"), when_deaf, body);
+        let thread = thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+        let is_whole = follow(&inbox, file, &mut summary, tell);
+        if is_whole && thread.join().is_err() {
+            let text = "a fault of Sampan itself: the thread of the file panicked".to_owned();
+            count(&mut summary, &failed_file(file, "", text), tell);
+        }
+    }
+    summary.elapsed = begun.elapsed();
+    Ok(summary)
+}
+
+/// Takes what a file tells until its end. False if it was left behind because it cannot be stopped.
+fn follow(
+    inbox: &Receiver<Message>,
+    file: &str,
+    summary: &mut TestSummary,
+    tell: &mut dyn FnMut(&TestOutcome),
+) -> bool {
+    let mut running = String::new();
+    for message in inbox {
+        match message {
+            Message::Began(name) => running = name,
+            Message::Filtered => summary.filtered += 1,
+            Message::Ended(outcome) => count(summary, &outcome, tell),
+            Message::Over => return true,
+            Message::Deaf(what) => {
+                let text = format!(
+                    "{what} cannot be stopped: the rest of the file is left out\n\
+                     (a loop inside of one call of a built-in function, most likely)"
+                );
+                count(summary, &failed_file(file, &running, text), tell);
+                return false;
+            }
+        }
+    }
+    true
+}
+
+fn count(summary: &mut TestSummary, outcome: &TestOutcome, tell: &mut dyn FnMut(&TestOutcome)) {
+    match outcome.failure {
+        Some(_) => summary.failed += 1,
+        None => summary.passed += 1,
+    }
+    summary.snapshots += outcome.snapshots.len();
+    tell(outcome);
+}
+
+/// The outcome of a file that cannot be run any further.
+fn failed_file(file: &str, name: &str, text: String) -> TestOutcome {
+    TestOutcome {
+        file: file.to_owned(),
+        name: name.to_owned(),
+        elapsed: Duration::ZERO,
+        failure: Some(TestFailure {
+            text,
+            log: String::new(),
+        }),
+        snapshots: Vec::new(),
+    }
+}

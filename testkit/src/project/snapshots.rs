@@ -1,0 +1,84 @@
+//! Snapshots: what a test gave once, kept in a file beside it, one for each.
+
+use super::compare::difference;
+use sampan_app::host::Error;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// The folder of all snapshots, below `tests`.
+const FOLDER: &str = "tests/snapshots";
+
+/// What became of a snapshot that fits, or was made to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Snapshot {
+    /// It is what it was.
+    Same,
+    /// It was written, as it is new or has changed.
+    Written,
+}
+
+/// The file of the snapshot `name` of a test.
+fn path_of(root: &Path, file: &str, test: &str, name: &str) -> PathBuf {
+    let file = file.strip_prefix("tests/").unwrap_or(file);
+    root.join(FOLDER)
+        .join(file)
+        .join(format!("{}.txt", words(&[test, name])))
+}
+
+/// Names as one that every file system takes.
+fn words(names: &[&str]) -> String {
+    let plain = |name: &&&str| !name.is_empty();
+    let names: Vec<&str> = names.iter().filter(plain).copied().collect();
+    let text = names.join("--");
+    let letter = |one: char| match one {
+        one if one.is_alphanumeric() || matches!(one, '-' | '_') => one,
+        _ => '-',
+    };
+    text.chars().map(letter).collect()
+}
+
+/// Compares `actual` with what the snapshot has, and writes it where there is none, or where `update` says so.
+///
+/// # Errors
+/// They differ, or the file cannot be read or written.
+pub(super) fn check(
+    root: &Path,
+    [file, test, name]: [&str; 3],
+    actual: &str,
+    update: bool,
+) -> Result<Snapshot, Error> {
+    let path = path_of(root, file, test, name);
+    let shown = path
+        .strip_prefix(root)
+        .unwrap_or(&path)
+        .display()
+        .to_string();
+    let mut whole = actual.to_owned();
+    if !whole.ends_with('\n') {
+        whole.push('\n');
+    }
+    let fault = |error: io::Error| Error::script(format!("the snapshot {shown}: {error}"));
+    match fs::read_to_string(&path) {
+        Ok(expected) if expected == whole => return Ok(Snapshot::Same),
+        Ok(expected) if !update => {
+            let lines = difference(&expected, &whole);
+            return Err(Error::script(format!(
+                "the snapshot {shown} differs; sampan test --update accepts it\n{lines}"
+            )));
+        }
+        Ok(_) => {}
+        // On a server of continuous integration nobody would commit it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if !update && env::var_os("CI").is_some_and(|value| value != "false") {
+                return Err(Error::script(format!(
+                    "there is no snapshot {shown}: run sampan test where CI is not set, and commit it"
+                )));
+            }
+        }
+        Err(error) => return Err(fault(error)),
+    }
+    let folder = path.parent().unwrap_or(root);
+    fs::create_dir_all(folder).map_err(fault)?;
+    fs::write(&path, whole).map_err(fault)?;
+    Ok(Snapshot::Written)
+}
