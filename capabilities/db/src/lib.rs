@@ -3,6 +3,7 @@
 mod api;
 pub mod backup;
 pub mod config;
+pub mod console;
 mod database;
 mod group_commit;
 pub mod migrate;

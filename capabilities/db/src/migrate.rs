@@ -14,7 +14,8 @@ use crate::sqlite::open::explain;
 use files::{File, fault};
 use rusqlite::OpenFlags;
 use sampan_host::Error;
-use split::{Statements, position};
+use split::Statements;
+pub(crate) use split::position;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

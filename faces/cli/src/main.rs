@@ -5,8 +5,12 @@
 
 mod backup;
 mod config;
+mod db;
 mod migrate;
+mod paint;
+mod prompt;
 mod reload;
+mod signals;
 mod test;
 
 use clap::{Parser, Subcommand};
@@ -38,6 +42,8 @@ enum Command {
     Test(test::TestArgs),
     /// Copy the database of a project, which may be running.
     Backup(backup::BackupArgs),
+    /// Ask the database of a project by SQL, dump it, load it.
+    Db(db::DbArgs),
     /// Print the configuration that is in force, and where each value comes from.
     Config(config::ConfigArgs),
 }
@@ -114,6 +120,7 @@ fn main() {
         Command::Migrate(args) => migrate::run(args).map(|()| 0),
         Command::Test(args) => test::run(args),
         Command::Backup(args) => backup::run(args).map(|()| 0),
+        Command::Db(args) => db::run(args),
         Command::Config(args) => config::run(args).map(|()| 0),
     };
     let status = result.unwrap_or_else(|message| {

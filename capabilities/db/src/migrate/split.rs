@@ -148,7 +148,7 @@ fn skip(text: &str, mut at: usize) -> usize {
 }
 
 /// Line and column of a byte, both from 1; columns are characters.
-pub(super) fn position(text: &str, at: usize) -> (usize, usize) {
+pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
     let before = &text[..text.floor_char_boundary(at)];
     let line_start = before.rfind('\n').map_or(0, |end| end + 1);
     let line = 1 + before.matches('\n').count();

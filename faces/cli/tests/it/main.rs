@@ -14,10 +14,12 @@ mod presence;
 mod reload;
 mod requests;
 mod shutdown;
+mod sql;
 mod storage;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;
+mod terminal;
 mod testing;
 mod upload_ends;
 mod uploads;

@@ -1,0 +1,87 @@
+//! Lets only statements pass that read.
+
+use rusqlite::Connection;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// PRAGMAs that change nothing although they have an argument.
+const PRAGMAS_ASKED: [&str; 10] = [
+    "foreign_key_check",
+    "foreign_key_list",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "integrity_check",
+    "quick_check",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+];
+/// PRAGMAs that do something although they have none.
+const PRAGMAS_ACTING: [&str; 4] = [
+    "incremental_vacuum",
+    "optimize",
+    "shrink_memory",
+    "wal_checkpoint",
+];
+
+/// The authorizer of one connection.
+#[derive(Default)]
+pub(super) struct ReadOnly {
+    /// What is prepared will be explained and not run.
+    is_lifted: AtomicBool,
+    has_refused: AtomicBool,
+}
+
+impl ReadOnly {
+    pub(super) fn install(self: &Arc<Self>, sqlite: &mut Connection) -> rusqlite::Result<()> {
+        // The second fence: SQLite asks nobody about VACUUM.
+        sqlite.execute_batch("PRAGMA query_only=ON")?;
+        let read_only = Arc::clone(self);
+        sqlite.authorizer(Some(move |asked: AuthContext<'_>| {
+            if read_only.is_lifted.load(Relaxed) || reads(&asked.action) {
+                return Authorization::Allow;
+            }
+            read_only.has_refused.store(true, Relaxed);
+            Authorization::Deny
+        }))
+    }
+
+    /// Does `work`, which runs nothing that it prepares, without asking.
+    pub(super) fn lifted<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.is_lifted.store(true, Relaxed);
+        let done = work();
+        self.is_lifted.store(false, Relaxed);
+        done
+    }
+
+    /// Why the last statement was refused, if it was.
+    pub(super) fn take_refusal(&self) -> Option<String> {
+        let has_refused = self.has_refused.swap(false, Relaxed);
+        has_refused.then(|| {
+            "this would write, and the database is open for reading only: start with --write"
+                .to_owned()
+        })
+    }
+}
+
+/// Whether an action changes nothing, neither in the database nor on the connection.
+fn reads(action: &AuthAction<'_>) -> bool {
+    match action {
+        AuthAction::Read { .. }
+        | AuthAction::Select
+        | AuthAction::Function { .. }
+        | AuthAction::Recursive
+        | AuthAction::Transaction { .. }
+        | AuthAction::Savepoint { .. } => true,
+        AuthAction::Pragma {
+            pragma_name,
+            pragma_value,
+        } => {
+            let is_in = |list: &[&str]| list.iter().any(|it| it.eq_ignore_ascii_case(pragma_name));
+            is_in(&PRAGMAS_ASKED) || (pragma_value.is_none() && !is_in(&PRAGMAS_ACTING))
+        }
+        _ => false,
+    }
+}

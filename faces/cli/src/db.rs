@@ -1,0 +1,220 @@
+//! `sampan db`: SQL over the database of a project, typed, given or piped; dumps, and what loads them.
+
+mod files;
+mod output;
+mod prompt;
+
+use crate::StorageArgs;
+use crate::signals;
+use clap::{Subcommand, ValueEnum};
+use output::Printer;
+use sampan_app::Storage;
+use sampan_app::db::console::{Console, Interrupt, RunError, SqlFault};
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// What a shell says of a program that Ctrl-C has ended.
+const INTERRUPTED: i32 = 130;
+
+/// What comes after `sampan db`.
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct DbArgs {
+    #[command(subcommand)]
+    command: Option<DbCommand>,
+    /// The project's folder, or a file in it [default: the folder you are in].
+    #[arg(value_name = "DIR|FILE")]
+    path: Option<String>,
+    /// The SQL to run. Without it a prompt begins, or what is piped is run.
+    sql: Option<String>,
+    /// Let statements write.
+    #[arg(long)]
+    write: bool,
+    /// How rows are printed.
+    #[arg(long, value_enum, default_value = "table")]
+    mode: Mode,
+    /// The same as --mode json.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// Where the database is, if not where the project's folder says.
+#[derive(clap::Args)]
+struct PlaceArgs {
+    /// The database file [default: what sampan.toml says, or data.db in the project's folder].
+    #[arg(long, value_name = "FILE")]
+    db: Option<PathBuf>,
+    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum DbCommand {
+    /// Write the SQL that makes the database.
+    Dump(files::DumpArgs),
+    /// Run a file of SQL, such as a dump: all of it, or nothing.
+    Load(files::LoadArgs),
+    /// Run seeds.sql of the project: all of it, or nothing.
+    Seed(StorageArgs),
+}
+
+/// How rows are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// Columns below each other.
+    Table,
+    /// Comma-separated values, with a line of names.
+    Csv,
+    /// A list of objects per statement.
+    Json,
+    /// A line per value.
+    Line,
+}
+
+pub(crate) fn run(args: DbArgs) -> Result<i32, String> {
+    match args.command {
+        Some(DbCommand::Dump(args)) => files::dump(args),
+        Some(DbCommand::Load(args)) => files::load(args),
+        Some(DbCommand::Seed(args)) => files::seed(args),
+        None => ask(args),
+    }
+}
+
+fn ask(args: DbArgs) -> Result<i32, String> {
+    let (path, sql) = path_and_sql(args.path, args.sql)?;
+    let storage = StorageArgs {
+        path,
+        db: args.place.db,
+        config: args.place.config,
+    };
+    let console = Session::open(storage, args.write)?;
+    let mode = if args.json { Mode::Json } else { args.mode };
+    let mut printer = Printer::new(mode);
+    let text = match sql {
+        Some(sql) => sql,
+        None if io::stdin().is_terminal() => return prompt::run(&console, printer),
+        None => {
+            let mut text = String::new();
+            let read = io::stdin().lock().read_to_string(&mut text);
+            read.map_err(|error| format!("cannot read standard input: {error}"))?;
+            text
+        }
+    };
+    prompt::run_text(&console, &mut printer, &text)
+}
+
+/// One argument may be either: what is there is a project, and what has a blank or begins with `.` is SQL.
+fn path_and_sql(
+    path: Option<String>,
+    sql: Option<String>,
+) -> Result<(PathBuf, Option<String>), String> {
+    match (path, sql) {
+        (Some(text), None) if !Path::new(&text).exists() => {
+            let is_sql = text.contains([' ', '\n', ';', '(']) || text.starts_with('.');
+            match is_sql {
+                true => Ok((".".into(), Some(text))),
+                false => Err(format!(
+                    "{text} does not exist: name the project's folder, or write SQL in quotes"
+                )),
+            }
+        }
+        (path, sql) => Ok((path.unwrap_or_else(|| ".".to_owned()).into(), sql)),
+    }
+}
+
+/// The open database, and whether a statement runs that Ctrl-C is meant for.
+struct Session {
+    console: Console,
+    is_running: Arc<AtomicBool>,
+    path: PathBuf,
+    is_writer: bool,
+}
+
+impl Session {
+    fn open(storage: StorageArgs, is_writer: bool) -> Result<Self, String> {
+        Self::of(storage.resolve()?, is_writer)
+    }
+
+    fn of(storage: Storage, is_writer: bool) -> Result<Self, String> {
+        let opened = Console::open(&storage.db, is_writer);
+        let console = opened.map_err(|error| error.to_string())?;
+        let is_running = Arc::new(AtomicBool::new(false));
+        stop_on_interrupt(console.interrupt(), Arc::clone(&is_running))?;
+        Ok(Self {
+            console,
+            is_running,
+            path: storage.db.path,
+            is_writer,
+        })
+    }
+
+    /// Does `work`, which Ctrl-C stops.
+    fn during<T>(&self, work: impl FnOnce(&Console) -> T) -> T {
+        self.is_running.store(true, Relaxed);
+        let done = work(&self.console);
+        self.is_running.store(false, Relaxed);
+        done
+    }
+}
+
+fn stop_on_interrupt(interrupt: Interrupt, is_running: Arc<AtomicBool>) -> Result<(), String> {
+    signals::on_interrupt(move || {
+        let is_running = is_running.load(Relaxed);
+        if is_running {
+            interrupt.stop();
+        }
+        is_running
+    })
+}
+
+/// Why SQL did not run to its end: for people, with the place; the exit status where that is no error of the SQL.
+fn told(error: RunError, name: &str) -> Result<i32, String> {
+    match error {
+        RunError::Sql(fault) => Err(shown(&fault, name)),
+        RunError::Interrupted => {
+            say_to_errors("stopped");
+            Ok(INTERRUPTED)
+        }
+        RunError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
+        RunError::Output(error) => Err(format!("cannot write to standard output: {error}")),
+    }
+}
+
+fn say_to_errors(line: &str) {
+    use std::io::Write;
+    // Standard error may be gone.
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// A fault with the line that it is in, and a mark below its place.
+fn shown(fault: &SqlFault, name: &str) -> String {
+    const SHOWN_CHARS_MAX: usize = 120;
+    if fault.line == 0 {
+        return fault.message.clone();
+    }
+    let place = match name {
+        "" => format!("line {}, column {}", fault.line, fault.column),
+        _ => format!("{name}:{}:{}", fault.line, fault.column),
+    };
+    // A line that is long is shown around its fault.
+    let skipped = (fault.column - 1).saturating_sub(SHOWN_CHARS_MAX * 3 / 4);
+    let line: String = fault
+        .text
+        .chars()
+        .skip(skipped)
+        .take(SHOWN_CHARS_MAX)
+        .map(|one| if one.is_control() { ' ' } else { one })
+        .collect();
+    let mark = " ".repeat(fault.column - 1 - skipped);
+    format!(
+        "{place}: {}\n{:>5} | {}\n      | {mark}^",
+        fault.message,
+        fault.line,
+        line.trim_end()
+    )
+}

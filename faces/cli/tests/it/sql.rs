@@ -1,0 +1,234 @@
+//! `sampan db`: SQL given, piped and typed; dumps, loads and seeds.
+
+use crate::command::{fails, run, sampan};
+use crate::support::Scratch;
+use crate::terminal::Terminal;
+use std::io::Write;
+use std::process::Stdio;
+
+const MADE: &str = "CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO user VALUES (1, 'Ada'), (2, NULL);";
+
+fn project() -> Scratch {
+    let scratch = Scratch::new(&[]);
+    let (code, out, errors) = run(&["db", &scratch.file(""), MADE, "--write"]);
+    assert_eq!((code, out.as_str()), (0, "2 rows changed\n"), "{errors}");
+    scratch
+}
+
+/// Runs `sampan db` with a text in its pipe.
+fn piped(args: &[&str], text: &str) -> (i32, String, String) {
+    let mut command = sampan(args);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("piped");
+    input.write_all(text.as_bytes()).expect("read");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (
+        output.status.code().expect("no signal"),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn rows_are_printed_in_each_mode() {
+    let scratch = project();
+    let folder = scratch.file("");
+    let sql = "SELECT id, name, X'00ff' AS b FROM user";
+    for (mode, expected) in [
+        (
+            "table",
+            "id  name  b\n──  ────  ───────\n 1  Ada   x'00ff'\n 2  NULL  x'00ff'\n",
+        ),
+        ("csv", "id,name,b\n1,Ada,00ff\n2,,00ff\n"),
+        (
+            "json",
+            "[{\"id\":1,\"name\":\"Ada\",\"b\":\"00ff\"},\n {\"id\":2,\"name\":null,\"b\":\"00ff\"}]\n",
+        ),
+        (
+            "line",
+            "  id = 1\nname = Ada\n   b = x'00ff'\n\n  id = 2\nname = NULL\n   b = x'00ff'\n",
+        ),
+    ] {
+        let (code, out, errors) = run(&["db", &folder, sql, "--mode", mode]);
+        assert_eq!((code, out.as_str()), (0, expected), "{mode}: {errors}");
+    }
+    let (_, out, _) = run(&["db", &folder, "SELECT 1 WHERE 0", "--json"]);
+    assert_eq!(out, "[]\n");
+    let (_, out, _) = run(&["db", &folder, "EXPLAIN SELECT * FROM user WHERE name = 'x'"]);
+    assert_eq!(
+        out,
+        "└─ read every row of user\n   hint: no index helps to choose rows of user: CREATE INDEX on its column in WHERE or ON\n"
+    );
+}
+
+#[test]
+fn a_pipe_is_read_with_its_commands() {
+    let scratch = project();
+    let folder = scratch.file("");
+    let text = ".tables\n.mode csv\nSELECT id\n FROM user;\n.schema user\n.mode json\nSELECT 'a.b\n.c' AS x;\n.quit\nSELECT 9;";
+    let (code, out, errors) = piped(&["db", &folder], text);
+    assert_eq!(code, 0, "{errors}");
+    assert_eq!(
+        out,
+        "user\nid\n1\n2\nCREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT);\n[{\"x\":\"a.b\\n.c\"}]\n"
+    );
+}
+
+#[test]
+fn faults_name_the_sql_and_the_place() {
+    let scratch = project();
+    let folder = scratch.file("");
+    let (code, out, errors) = piped(
+        &["db", &folder],
+        ".tables\nSELECT 1;\n\nSELECT name,\n  gone FROM user;\nSELECT 2;",
+    );
+    assert_eq!(code, 1);
+    assert!(out.contains('1') && !out.contains('2'), "{out}");
+    assert_eq!(
+        errors,
+        "sampan: line 5, column 3: no such column: gone\n    5 |   gone FROM user;\n      |   ^\n"
+    );
+    let (code, _, errors) = run(&["db", &folder, "DELETE FROM user"]);
+    assert!(
+        code == 1 && errors.contains("start with --write"),
+        "{errors}"
+    );
+    fails(
+        &["db", &scratch.file("none")],
+        1,
+        &["does not exist: name the project's folder, or write SQL in quotes"],
+    );
+    let empty = Scratch::new(&[]);
+    fails(
+        &["db", &empty.file(""), "SELECT 1"],
+        1,
+        &["there is no database", "--db"],
+    );
+    let (code, _, errors) = piped(&["db", &folder], ".gone\n");
+    assert!(
+        code == 1 && errors.contains("there is no command .gone: .help shows them"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_dump_is_loaded_into_another_project() {
+    let scratch = project();
+    let other = Scratch::new(&[]);
+    let (from, to, file) = (scratch.file(""), other.file(""), scratch.file("dump.sql"));
+    let (code, out, errors) = run(&["db", "dump", &file, &from]);
+    assert!(code == 0 && out.contains("bytes of SQL"), "{errors}");
+    fails(
+        &["db", "dump", &file, &from],
+        1,
+        &["exists: name another file, or replace it with --force"],
+    );
+    let (_, text, _) = run(&["db", "dump", "-", &from]);
+    assert_eq!(text, std::fs::read_to_string(&file).expect("written"));
+    let (code, out, errors) = run(&["db", "load", &file, &to]);
+    assert!(
+        code == 0 && out.ends_with("3 statements, 2 rows changed\n"),
+        "{out}{errors}"
+    );
+    let (_, same, _) = run(&["db", "dump", "-", &to]);
+    assert_eq!(same, text);
+    let (code, _, errors) = run(&["db", "load", &file, &to]);
+    assert_eq!(code, 1);
+    assert!(
+        errors.contains("dump.sql:3:14: table user already exists")
+            && errors.ends_with("\nnothing of it was kept\n"),
+        "{errors}"
+    );
+    let (code, out, _) = piped(
+        &["db", "load", "-", &to],
+        "INSERT INTO user VALUES (3, 'x');",
+    );
+    assert_eq!(
+        (code, out.as_str()),
+        (0, "standard input: 1 statements, 1 rows changed\n")
+    );
+}
+
+#[test]
+fn seeds_wait_for_migrations() {
+    let scratch = Scratch::new(&[]);
+    let folder = scratch.file("");
+    fails(&["db", "seed", &folder], 1, &["has no", "seeds.sql"]);
+    std::fs::create_dir(scratch.path().join("migrations")).expect("made");
+    std::fs::write(
+        scratch.path().join("migrations/0001_a.sql"),
+        "CREATE TABLE a(b UNIQUE);",
+    )
+    .expect("written");
+    std::fs::write(
+        scratch.path().join("seeds.sql"),
+        "INSERT INTO a VALUES (1);\nINSERT INTO a VALUES (2);",
+    )
+    .expect("written");
+    fails(
+        &["db", "seed", &folder],
+        1,
+        &["0001_a is not applied: run sampan migrate first"],
+    );
+    assert_eq!(run(&["migrate", &folder]).0, 0);
+    let (code, out, errors) = run(&["db", "seed", &folder]);
+    assert!(
+        code == 0 && out.ends_with("2 statements, 2 rows changed\n"),
+        "{out}{errors}"
+    );
+    let (code, _, errors) = run(&["db", "seed", &folder]);
+    assert!(
+        code == 1 && errors.contains("seeds.sql:1:1: UNIQUE constraint failed: a.b"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_terminal_has_a_prompt_and_ctrl_c_stops_the_statement_alone() {
+    let scratch = project();
+    let Some(mut terminal) = Terminal::start(&["db", &scratch.file("")], scratch.path()) else {
+        return;
+    };
+    terminal.wait_for("sql> ");
+    terminal.type_line("SELECT name");
+    terminal.type_line("FROM user;");
+    terminal.wait_for("2 rows");
+    terminal.type_line(
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n;",
+    );
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    terminal.type_keys("\x03");
+    terminal.wait_for("stopped");
+    terminal.type_line("SELECT 'still ' || 'here';");
+    terminal.wait_for("still here");
+    terminal.wait_for("sql> ");
+    terminal.type_keys("half a line\x03");
+    terminal.wait_for("half a line");
+    terminal.wait_for("sql> ");
+    terminal.type_line(".quit");
+    assert_eq!(terminal.end(), 0);
+    let history = scratch.path().join("sampan/db_history");
+    let history = std::fs::read_to_string(history).expect("kept");
+    assert!(
+        history.contains("still ") && !history.contains("half"),
+        "{history}"
+    );
+}
+
+#[test]
+fn a_signal_leaves_the_terminal_as_it_was() {
+    let scratch = project();
+    let Some(mut terminal) = Terminal::start(&["db", &scratch.file("")], scratch.path()) else {
+        return;
+    };
+    terminal.wait_for("sql> ");
+    terminal.signal("TERM");
+    assert_eq!(terminal.end(), 128 + 15);
+    assert!(terminal.is_sane(), "echo and line editing are on again");
+}

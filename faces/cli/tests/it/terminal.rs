@@ -1,0 +1,139 @@
+//! The command in a terminal of its own, as a person meets it.
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// A command whose standard streams are a terminal.
+pub(crate) struct Terminal {
+    child: Child,
+    /// The side of the person.
+    keys: File,
+    /// The side of the command, to look at its modes.
+    line: File,
+    seen: Arc<Mutex<String>>,
+    /// How much of that has been waited for.
+    read: usize,
+}
+
+impl Terminal {
+    /// Starts the command with `state` as the folder of its history. `None` without `setsid`, which makes the terminal its own.
+    pub(crate) fn start(args: &[&str], state: &Path) -> Option<Self> {
+        let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&keys).expect("granted");
+        unlockpt(&keys).expect("unlocked");
+        let name = ptsname(&keys, Vec::new()).expect("a name");
+        let name = name.into_string().expect("UTF-8");
+        let line = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(name)
+            .expect("opened");
+        let size = Winsize {
+            ws_row: 40,
+            ws_col: 120,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&line, size).expect("sized");
+        let stream = || Stdio::from(line.try_clone().expect("a copy"));
+        let started = Command::new("setsid")
+            .arg("-c")
+            .arg(env!("CARGO_BIN_EXE_sampan"))
+            .args(args)
+            .env("XDG_STATE_HOME", state)
+            .env("TERM", "xterm")
+            .stdin(stream())
+            .stdout(stream())
+            .stderr(stream())
+            .spawn();
+        let child = started.ok()?;
+        let keys = File::from(keys);
+        let seen = Arc::new(Mutex::new(String::new()));
+        let (mut from, to) = (keys.try_clone().expect("a copy"), Arc::clone(&seen));
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(length @ 1..) = from.read(&mut buffer) {
+                let text = String::from_utf8_lossy(&buffer[..length]);
+                to.lock().expect("no panic").push_str(&text);
+            }
+        });
+        Some(Self {
+            child,
+            keys,
+            line,
+            seen,
+            read: 0,
+        })
+    }
+
+    pub(crate) fn type_keys(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).expect("typed");
+    }
+
+    pub(crate) fn type_line(&mut self, line: &str) {
+        self.type_keys(line);
+        self.type_keys("\r");
+    }
+
+    /// Waits until a text is shown, after what was waited for before.
+    pub(crate) fn wait_for(&mut self, text: &str) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let seen = self.seen.lock().expect("no panic").clone();
+            if let Some(at) = seen[self.read..].find(text) {
+                self.read += at + text.len();
+                return;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "no {text:?} in:\n{:?}",
+                &seen[self.read..]
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill")
+            .args([&format!("-{name}"), &pid])
+            .status();
+        assert!(sent.expect("kill exists").success());
+    }
+
+    /// Waits for the end: the exit status.
+    pub(crate) fn end(&mut self) -> i32 {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status.code().expect("no signal");
+            }
+            let seen = self.seen.lock().expect("no panic").clone();
+            assert!(
+                Instant::now() < deadline,
+                "it does not end:\n{:?}",
+                &seen[self.read..]
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Whether the terminal reads lines and shows what is typed.
+    pub(crate) fn is_sane(&self) -> bool {
+        let modes = tcgetattr(&self.line).expect("a terminal").local_modes;
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
