@@ -443,38 +443,38 @@ declare module "sampan" {
   }
 
   /** Tests: only in files that `sampan test` runs. */
-  export namespace t {
+  export const t: {
     /** Declares a test. It passes if the function ends without an error. It begins with the database as the migrations leave it, without cookies, and may wait. */
-    function test(name: string, fn: (...args: any[]) => any): void;
+    test(name: string, fn: (...args: any[]) => any): void;
     /** Runs the function before each test of the file. It may wait. */
-    function beforeEach(fn: (...args: any[]) => any): void;
+    beforeEach(fn: (...args: any[]) => any): void;
     /** Sends a GET request to the app. `status`; `headers` by their names in lower case, a list where a field comes twice; `body`; `json`, the value of a JSON answer; `html`, the page of an HTML answer. Redirects are not followed. */
-    function get(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    get(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
     /** Sends a POST request to the app, see `get`. */
-    function post(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    post(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
     /** Sends a PUT request to the app, see `get`. */
-    function put(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    put(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
     /** Sends a PATCH request to the app, see `get`. */
-    function patch(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    patch(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
     /** Sends a DELETE request to the app, see `get`. */
-    function delete(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    delete(path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
     /** Sends a request with any method to the app, see `get`. */
-    function request(method: string, path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
+    request(method: string, path: string, options?: Record<string, any>): Promise<{ status: number; headers: Record<string, any>; body: string | Uint8Array | ArrayBuffer; json: any; html: HtmlPage }>;
     /** Fails unless both values are the same, all that is in them included, and shows how they differ. The order of keys does not count. */
-    function equal(actual: any, expected: any, message?: string): void;
+    equal(actual: any, expected: any, message?: string): void;
     /** Fails if both values are the same. */
-    function notEqual(actual: any, expected: any, message?: string): void;
+    notEqual(actual: any, expected: any, message?: string): void;
     /** Fails if the value is nothing or false. */
-    function ok(actual: any, message?: string): void;
+    ok(actual: any, message?: string): void;
     /** Fails unless a text or a list contains the part. */
-    function contains(actual: any, part: any, message?: string): void;
+    contains(actual: any, part: any, message?: string): void;
     /** Fails unless the function raises an error. Returns its message. The function may wait. */
-    function fails(fn: (...args: any[]) => any, part?: string): Promise<string>;
+    fails(fn: (...args: any[]) => any, part?: string): Promise<string>;
     /** Compares the value, or the text, with what it was when the test ran first. That is kept in `tests/snapshots`; `sampan test --update` keeps what it is now. */
-    function snapshot(actual: any, name?: string): void;
+    snapshot(actual: any, name?: string): void;
     /** Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, sessions, cookies and tokens. It stands still then. SQL has its own clock. */
-    function setTime(seconds?: number): void;
-  }
+    setTime(seconds?: number): void;
+  };
 
   /** Ready middleware, for `app.use`. */
   export interface NativeMiddleware {

@@ -32,11 +32,18 @@ pub(super) fn declarations(modules: &[&Module]) -> String {
         if has_table(module) {
             let doc = respelled(module.doc, modules);
             let name = module.name;
-            let _ = writeln!(out, "  /** {doc} */\n  export namespace {name} {{");
+            // A function of a namespace cannot have a name that is a word of the language; a member of an object can.
+            let has_reserved = module.functions.iter().any(|row| row.name == "delete");
+            let (opening, keyword, end) = match has_reserved {
+                true => ("export const", "    ", "  };\n\n"),
+                false => ("export namespace", "    function ", "  }\n\n"),
+            };
+            let colon = if has_reserved { ":" } else { "" };
+            let _ = writeln!(out, "  /** {doc} */\n  {opening} {name}{colon} {{");
             for function in module.functions {
-                typescript_of(&mut out, "    function ", function, modules);
+                typescript_of(&mut out, keyword, function, modules);
             }
-            out.push_str("  }\n\n");
+            out.push_str(end);
         }
     }
     for class in modules.iter().flat_map(|module| module.classes) {
