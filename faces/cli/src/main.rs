@@ -7,6 +7,7 @@ mod backup;
 mod config;
 mod db;
 mod migrate;
+mod new;
 mod paint;
 mod prompt;
 mod reload;
@@ -32,6 +33,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Make a small project to begin with.
+    New(new::NewArgs),
     /// Serve a project.
     Run(ServerArgs),
     /// Have the servers of a project load it anew.
@@ -115,6 +118,7 @@ impl StorageArgs {
 
 fn main() {
     let result = match Cli::parse().command {
+        Command::New(args) => new::run(&args).map(|()| 0),
         Command::Run(args) => run(args),
         Command::Reload(args) => reload::run(&args).map(|()| 0),
         Command::Migrate(args) => migrate::run(args).map(|()| 0),

@@ -9,6 +9,7 @@ mod faults;
 mod given_up;
 mod logins;
 mod logs;
+mod new;
 mod night;
 mod presence;
 mod reload;
