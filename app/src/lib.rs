@@ -9,6 +9,7 @@ mod config;
 mod database;
 mod engine;
 mod hooks;
+mod inspect;
 mod local_app;
 mod process_parts;
 mod project;
@@ -24,6 +25,7 @@ mod watchdog;
 mod worker;
 
 pub use config::{Config, Flags, Setting, Storage, WORKERS_MAX, address, settings};
+pub use inspect::{CheckReport, Finding, RouteKind, RouteRow, Severity, check, routes};
 pub use local_app::{LocalApp, LocalRun, LocalScript};
 pub use project::{Language, Project};
 pub use reload::{ReloadAnswer, Reloaded, Reloader, reload_servers};

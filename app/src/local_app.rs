@@ -286,6 +286,11 @@ impl LocalApp {
         Ok(())
     }
 
+    /// The project as it was loaded.
+    pub(crate) fn loaded(&self) -> Rc<Loaded> {
+        self.dispatch.loaded()
+    }
+
     /// What became of a script: the place, the line of the source and the stack.
     pub fn fault(&self, error: &Error) -> String {
         self.config.project.load_fault(error)

@@ -21,7 +21,7 @@ const SOURCE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// How deep folders may nest whose files are listed.
 const LIST_DEPTH_MAX: usize = 16;
 /// The folder of the templates.
-const TEMPLATES: &str = "templates";
+pub(crate) const TEMPLATES: &str = "templates";
 /// Folders that may be links to a folder outside of the project, so that projects can share them.
 const SHARED: [&str; 2] = [TEMPLATES, "locales"];
 
@@ -137,6 +137,11 @@ impl Project {
             .collect();
         let sources = Arc::new(MemorySources(files));
         Self::of_sources(PathBuf::new(), entry.to_owned(), sources)
+    }
+
+    /// The same project, whose files are read in another way.
+    pub(crate) fn with_sources(&self, sources: Arc<dyn Sources>) -> Self {
+        Self::of_sources(self.root.clone(), self.entry.clone(), sources)
     }
 
     /// The folder.

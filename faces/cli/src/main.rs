@@ -4,6 +4,7 @@
 //! from running, 70 if the server gave up on itself.
 
 mod backup;
+mod check;
 mod config;
 mod db;
 mod migrate;
@@ -11,6 +12,8 @@ mod new;
 mod paint;
 mod prompt;
 mod reload;
+mod routes;
+mod shell_help;
 mod signals;
 mod test;
 
@@ -43,12 +46,20 @@ enum Command {
     Migrate(migrate::MigrateArgs),
     /// Run the tests of a project.
     Test(test::TestArgs),
+    /// Find what is wrong with a project, without serving it.
+    Check(check::CheckArgs),
+    /// Print the routes of a project.
+    Routes(routes::RoutesArgs),
     /// Copy the database of a project, which may be running.
     Backup(backup::BackupArgs),
     /// Ask the database of a project by SQL, dump it, load it.
     Db(db::DbArgs),
     /// Print the configuration that is in force, and where each value comes from.
     Config(config::ConfigArgs),
+    /// Print what a shell loads to complete commands.
+    Completions(shell_help::CompletionsArgs),
+    /// Print a page of the manual, for man -l -.
+    Man(shell_help::ManArgs),
 }
 
 /// What to serve, and how.
@@ -123,9 +134,13 @@ fn main() {
         Command::Reload(args) => reload::run(&args).map(|()| 0),
         Command::Migrate(args) => migrate::run(args).map(|()| 0),
         Command::Test(args) => test::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Routes(args) => routes::run(args).map(|()| 0),
         Command::Backup(args) => backup::run(args).map(|()| 0),
         Command::Db(args) => db::run(args),
         Command::Config(args) => config::run(args).map(|()| 0),
+        Command::Completions(args) => shell_help::completions(&args).map(|()| 0),
+        Command::Man(args) => shell_help::man(&args).map(|()| 0),
     };
     let status = result.unwrap_or_else(|message| {
         // Standard error may be full or gone, which is no reason to panic.

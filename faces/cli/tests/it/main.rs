@@ -2,6 +2,7 @@
 
 mod bodies;
 mod busy;
+mod checking;
 mod command;
 mod configuration;
 #[path = "../faults/mod.rs"]

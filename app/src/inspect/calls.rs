@@ -1,0 +1,106 @@
+//! Names of files in the calls of scripts and templates: `render("page.html")` and `asset("app.css")`. Only literal names are seen.
+
+use crate::project::Project;
+
+/// What a name is the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CallKind {
+    /// A template.
+    Template,
+    /// A file of the public folder.
+    Asset,
+}
+
+/// A call that names a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NamingCall {
+    pub(super) kind: CallKind,
+    /// The file with the call, and its line.
+    pub(super) file: String,
+    pub(super) line: u32,
+    /// The call, for its reader.
+    pub(super) shown: String,
+    /// The name, without a `/` in front.
+    pub(super) name: String,
+}
+
+/// The calls that name templates which are not there, and those that name assets.
+pub(super) fn of(
+    scripts: &[(String, String)],
+    project: &Project,
+    templates: &[String],
+) -> Vec<NamingCall> {
+    let mut found = Vec::new();
+    for (file, text) in scripts {
+        let names = in_text(file, text, "render", CallKind::Template).into_iter();
+        found.extend(names.filter(|call| !templates.contains(&call.name)));
+        found.extend(in_text(file, text, "asset", CallKind::Asset));
+    }
+    for name in templates {
+        let file = format!("templates/{name}");
+        let text = project.sources().read(&file).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        found.extend(in_text(&file, &text, "asset", CallKind::Asset));
+    }
+    // A project without templates renders with something else.
+    found.retain(|call| call.kind == CallKind::Asset || !templates.is_empty());
+    found
+}
+
+/// The calls of `function` in a text whose first argument is a literal.
+fn in_text(file: &str, text: &str, function: &str, kind: CallKind) -> Vec<NamingCall> {
+    let mut found = Vec::new();
+    for (line, row) in (1..).zip(text.lines()) {
+        for (at, _) in row.match_indices(function) {
+            let before = row[..at].chars().next_back();
+            if before.is_some_and(|one| one.is_alphanumeric() || one == '_') {
+                continue;
+            }
+            let rest = row[at + function.len()..].trim_start();
+            let rest = rest.strip_prefix('(').unwrap_or(rest).trim_start();
+            let Some(quote) = rest.chars().next().filter(|one| matches!(one, '"' | '\'')) else {
+                continue;
+            };
+            let Some((name, behind)) = rest[1..].split_once(quote) else {
+                continue;
+            };
+            // What is put together is not known.
+            let behind = behind.trim_start();
+            let is_whole = behind.is_empty() || behind.starts_with([',', ')', '}', '|', ';']);
+            if is_whole && !name.is_empty() {
+                found.push(NamingCall {
+                    kind,
+                    file: file.to_owned(),
+                    line,
+                    shown: format!("{function}({name:?})"),
+                    name: name.trim_start_matches('/').to_owned(),
+                });
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_literal_names_are_seen() {
+        let names = |text: &str| -> Vec<(u32, String)> {
+            let calls = in_text("app.lua", text, "render", CallKind::Template).into_iter();
+            calls.map(|call| (call.line, call.name)).collect()
+        };
+        let one = |line, name: &str| vec![(line, name.to_owned())];
+        assert_eq!(names("\napp.render(\"a.html\", {})"), one(2, "a.html"));
+        assert_eq!(names("req:render 'a.html'"), one(1, "a.html"));
+        assert_eq!(names("return render( 'a.html' )"), one(1, "a.html"));
+        assert_eq!(names("app.render('pages/' .. name)"), []);
+        assert_eq!(names("render('a' + b)"), []);
+        assert_eq!(names("app.render(name)"), []);
+        assert_eq!(
+            names("prerender('a') render_string('b') rendered = 'c'"),
+            []
+        );
+    }
+}

@@ -1,0 +1,213 @@
+//! All that can be found wrong with a project before a request.
+
+use super::calls::{self, CallKind};
+use super::read_files::ReadFiles;
+use super::{look, unused};
+use crate::config::db::migrations_of;
+use crate::config::{Config, Flags};
+use crate::local_app::LocalApp;
+use crate::project::{Project, TEMPLATES};
+use sampan_db::migrate::{self, MigrationState};
+use sampan_log::{Level, Logger};
+use sampan_template::Templates;
+use std::fmt;
+use std::path::Path;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The project does not start, or not as its author means it.
+    Error,
+    /// It is worth a look.
+    Warning,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The file, relative to the project's folder, where it is known.
+    pub file: Option<String>,
+    /// The line of it.
+    pub line: Option<u32>,
+    /// What it is, and what is around it, in one or several lines.
+    pub text: String,
+}
+
+/// What is wrong with a project, and how much of it was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// How many templates there are.
+    pub templates: usize,
+    /// How many migrations there are.
+    pub migrations: usize,
+    /// How many routes there are. Nothing if the project does not load.
+    pub routes: Option<usize>,
+}
+
+impl Finding {
+    /// An error, as others tell it: often with its place in front.
+    pub fn error(told: &str) -> Self {
+        let place = told.split_once(": ").and_then(|(place, text)| {
+            let (file, line) = place.rsplit_once(':')?;
+            let is_file = !file.is_empty() && !file.contains(['\n', ' ']);
+            is_file.then_some((file, line.parse().ok()?, text))
+        });
+        let (file, line, text) = match place {
+            Some((file, line, text)) => (Some(file.to_owned()), Some(line), text),
+            None => (None, None, told),
+        };
+        Self {
+            severity: Severity::Error,
+            file,
+            line,
+            text: text.to_owned(),
+        }
+    }
+
+    /// Something worth a look in a file.
+    pub(super) fn warning(file: &str, line: Option<u32>, text: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            file: Some(file.to_owned()),
+            line,
+            text: text.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{file}:{line}: {}", self.text),
+            (Some(file), None) => write!(f, "{file}: {}", self.text),
+            (None, _) => f.write_str(&self.text),
+        }
+    }
+}
+
+/// Checks configuration, templates, texts, migrations and scripts, and looks for files that nothing uses. `scratch` is a folder of the
+/// caller's for a database and for what scripts keep.
+pub fn check(flags: &Flags, scratch: &Path) -> CheckReport {
+    let mut report = CheckReport::default();
+    let fault = match Config::resolve(flags) {
+        Ok(config) => checked(config, scratch, &mut report),
+        Err(fault) => Err(fault),
+    };
+    if let Err(fault) = fault {
+        report.findings.push(Finding::error(&fault));
+    }
+    report
+}
+
+/// Checks all but the configuration. The error is what kept the project from loading, where nothing before has told it.
+fn checked(mut config: Config, scratch: &Path, report: &mut CheckReport) -> Result<(), String> {
+    let (project, files) = ReadFiles::of(&config.project);
+    config.project = project.clone();
+    config.logger = Logger::captured(Level::Warn);
+    let (templates, faults) = template_faults(&project);
+    report.templates = templates.len();
+    let catalogs = project.catalogs(&config.i18n).err();
+    let mut told: Vec<String> = faults.into_iter().chain(catalogs).collect();
+    told.extend(migration_faults(&config, report)?);
+    let can_load = told.is_empty();
+    report
+        .findings
+        .extend(told.iter().map(|told| Finding::error(told)));
+    if !can_load {
+        // Loading would only tell the first of them again.
+        return Ok(());
+    }
+    let folder = config.static_files.folder.clone();
+    let storage = config.files.storage.clone();
+    let looked = |app: &LocalApp| (app.rows(), app.log());
+    let (rows, log) = look(config, scratch, looked)?;
+    report.routes = Some(rows.iter().filter(|row| row.method.is_some()).count());
+    report.findings.extend(logged(&log));
+    let scripts = unused::Scripts::of(&project, &files, &[&folder, &name_of(&storage)]);
+    for call in calls::of(scripts.texts(), &project, &templates) {
+        let (name, shown) = (&call.name, &call.shown);
+        let text = match call.kind {
+            CallKind::Template => format!("{shown}: there is no templates/{name}"),
+            CallKind::Asset if project.root().join(&folder).join(name).is_file() => continue,
+            CallKind::Asset => format!("{shown}: there is no {folder}/{name}"),
+        };
+        let finding = Finding::warning(&call.file, Some(call.line), text);
+        report.findings.push(finding);
+    }
+    report.findings.extend(scripts.unused(&project, &templates));
+    Ok(())
+}
+
+/// What the log has of loading: an entry begins with its time and its level.
+fn logged(log: &str) -> Vec<Finding> {
+    let entries = log.lines().filter_map(|line| {
+        let (_, rest) = line.split_once(' ')?;
+        let (level, text) = rest.split_once(' ')?;
+        let severity = match level.trim() {
+            "ERROR" => Severity::Error,
+            "WARN" => Severity::Warning,
+            _ => return None,
+        };
+        let finding = Finding::error(text.trim_start());
+        Some(Finding {
+            severity,
+            ..finding
+        })
+    });
+    entries.collect()
+}
+
+/// The names of the project's templates, and what keeps some from being templates.
+fn template_faults(project: &Project) -> (Vec<String>, Vec<String>) {
+    let (mut names, mut faults) = (Vec::new(), Vec::new());
+    for path in project.sources().list(TEMPLATES) {
+        let name = path.strip_prefix(TEMPLATES);
+        let name = name.and_then(|name| name.strip_prefix('/'));
+        let (Some(name), Some(text)) = (name, project.sources().read(&path)) else {
+            continue;
+        };
+        if let Err(error) = Templates::compile([(name, text)]) {
+            faults.push(error.to_string());
+        }
+        names.push(name.to_owned());
+    }
+    (names, faults)
+}
+
+/// The last part of a path.
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// What keeps the project's own database from being migrated. Whether migrations run at all shows when the project is loaded.
+fn migration_faults(config: &Config, report: &mut CheckReport) -> Result<Vec<String>, String> {
+    let folder = migrations_of(config.project.root())?;
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = match migrate::status(&config.db, &folder) {
+        Ok(entries) => entries,
+        Err(error) => return Ok(vec![error.to_string()]),
+    };
+    report.migrations = entries.len();
+    let database = config.db.path.display();
+    let told = entries.iter().filter_map(|entry| {
+        let what = match &entry.state {
+            MigrationState::Applied(_) | MigrationState::Pending => return None,
+            MigrationState::Changed(at) => {
+                format!("it was changed since it was applied to {database} at {at}")
+            }
+            MigrationState::Missing(at) => {
+                format!("there is no file, but it was applied to {database} at {at}")
+            }
+            MigrationState::Late => format!("later ones were applied to {database} already"),
+        };
+        Some(format!("migrations/{}.sql:1: {what}", entry.name))
+    });
+    Ok(told.collect())
+}

@@ -1,0 +1,80 @@
+//! `sampan routes`: what a project answers, and what looks at its requests.
+
+use crate::say;
+use sampan_app::host::Place;
+use sampan_app::{Config, Flags, RouteKind, RouteRow};
+use std::path::PathBuf;
+
+/// What comes after `sampan routes`.
+#[derive(clap::Args)]
+pub(crate) struct RoutesArgs {
+    /// The project's folder, or the file in it that is run.
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
+    path: PathBuf,
+    /// Print an object of JSON for each row.
+    #[arg(long)]
+    json: bool,
+    /// The configuration file [default: sampan.toml in the project's folder, if there is one].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Prints middleware first, as requests meet it, then the routes in the order of their declaration, and what answers the rest.
+pub(crate) fn run(args: RoutesArgs) -> Result<(), String> {
+    let config = Config::resolve(&Flags {
+        path: args.path,
+        config: args.config,
+        ..Flags::default()
+    })?;
+    let scratch = tempfile::Builder::new().prefix("sampan-routes-").tempdir();
+    let scratch = scratch.map_err(|error| format!("cannot make a folder: {error}"))?;
+    let rows = sampan_app::routes(config, scratch.path())?;
+    if args.json {
+        for row in &rows {
+            say(json(row))?;
+        }
+        return Ok(());
+    }
+    if rows.is_empty() {
+        return say("no routes: every answer is 404");
+    }
+    let width =
+        |text: fn(&RouteRow) -> &str| rows.iter().map(|row| text(row).chars().count()).max();
+    let (first, second) = (width(subject), width(|row| &row.pattern));
+    let (first, second) = (first.unwrap_or(0), second.unwrap_or(0));
+    for row in &rows {
+        let place = row
+            .place
+            .as_ref()
+            .map_or_else(String::new, Place::to_string);
+        let note = match row.kind {
+            RouteKind::Value => "(a value, answered without the script)",
+            RouteKind::Guard => "(native)",
+            RouteKind::Fetch => "(has routes of its own)",
+            _ => "",
+        };
+        let line = format!(
+            "{:first$}  {:second$}  {place} {note}",
+            subject(row),
+            row.pattern
+        );
+        say(line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// The method of a route; of other things, what they are.
+fn subject(row: &RouteRow) -> &str {
+    match (&row.method, row.kind) {
+        (Some(method), _) => method,
+        (None, RouteKind::Guard | RouteKind::Middleware) => "use",
+        (None, kind) => kind.word(),
+    }
+}
+
+fn json(row: &RouteRow) -> serde_json::Value {
+    serde_json::json!({
+        "kind": row.kind.word(), "method": row.method, "pattern": row.pattern,
+        "file": row.place.as_ref().map(|place| &place.file), "line": row.place.as_ref().map(|place| place.line),
+    })
+}

@@ -1,0 +1,307 @@
+//! `sampan routes` and `sampan check`: what a project declares, and what is wrong with it.
+
+use crate::command::{fails, run};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A project with these files, of which some lie in folders.
+fn project(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (file, text) in files {
+        let path = folder.path().join(file);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, text).expect("a file");
+    }
+    folder
+}
+
+/// What a command says of a project: exit status and standard output.
+fn said(command: &str, folder: &TempDir, args: &[&str]) -> (i32, String) {
+    let path = folder.path().display().to_string();
+    let (status, out, errors) = run(&[&[command, &path], args].concat());
+    assert_eq!(errors, "", "{out}");
+    (status, out)
+}
+
+fn objects(out: &str) -> Vec<Value> {
+    let object = |line| serde_json::from_str(line).expect("an object of JSON");
+    out.lines().map(object).collect()
+}
+
+const LUA: &str = r#"local app = require "sampan"
+app.use("/api/*", app.cors { origins = { "https://example.com" } })
+app.use("/admin/*", function(req, next) return next(req) end)
+app.get("/", function() return "hello" end)
+app.group("/api", function(api)
+  api.post("/notes/:id", function(req) return { id = req.params.id } end)
+end)
+app.get("/version", { version = 1 })
+app.all("/any/*rest", function() end)
+app.not_found(function() return app.text("nothing", 404) end)
+"#;
+
+const TS: &str = r#"import { app } from "sampan";
+app.get("/", (): string => "hello");
+app.delete("/notes/:id", () => null);
+export default { fetch: () => new Response("rest") };
+"#;
+
+#[test]
+fn routes_are_shown_with_their_places() {
+    let folder = project(&[("app.lua", LUA), ("public/a.txt", "a")]);
+    let (status, out) = said("routes", &folder, &[]);
+    let expected = "\
+use        /api/*          app.lua:2 (native)
+use        /admin/*        app.lua:3
+GET        /               app.lua:4
+POST       /api/notes/:id  app.lua:6
+GET        /version        app.lua:8 (a value, answered without the script)
+ALL        /any/*rest      app.lua:9
+files      /*
+not_found  *
+";
+    assert_eq!((status, out.as_str()), (0, expected));
+    assert!(!folder.path().join("data.db").exists());
+    let (_, out) = said("routes", &folder, &["--json"]);
+    let rows = objects(&out);
+    let route = json!({ "kind": "handler", "method": "POST", "pattern": "/api/notes/:id", "file": "app.lua", "line": 6 });
+    assert_eq!(rows[3], route);
+    assert_eq!(rows[6]["kind"], "files");
+    let folder = project(&[("app.ts", TS)]);
+    let (_, out) = said("routes", &folder, &[]);
+    let expected = "\
+GET     /           app.ts:2
+DELETE  /notes/:id  app.ts:3
+fetch   *            (has routes of its own)
+";
+    assert_eq!(
+        out.replace("  (has", " (has"),
+        expected.replace("  (has", " (has")
+    );
+    let folder = project(&[("app.lua", "local x = = 1")]);
+    let path = folder.path().display().to_string();
+    let (status, _, errors) = run(&["routes", &path]);
+    assert!(status == 1 && errors.contains("app.lua:1: "), "{errors}");
+}
+
+#[test]
+fn a_project_in_order_passes() {
+    let files = [
+        (
+            "app.lua",
+            "local app = require 'sampan'\nlocal lib = require 'lib.notes'\napp.get('/', function(req)\n  return app.render(\"page.html\", lib)\nend)\napp.db.query('SELECT * FROM notes')\n",
+        ),
+        (
+            "lib/notes.lua",
+            "return { later = function() return require('lib.later') end }\n",
+        ),
+        ("lib/later.lua", "return {}\n"),
+        ("types/sampan.lua", ""),
+        ("tests/app.test.lua", ""),
+        (
+            "templates/base.html",
+            "{% block main %}{% endblock %}<link href=\"{{ asset('a.css') }}\">",
+        ),
+        ("templates/page.html", "{% extends \"base.html\" %}"),
+        ("public/a.css", ""),
+        (
+            "migrations/0001_notes.sql",
+            "CREATE TABLE notes (id INTEGER PRIMARY KEY);",
+        ),
+    ];
+    let folder = project(&files);
+    let (status, out) = said("check", &folder, &[]);
+    assert_eq!(
+        (status, out.as_str()),
+        (0, "all is well (1 route, 2 templates, 1 migration)\n")
+    );
+    assert!(!folder.path().join("data.db").exists());
+    let (_, out) = said("check", &folder, &["--json"]);
+    let summary =
+        json!({ "errors": 0, "warnings": 0, "routes": 1, "templates": 2, "migrations": 1 });
+    assert_eq!(objects(&out), [summary]);
+}
+
+/// Each part of a project that is wrong, and what is said of it.
+#[test]
+fn errors_are_told_with_their_places() {
+    let hello = (
+        "app.lua",
+        "local app = require 'sampan'\napp.get('/', function() end)\n",
+    );
+    let told = |files: &[(&str, &str)], parts: &[&str]| {
+        let folder = project(files);
+        let (status, out) = said("check", &folder, &[]);
+        assert_eq!(status, 1, "{out}");
+        for part in parts {
+            assert!(out.contains(part), "{part:?} is not in:\n{out}");
+        }
+    };
+    told(
+        &[("app.lua", "local app = require 'sampan'\nlocal x = = 1\n")],
+        &["error: app.lua:2: ", "2 | local x = = 1"],
+    );
+    told(
+        &[("app.js", "import { nothing } from \"./nothing.js\";\n")],
+        &["error: app.js", "nothing.js"],
+    );
+    told(
+        &[(
+            "app.lua",
+            "require('sampan').on_start(function() error('kaputt') end)\n",
+        )],
+        &["error: app.lua:1: kaputt"],
+    );
+    let config = ("sampan.toml", "[limits]\nscript_milis_max = 1\n");
+    told(&[hello, config], &["sampan.toml:2", "script_milis_max"]);
+    let sql = ("migrations/0001_a.sql", "CREATE TABLE a (id INTEGER;\n");
+    told(
+        &[hello, sql],
+        &[
+            "0001_a.sql",
+            "1 error, 0 warnings (the scripts were not loaded, 1 migration)",
+        ],
+    );
+    // All templates are told, not only the first.
+    let first = ("templates/a.html", "{% if %}");
+    let second = ("templates/b.html", "\n{{ a.b. }}");
+    told(
+        &[hello, first, second],
+        &[
+            "error: templates/a.html:1: ",
+            "error: templates/b.html:2: ",
+            "2 errors",
+        ],
+    );
+    let missing = ("templates/a.html", "{% include \"none.html\" %}");
+    told(
+        &[hello, missing],
+        &["error: templates/a.html:1: ", "none.html"],
+    );
+    told(
+        &[hello, ("locales/en.toml", "a = \n")],
+        &["locales/en.toml"],
+    );
+}
+
+#[test]
+fn a_database_that_the_migrations_do_not_fit_is_an_error() {
+    let first = "CREATE TABLE a (id INTEGER PRIMARY KEY);";
+    let app = "local app = require 'sampan'\napp.get('/', function() end)\n";
+    let folder = project(&[("app.lua", app), ("migrations/0001_a.sql", first)]);
+    let path = folder.path().display().to_string();
+    assert_eq!(run(&["migrate", &path]).0, 0);
+    assert_eq!(said("check", &folder, &[]).0, 0);
+    fs::write(
+        folder.path().join("migrations/0001_a.sql"),
+        "CREATE TABLE b (id);",
+    )
+    .expect("changed");
+    let (status, out) = said("check", &folder, &[]);
+    assert_eq!(status, 1, "{out}");
+    let changed = "error: migrations/0001_a.sql:1: it was changed since it was applied to ";
+    assert!(out.contains(changed), "{out}");
+}
+
+#[test]
+fn what_nothing_uses_is_a_warning() {
+    let app = "import { app, render } from \"sampan\";\nimport \"./used.js\";\napp.get(\"/\", () => render(\"pgae.html\"));\n";
+    let folder = project(&[
+        ("app.js", app),
+        ("used.js", "const lazy = () => import(\"./lazy.js\");\n"),
+        ("lazy.js", ""),
+        ("old.js", ""),
+        ("lib/index.js", ""),
+        ("vite.config.js", ""),
+        ("node_modules/x/index.js", ""),
+        (
+            "templates/page.html",
+            "<img src=\"{{ asset(\"logo.svg\") }}\">",
+        ),
+    ]);
+    let (status, out) = said("check", &folder, &[]);
+    let expected = "\
+warning: app.js:3: render(\"pgae.html\"): there is no templates/pgae.html
+warning: templates/page.html:1: asset(\"logo.svg\"): there is no public/logo.svg
+warning: lib/index.js: no script that is loaded imports it
+warning: old.js: no script that is loaded imports it
+warning: templates/page.html: no script and no other template names it
+0 errors, 5 warnings (1 route, 1 template)
+";
+    assert_eq!((status, out.as_str()), (0, expected));
+    let (_, out) = said("check", &folder, &["--json"]);
+    let first = json!({
+        "severity": "warning", "file": "app.js", "line": 3, "message": "render(\"pgae.html\"): there is no templates/pgae.html",
+    });
+    assert_eq!(objects(&out)[0], first);
+    let nothing = project(&[("app.lua", "local x = 1\n")]);
+    let (status, out) = said("check", &nothing, &[]);
+    let warned =
+        "warning: app.lua declares no routes and exports no fetch: every answer will be 404";
+    assert!(status == 0 && out.contains(warned), "{out}");
+}
+
+/// A compiler that says what TypeScript would, which `testkit/tests/types.rs` and the test of `sampan new` have.
+fn compiler(folder: &Path, script: &str) {
+    let path = folder.join("node_modules/.bin/tsc");
+    fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a file");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+}
+
+#[test]
+fn types_are_checked_where_the_compiler_is() {
+    let folder = project(&[("app.ts", TS)]);
+    let path = folder.path().display().to_string();
+    fails(
+        &["check", &path, "--types"],
+        1,
+        &["--types needs a tsconfig.json"],
+    );
+    fs::write(folder.path().join("tsconfig.json"), "{}").expect("written");
+    compiler(
+        folder.path(),
+        "echo \"app.ts(2,1): error TS2322: Type 'a' is wrong.\"\necho '  More.'\nexit 2",
+    );
+    let (status, out) = said("check", &folder, &["--types"]);
+    let expected =
+        "error: app.ts:2: TS2322: Type 'a' is wrong.\n  More.\n1 error, 0 warnings (2 routes)\n";
+    assert_eq!((status, out.as_str()), (1, expected));
+    compiler(
+        folder.path(),
+        "[ \"$*\" = '--noEmit --pretty false --project tsconfig.json' ]",
+    );
+    assert_eq!(said("check", &folder, &["--types"]).0, 0);
+    compiler(folder.path(), "echo broken >&2; exit 1");
+    fails(&["check", &path, "--types"], 1, &["failed: broken"]);
+}
+
+#[test]
+fn shells_and_man_read_of_all_commands() {
+    for (shell, part) in [
+        ("bash", "_sampan()"),
+        ("zsh", "#compdef sampan"),
+        ("fish", "complete -c sampan"),
+    ] {
+        let (status, out, _) = run(&["completions", shell]);
+        assert!(
+            status == 0 && out.contains(part) && out.contains("migrate"),
+            "{shell}: {out}"
+        );
+    }
+    assert_eq!(run(&["completions", "tcsh"]).0, 2);
+    let (status, out, _) = run(&["man"]);
+    assert!(
+        status == 0 && out.contains(".TH sampan 1") && out.contains("sampan\\-migrate"),
+        "{out}"
+    );
+    let (_, out, _) = run(&["man", "test"]);
+    assert!(
+        out.contains("\\-\\-filter") && out.contains("sampan test"),
+        "{out}"
+    );
+    fails(&["man", "nothing"], 1, &["there is no command nothing"]);
+}
