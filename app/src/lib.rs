@@ -7,10 +7,12 @@
 mod compression;
 mod config;
 mod database;
+mod dev;
 mod engine;
 mod hooks;
 mod inspect;
 mod local_app;
+mod port_owner;
 mod process_parts;
 mod project;
 mod reload;
@@ -25,6 +27,7 @@ mod watchdog;
 mod worker;
 
 pub use config::{Config, Flags, Setting, Storage, WORKERS_MAX, address, settings};
+pub use dev::{DevFlags, dev};
 pub use inspect::{CheckReport, Finding, RouteKind, RouteRow, Severity, check, routes};
 pub use local_app::{LocalApp, LocalRun, LocalScript};
 pub use project::{Language, Project};

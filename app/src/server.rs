@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::database;
+use crate::port_owner;
 use crate::process_parts::ProcessParts;
 use crate::reload::{Generation, Order, Reloader};
 use crate::static_files::OPEN_FILES_MAX;
@@ -38,6 +39,9 @@ pub enum ServerEvent {
     GiveUp,
 }
 
+/// Where what ends a server arrives. One server after the other may wait for it.
+pub(crate) type ServerEvents = Arc<Mutex<Receiver<ServerEvent>>>;
+
 /// Tells a server to end, from any thread, also while it starts.
 #[derive(Clone, Debug)]
 pub(crate) struct Stopper {
@@ -47,10 +51,10 @@ pub(crate) struct Stopper {
 }
 
 impl Stopper {
-    pub(crate) fn new() -> (Self, Receiver<ServerEvent>) {
+    pub(crate) fn new() -> (Self, ServerEvents) {
         let (events, inbox) = channel();
         let ending = Arc::default();
-        (Self { ending, events }, inbox)
+        (Self { ending, events }, Arc::new(Mutex::new(inbox)))
     }
 
     pub(crate) fn stop(&self) {
@@ -72,7 +76,7 @@ pub struct Running {
     address: SocketAddr,
     shared: Arc<ServerShared>,
     accepting: Accepting,
-    events: Receiver<ServerEvent>,
+    events: ServerEvents,
 }
 
 /// What the parts of a server have in common.
@@ -114,15 +118,15 @@ impl Server {
     /// # Errors
     /// The project does not load, or the address cannot be listened on: one line that says what to do.
     pub fn start(config: Config) -> Result<Running, String> {
-        let (stopper, inbox) = Stopper::new();
-        Self::start_until(config, stopper, inbox)
+        let (stopper, events) = Stopper::new();
+        Self::start_until(config, &stopper, events)
     }
 
     /// The same with something that stops it, also while it starts: that is an error then.
     pub(crate) fn start_until(
         config: Config,
-        stopper: Stopper,
-        inbox: Receiver<ServerEvent>,
+        stopper: &Stopper,
+        inbox: ServerEvents,
     ) -> Result<Running, String> {
         let mut limits = config.http.clone();
         // Each worker keeps the files of two folders open.
@@ -153,11 +157,11 @@ impl Server {
             watchdog: Watchdog::default(),
             crew: Mutex::default(),
             workers: Mutex::default(),
-            events: stopper.events,
+            events: stopper.events.clone(),
             next_id: AtomicU64::new(0),
             abandoned: AtomicUsize::new(0),
             is_ending: AtomicBool::new(false),
-            ending: stopper.ending,
+            ending: Arc::clone(&stopper.ending),
             started_once: Arc::default(),
         });
         let script_time_max = Duration::from_millis(shared.config.script.script_millis_max);
@@ -228,7 +232,8 @@ impl Running {
 
     /// Waits for what ends the server.
     pub fn wait(&self) -> ServerEvent {
-        self.events.recv().unwrap_or(ServerEvent::Shutdown)
+        let event = lock(&self.events).recv();
+        event.unwrap_or(ServerEvent::Shutdown)
     }
 
     /// Stops accepting, lets what is in flight end within `shutdown_millis_max`, and ends all threads. False if some had to
@@ -415,14 +420,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether the address can be listened on, for those who want to know before anything else.
+pub(crate) fn check_address(config: &Config) -> Result<(), String> {
+    let bound = Acceptor::bind(config.listen, &config.http);
+    bound
+        .map(drop)
+        .map_err(|error| bind_fault(config.listen, &error))
+}
+
 /// Why an address cannot be listened on, and what to do.
 fn bind_fault(address: SocketAddr, error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::AddrInUse => {
-            format!(
-                "port {} is in use: stop the other program, or choose another with --listen",
-                address.port()
-            )
+            let (by, who) = match port_owner::of(address) {
+                Some(owner) => (format!(" by {owner}"), "it"),
+                None => (String::new(), "the other program"),
+            };
+            let port = address.port();
+            format!("port {port} is in use{by}: stop {who}, or choose another with --listen")
         }
         std::io::ErrorKind::PermissionDenied => {
             format!(

@@ -1,16 +1,17 @@
 //! The life of `sampan run`: start, wait for a signal, end in good order.
 
 use crate::config::Config;
-use crate::reload::{self, ReloadRequests};
-use crate::server::{Server, ServerEvent, Stopper};
-use sampan_log::Level;
+use crate::reload::{self, ReloadInbox, ReloadRequests};
+use crate::server::{Running, Server, ServerEvent, ServerEvents, Stopper};
+use sampan_log::{Level, Logger};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long the end of the process waits for standard error to take the last lines.
-const FLUSH_TIME_MAX: Duration = Duration::from_secs(1);
+pub(crate) const FLUSH_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,58 +53,101 @@ fn serve(
 ) -> Result<ServerEnd, String> {
     let logger = config.logger.clone();
     let root = config.project.root().to_owned();
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
-        .map_err(|error| format!("cannot wait for signals: {error}"))?;
-    // A file that may not become larger is an error of the write, not the end of the process.
-    signal_hook::flag::register(SIGXFSZ, Arc::default())
-        .map_err(|error| format!("cannot wait for signals: {error}"))?;
-    // Before the start, which may last: a project's `on_start` waits as long as it wants.
-    let (stopper, inbox) = Stopper::new();
-    let (requests, reloads) = ReloadRequests::new();
-    let (for_signals, by_signal) = (stopper.clone(), requests.clone());
-    let body = move || {
-        for signal in signals.forever() {
-            if signal == SIGHUP {
-                by_signal.ask();
-                continue;
-            }
-            if for_signals.is_stopped() {
-                std::process::exit(128 + signal);
-            }
-            for_signals.stop();
-        }
-    };
-    let thread = std::thread::Builder::new()
-        .name("sampan-signals".into())
-        .stack_size(256 * 1024)
-        .spawn(body);
-    thread.map_err(|error| format!("cannot start a thread: {error}"))?;
-    let running = match Server::start_until(config, stopper.clone(), inbox) {
-        Err(_) if stopper.is_stopped() => {
+    let life = Life::begin()?;
+    let running = match Server::start_until(config, &life.stopper, Arc::clone(&life.events)) {
+        Err(_) if life.stopper.is_stopped() => {
             logger.text(Level::Info, "shutting down before the start was complete");
             return Ok(ServerEnd::Ended);
         }
         started => started?,
     };
-    reloads.serve(running.reloader(), resolve)?;
-    reload::listen(&root, requests, &logger);
-    match running.wait() {
-        ServerEvent::GiveUp => {
-            logger.text(
-                Level::Error,
-                "giving up: the process ends so that its supervisor can start a fresh one",
-            );
-            Ok(ServerEnd::GaveUp)
-        }
-        ServerEvent::Shutdown => {
-            logger.text(Level::Info, "shutting down");
-            if !running.shutdown() {
-                logger.text(
-                    Level::Warn,
-                    "not all requests ended in time (shutdown_millis_max)",
-                );
+    let reloads = life.take_reloads()?;
+    reloads.serve(running.reloader(), resolve, |_| {})?;
+    reload::listen(&root, life.requests.clone(), &logger);
+    Ok(life.wait(running, || {}, &logger))
+}
+
+/// A process that serves, and the signals that it gets.
+pub(crate) struct Life {
+    pub(crate) stopper: Stopper,
+    pub(crate) events: ServerEvents,
+    /// Asks for reloads.
+    pub(crate) requests: ReloadRequests,
+    /// Where those arrive, until somebody carries them out.
+    reloads: Cell<Option<ReloadInbox>>,
+}
+
+impl Life {
+    /// Hears signals from now on. Before the start, which may last: a project's `on_start` waits as long as it wants.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub(crate) fn begin() -> Result<Self, String> {
+        let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
+            .map_err(|error| format!("cannot wait for signals: {error}"))?;
+        // A file that may not become larger is an error of the write, not the end of the process.
+        signal_hook::flag::register(SIGXFSZ, Arc::default())
+            .map_err(|error| format!("cannot wait for signals: {error}"))?;
+        let (stopper, events) = Stopper::new();
+        let (requests, reloads) = ReloadRequests::new();
+        let (for_signals, by_signal) = (stopper.clone(), requests.clone());
+        let body = move || {
+            for signal in signals.forever() {
+                if signal == SIGHUP {
+                    by_signal.ask();
+                    continue;
+                }
+                if for_signals.is_stopped() {
+                    std::process::exit(128 + signal);
+                }
+                for_signals.stop();
             }
-            Ok(ServerEnd::Ended)
+        };
+        let thread = std::thread::Builder::new()
+            .name("sampan-signals".into())
+            .stack_size(256 * 1024)
+            .spawn(body);
+        thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+        Ok(Self {
+            stopper,
+            events,
+            requests,
+            reloads: Cell::new(Some(reloads)),
+        })
+    }
+
+    /// Where requests for a reload arrive. For one who carries them out.
+    pub(crate) fn take_reloads(&self) -> Result<ReloadInbox, String> {
+        let reloads = self.reloads.take();
+        reloads.ok_or_else(|| "reloads are carried out already".to_owned())
+    }
+
+    /// Waits for what ends the server, and ends it. `before` runs before requests in flight are waited for.
+    pub(crate) fn wait(
+        self,
+        running: Running,
+        before: impl FnOnce(),
+        logger: &Logger,
+    ) -> ServerEnd {
+        match running.wait() {
+            ServerEvent::GiveUp => {
+                logger.text(
+                    Level::Error,
+                    "giving up: the process ends so that its supervisor can start a fresh one",
+                );
+                ServerEnd::GaveUp
+            }
+            ServerEvent::Shutdown => {
+                logger.text(Level::Info, "shutting down");
+                before();
+                if !running.shutdown() {
+                    logger.text(
+                        Level::Warn,
+                        "not all requests ended in time (shutdown_millis_max)",
+                    );
+                }
+                ServerEnd::Ended
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::compression::Compression;
 use crate::config::Config;
+use crate::dev::{DevErrors, DevHandler};
 use crate::hooks::Hooks;
 use crate::project::Language;
 use crate::reload::{self, Generation, Order, Retiring};
@@ -20,7 +21,7 @@ use sampan_db::Database;
 use sampan_host::{
     Context, CurrentRun, Error, ErrorKind, Module, RequestView, Setup, Watch, WorkerPlace, sealer,
 };
-use sampan_http::{Limits, WorkerHandle};
+use sampan_http::{HandlerSlot, Limits, WorkerHandle};
 use sampan_log::{Entry, Level};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -125,7 +126,10 @@ async fn serve(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready
         .add(plan.id, Arc::clone(&watch), Box::new(deaf_while_loading));
     // A JavaScript handler goes on in the run that settles its promise; a coroutine goes on in a run of its own.
     let runs_mix = config.project.language() == Some(Language::Js);
-    let current = CurrentRun::new(config.logger.has_access_log());
+    let current = match config.dev {
+        Some(_) => CurrentRun::traced(),
+        None => CurrentRun::new(config.logger.has_access_log()),
+    };
     let gate = Gate::new(&plan.database, &watch, &current, runs_mix);
     let opened = WorkerGeneration::open(&plan.generation);
     let opened = match opened {
@@ -153,7 +157,11 @@ async fn serve(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready
     loader.dispatch.replace(Rc::downgrade(&dispatch));
     if ready.send(Ok(handle)).is_ok() {
         drop(spawn_local(Rc::clone(&loader).obey(orders)));
-        worker.run(Rc::clone(&dispatch)).await;
+        let handler: HandlerSlot = match &config.dev {
+            Some(dev) => Rc::new(DevHandler::new(Rc::clone(&dispatch), dev)).into(),
+            None => Rc::clone(&dispatch).into(),
+        };
+        worker.run(handler).await;
         end_background(&dispatch, &config, &plan.ending).await;
         loader.retiring.ended().await;
         let time_max = Duration::from_millis(config.http.shutdown_millis_max);
@@ -294,6 +302,7 @@ impl Loader {
         let context = Context::default();
         context.put(config.logger.clone());
         context.put(config.script.clone());
+        context.put(config.variables.clone());
         context.put(self.place);
         context.put(config.project.modules());
         context.put(Hooks::default());
@@ -360,6 +369,10 @@ impl Loader {
             cleanup_time_max: Duration::from_millis(config.script.cleanup_millis_max),
             endings: Rc::clone(&self.endings),
             is_cut_off: Cell::new(false),
+            dev: config
+                .dev
+                .clone()
+                .map(|dev| DevErrors::new(dev, &config.project)),
         };
         self.gate.set_loading(true);
         let loaded = Loaded::load(language, setup, Rc::new(control));

@@ -15,13 +15,15 @@ pub use db::Storage;
 pub use raw::Flags;
 pub use shown::{Setting, settings};
 
+use crate::dev::{Dev, DevSettings};
 use crate::project::Project;
 use crate::request::csrf::CsrfGuard;
 use crate::request::proxies::Cidr;
 use crate::routing::pattern::Pattern;
 use crate::static_files::{self, StaticSettings};
-use raw::{FILE, RawConfig, RawLog, RawStatic};
+use raw::{FILE, RawConfig, RawDev, RawLog, RawStatic};
 use sampan_crypto::SecretKeys;
+use sampan_env::Variables;
 use sampan_files::FilesConfig;
 use sampan_host::{Module, ScriptLimits};
 use sampan_http::Limits;
@@ -32,6 +34,8 @@ use sources::{Environment, Sources};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Where a server listens unless told otherwise.
 const LISTEN: &str = "127.0.0.1:8080";
@@ -77,6 +81,12 @@ pub struct Config {
     pub session: SessionConfig,
     /// The files that are served by their paths.
     pub(crate) static_files: StaticSettings,
+    /// Variables of the environment beside those of the process.
+    pub(crate) variables: Variables,
+    /// `[dev]`.
+    pub(crate) dev_settings: DevSettings,
+    /// What workers share in development.
+    pub(crate) dev: Option<Arc<Dev>>,
     /// The capabilities that scripts get.
     pub modules: &'static [&'static Module],
 }
@@ -87,9 +97,17 @@ impl Config {
     /// # Errors
     /// One line that says what is wrong and what to do.
     pub fn resolve(flags: &Flags) -> Result<Self, String> {
+        Self::with_variables(flags, Variables::default())
+    }
+
+    /// The same with variables of the environment beside those of the process.
+    pub(crate) fn with_variables(flags: &Flags, variables: Variables) -> Result<Self, String> {
         let project = Project::find(&flags.path)?;
-        let sources = Sources::of(project.root(), flags, &Environment::of_process())?;
-        Self::from_sources(project, &sources)
+        let environment = Environment::of_process().with(&variables);
+        let sources = Sources::of(project.root(), flags, &environment)?;
+        let mut config = Self::from_sources(project, &sources)?;
+        config.variables = variables;
+        Ok(config)
     }
 
     /// The configuration of a project folder or file, with a configuration file's text instead of a file, and nothing of the environment.
@@ -166,6 +184,9 @@ impl Config {
             csrf: Some(csrf).filter(|_| raw.csrf.enabled != Some(false)),
             session,
             static_files,
+            variables: Variables::default(),
+            dev_settings: dev_settings(&raw.dev).map_err(tell("dev"))?,
+            dev: None,
             modules: crate::MODULES,
         })
     }
@@ -189,6 +210,24 @@ fn undefined(text: Option<&str>) -> Result<UndefinedBehavior, String> {
             ));
         }
     })
+}
+
+/// What `[dev]` says, checked.
+fn dev_settings(raw: &RawDev) -> Result<DevSettings, String> {
+    let mut settings = DevSettings::default();
+    if let Some(editor) = &raw.editor {
+        if !editor.contains("{path}") || !editor.contains(':') {
+            return Err(format!(
+                "editor: {editor:?}; it must be a URL with {{path}} in it, such as \"{}\"",
+                settings.editor
+            ));
+        }
+        settings.editor.clone_from(editor);
+    }
+    if let Some(millis) = raw.slow_query {
+        settings.slow_query = Duration::from_millis(millis.into());
+    }
+    Ok(settings)
 }
 
 /// What `[static]` says, checked.

@@ -48,6 +48,15 @@ pub(crate) struct RawConfig {
     pub(crate) static_files: RawStatic,
     pub(crate) i18n: RawI18n,
     pub(crate) compression: RawCompression,
+    pub(crate) dev: RawDev,
+}
+
+/// `[dev]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RawDev {
+    pub(crate) editor: Option<String>,
+    pub(crate) slow_query: Option<Millis>,
 }
 
 /// `[compression]`.

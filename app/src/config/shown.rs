@@ -6,6 +6,7 @@ use super::raw::*;
 use super::session::RawSession;
 use super::sources::{Environment, Sources};
 use super::{COMPRESSED_BYTES_MAX, Config, LISTEN, fields};
+use crate::dev::DevSettings;
 use crate::project::Project;
 use crate::static_files::StaticSettings;
 use sampan_files::FormLimits;
@@ -67,6 +68,7 @@ fn keys() -> Vec<(&'static str, &'static str)> {
             "static" => fields::names::<RawStatic>(),
             "i18n" => fields::names::<RawI18n>(),
             "compression" => fields::names::<RawCompression>(),
+            "dev" => fields::names::<RawDev>(),
             _ => &[],
         }
     };
@@ -80,7 +82,7 @@ fn keys() -> Vec<(&'static str, &'static str)> {
 fn default_of(key: &str) -> Option<Value> {
     let whole = |number: u64| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
     let size = |number: usize| whole(number as u64);
-    let files = StaticSettings::default();
+    let (files, dev) = (StaticSettings::default(), DevSettings::default());
     let (forms, session) = (FormLimits::default(), SessionConfig::default());
     if let Some(value) = RawLimits::default_of(key).or_else(|| RawDb::default_of(key)) {
         return Some(value);
@@ -115,6 +117,8 @@ fn default_of(key: &str) -> Option<Value> {
         "static.file_bytes_max" => whole(files.file_bytes_max),
         "static.cache_bytes_max" => size(files.cache_bytes_max),
         "compression.cache_bytes_max" => size(COMPRESSED_BYTES_MAX),
+        "dev.editor" => dev.editor.into(),
+        "dev.slow_query" => whole(dev.slow_query.as_millis() as u64),
         _ => return None,
     })
 }

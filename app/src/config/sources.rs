@@ -3,6 +3,7 @@
 
 use super::raw::{FILE, Flags, RawConfig};
 use super::{fields, told};
+use sampan_env::Variables;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::{Table, Value};
@@ -63,6 +64,14 @@ impl Environment {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         Self(std::env::vars_os().filter_map(texts).collect())
+    }
+
+    /// The same with further variables. Its own win.
+    pub(crate) fn with(mut self, others: &Variables) -> Self {
+        for (name, value) in &others.0 {
+            self.0.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        self
     }
 
     #[cfg(test)]

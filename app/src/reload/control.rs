@@ -92,9 +92,7 @@ fn answer(mut caller: UnixStream, requests: &ReloadRequests) -> io::Result<()> {
 /// # Errors
 /// The system does not say which there are.
 pub fn reload_servers(root: &Path) -> Result<Vec<ReloadAnswer>, String> {
-    let list = std::fs::read_to_string(SOCKETS)
-        .map_err(|error| format!("cannot read {SOCKETS}: {error}"))?;
-    let answers = pids(&list, &prefix(root)).into_iter();
+    let answers = server_pids(root)?.into_iter();
     let answers = answers.map(|pid| (pid, ask(&format!("{}{pid}", prefix(root)))));
     let told = answers.filter_map(|(pid, told)| {
         let outcome = match told {
@@ -108,6 +106,13 @@ pub fn reload_servers(root: &Path) -> Result<Vec<ReloadAnswer>, String> {
         Some(ReloadAnswer { pid, outcome })
     });
     Ok(told.collect())
+}
+
+/// The processes that serve the project in a folder.
+pub(crate) fn server_pids(root: &Path) -> Result<BTreeSet<u32>, String> {
+    let list = std::fs::read_to_string(SOCKETS);
+    let list = list.map_err(|error| format!("cannot read {SOCKETS}: {error}"))?;
+    Ok(pids(&list, &prefix(root)))
 }
 
 /// The processes that listen on names with this beginning. The list has connections too.

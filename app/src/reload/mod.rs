@@ -12,8 +12,8 @@ mod swap;
 pub use control::{ReloadAnswer, reload_servers};
 pub use swap::{Reloaded, Reloader};
 
-pub(crate) use control::listen;
-pub(crate) use requests::ReloadRequests;
+pub(crate) use control::{listen, server_pids};
+pub(crate) use requests::{ReloadInbox, ReloadOutcome, ReloadRequests};
 pub(crate) use retiring::{Retiring, retire, stop};
 pub(crate) use swap::Order;
 

@@ -35,7 +35,7 @@ impl ReloadRequests {
 }
 
 impl ReloadInbox {
-    /// Starts the thread. `resolve` reads the configuration anew.
+    /// Starts the thread. `resolve` reads the configuration anew; `after` hears what came of each reload.
     ///
     /// # Errors
     /// The system has no thread left.
@@ -43,12 +43,14 @@ impl ReloadInbox {
         self,
         reloader: Reloader,
         resolve: impl Fn() -> Result<Config, String> + Send + 'static,
+        after: impl Fn(&ReloadOutcome) + Send + 'static,
     ) -> Result<(), String> {
         let body = move || {
             while let Ok(first) = self.0.recv() {
                 // Those who asked before it begins get the same one.
                 let asked: Vec<_> = std::iter::once(first).chain(self.0.try_iter()).collect();
                 let outcome = reload(&reloader, &resolve);
+                after(&outcome);
                 for reply in asked.into_iter().flatten() {
                     let _ = reply.send(outcome.clone());
                 }

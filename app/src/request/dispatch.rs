@@ -1,5 +1,6 @@
 //! From a request to its answer: router, middleware, script, error handlers.
 
+use crate::dev::{Dev, RequestTrace};
 use crate::request::answer_hooks;
 use crate::request::commit_gate::{RouteUses, Visit};
 use crate::request::errors;
@@ -25,6 +26,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The handler of one worker: the project as it is now.
 pub(crate) struct Dispatch {
@@ -51,6 +53,26 @@ impl Dispatch {
     /// How many requests were given up and are ending in order.
     pub(crate) fn ending_requests(&self) -> usize {
         self.current.borrow().control.endings.get()
+    }
+
+    /// Watches a request in development.
+    pub(crate) fn observe_for(
+        &self,
+        dev: &Arc<Dev>,
+        peer: SocketAddr,
+        request: Option<&Request>,
+    ) -> Box<dyn Observer> {
+        let loaded = self.current.borrow();
+        let logger = Rc::clone(&loaded.control.logger);
+        let trace = Some(RequestTrace::new(dev));
+        self.record_next(Record::new(logger, peer, request, &loaded.no_route, trace))
+    }
+
+    /// The record of the request that is handled next.
+    fn record_next(&self, record: Rc<Record>) -> Box<dyn Observer> {
+        let observer = record.observer();
+        self.record.replace(Some(record));
+        observer
     }
 
     /// The project as it is now.
@@ -152,10 +174,8 @@ impl Handler for Dispatch {
         if !logger.has_access_log() {
             return None;
         }
-        let record = Record::new(Rc::clone(logger), peer, request, &loaded.no_route);
-        let observer = record.observer();
-        self.record.replace(Some(record));
-        Some(observer)
+        let record = Record::new(Rc::clone(logger), peer, request, &loaded.no_route, None);
+        Some(self.record_next(record))
     }
 
     fn panicked(&self, message: &str) {
@@ -416,7 +436,7 @@ impl DispatchedRequest {
         // A script that used up its time or memory does not get more of it to say so.
         let is_spent = matches!(error.kind(), ErrorKind::Stopped | ErrorKind::Memory);
         let Some(handler) = loaded.on_error.filter(|_| !is_spent) else {
-            return self.release(&visit, errors::answer_to(error));
+            return self.release(&visit, self.default_answer(error, None));
         };
         let status = error.kind().status();
         let mut sink = HttpSink::new(status, &loaded.control, Some(&self.view));
@@ -457,7 +477,15 @@ impl DispatchedRequest {
     /// The error handler failed too: both are logged, and the first one is answered by default.
     fn failed_twice(&self, first: &Error, second: &Error) -> Response {
         self.log(second);
-        errors::answer_to(first)
+        self.default_answer(first, Some(second))
+    }
+
+    /// What an error answers that no `on_error` has handled; `second` is that of an `on_error` that failed.
+    fn default_answer(&self, error: &Error, second: Option<&Error>) -> Response {
+        match &self.loaded.control.dev {
+            Some(dev) => dev.answer_to(error, second, &self.view),
+            None => errors::answer_to(error),
+        }
     }
 
     pub(super) fn log(&self, error: &Error) {

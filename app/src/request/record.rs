@@ -1,9 +1,11 @@
 //! What the access log tells of one request: collected while it is answered, written when the answer has been sent.
 
+use crate::dev::RequestTrace;
 use crate::request::request_view::{self, RouteInfo};
+use sampan_host::RanStatement;
 use sampan_http::{Observer, Request, RequestOutcome};
 use sampan_log::{Access, Logger, RequestLine};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,6 +20,21 @@ pub(crate) struct Record {
     route: RefCell<Option<Rc<RouteInfo>>>,
     script: Cell<Duration>,
     db: Cell<Duration>,
+    /// In development: who is told what it cost.
+    trace: Option<RequestTrace>,
+    statements: RefCell<Statements>,
+}
+
+/// So many statements of one request are shown.
+const STATEMENTS_SHOWN_MAX: usize = 200;
+
+/// The statements of the database that ran for a request.
+#[derive(Debug, Default)]
+pub(crate) struct Statements {
+    pub(crate) first: Vec<RanStatement>,
+    /// How many there were in all, and how long they took.
+    pub(crate) count: usize,
+    pub(crate) elapsed: Duration,
 }
 
 /// What the request says, copied because its buffer is used again before its answer has been sent.
@@ -39,6 +56,7 @@ impl Record {
         peer: SocketAddr,
         request: Option<&Request>,
         info: &RouteInfo,
+        trace: Option<RequestTrace>,
     ) -> Rc<Self> {
         let client = match request {
             Some(request) => request_view::client(request, &info.trusted),
@@ -63,6 +81,8 @@ impl Record {
             route: RefCell::default(),
             script: Cell::default(),
             db: Cell::default(),
+            trace,
+            statements: RefCell::default(),
         })
     }
 
@@ -91,7 +111,29 @@ impl Record {
         self.db.set(self.db.get() + time);
     }
 
+    /// These statements ran.
+    pub(crate) fn add_statements(&self, ran: Vec<RanStatement>) {
+        if ran.is_empty() {
+            return;
+        }
+        let mut statements = self.statements.borrow_mut();
+        statements.count += ran.len();
+        statements.elapsed += ran.iter().map(|one| one.elapsed).sum::<Duration>();
+        let room = STATEMENTS_SHOWN_MAX.saturating_sub(statements.first.len());
+        statements.first.extend(ran.into_iter().take(room));
+    }
+
+    /// The statements that ran.
+    pub(crate) fn statements(&self) -> Ref<'_, Statements> {
+        self.statements.borrow()
+    }
+
     fn write(&self, outcome: &RequestOutcome) {
+        if let Some(trace) = &self.trace {
+            let head = self.head.as_ref();
+            let head = head.map(|head| (head.method.as_str(), head.target.as_str()));
+            trace.tell(head, outcome, &self.statements.borrow());
+        }
         let route = self.route.borrow();
         let pattern = route.as_ref().map(|info| &*info.pattern);
         let head = self.head.as_ref();

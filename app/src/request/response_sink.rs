@@ -276,7 +276,7 @@ impl Control {
         let before = self.current.set(request);
         let begun = self.current.begin();
         if begun.is_some() {
-            // What others have left is not this request's.
+            // What others have left is not this request's. Statements that ran between two runs are of what goes on now.
             self.current.take();
         }
         let done = run();
@@ -285,6 +285,7 @@ impl Control {
             let (inside, waited) = self.current.take();
             record.add_script(all.saturating_sub(inside));
             record.add_db(inside + waited);
+            record.add_statements(self.current.take_statements());
         }
         self.current.set(before);
         done

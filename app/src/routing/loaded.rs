@@ -2,6 +2,7 @@
 
 use crate::compression::{self, Compression};
 use crate::config::units;
+use crate::dev::DevErrors;
 use crate::engine::Engine;
 use crate::hooks::Hooks;
 use crate::project::Language;
@@ -82,6 +83,8 @@ pub(crate) struct Control {
     pub(crate) endings: Rc<Cell<usize>>,
     /// Another project has taken the place of this one, and the time of its streams is up.
     pub(crate) is_cut_off: Cell<bool>,
+    /// In development: what makes pages of errors.
+    pub(crate) dev: Option<DevErrors>,
 }
 
 impl Control {

@@ -1,6 +1,7 @@
 //! The environment variables of the process, for settings and secrets that do not belong in a project's files.
 
 use sampan_host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};
+use std::collections::HashMap;
 
 /// The `env` table.
 pub static MODULE: Module = Module {
@@ -21,15 +22,27 @@ pub static MODULE: Module = Module {
     ..Module::EMPTY
 };
 
-fn get(_: &Context, mut args: Args) -> Result<Value, Error> {
+/// Variables beside those of the process, which win: those of a file for development. `app` puts them into the context.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Variables(pub HashMap<String, String>);
+
+impl Variables {
+    /// The value of a variable, of the process or of these.
+    pub fn get(&self, name: &str) -> Option<String> {
+        let own = || self.0.get(name).cloned();
+        let value = std::env::var_os(name);
+        value.map_or_else(own, |value| Some(value.to_string_lossy().into_owned()))
+    }
+}
+
+fn get(context: &Context, mut args: Args) -> Result<Value, Error> {
     let name = args.text(0);
     // The standard library takes such names for what they are: names that no variable can have.
     if name.is_empty() || name.contains(['=', '\0']) {
         return Ok(Value::Null);
     }
-    Ok(std::env::var_os(&name).map_or(Value::Null, |value| {
-        Value::Text(value.to_string_lossy().into_owned())
-    }))
+    let variables = context.get::<Variables>().unwrap_or_default();
+    Ok(variables.get(&name).map_or(Value::Null, Value::Text))
 }
 
 #[cfg(test)]
@@ -39,6 +52,20 @@ mod tests {
     fn lookup(name: &str) -> Value {
         let args = Args::check("env", &MODULE.functions[0], vec![name.into()]).expect("a name");
         get(&Context::default(), args).expect("get has no errors")
+    }
+
+    #[test]
+    fn variables_of_the_process_win() {
+        let pairs = [("PATH", "no"), ("SAMPAN_SURELY_NOT_SET", "own")];
+        let own = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let context = Context::default();
+        context.put(Variables(own.into()));
+        let of = |name: &str| {
+            let args = Args::check("env", &MODULE.functions[0], vec![name.into()]);
+            get(&context, args.expect("a name")).expect("get has no errors")
+        };
+        assert_eq!(of("PATH"), lookup("PATH"));
+        assert_eq!(of("SAMPAN_SURELY_NOT_SET"), Value::Text("own".to_owned()));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use run::{current_run, limits, outbox, watch};
 pub use tables::{Args, callback, module, names, objects, reader, refusals, words};
 
 pub use callback::{Callback, ScriptFunction};
-pub use current_run::CurrentRun;
+pub use current_run::{CurrentRun, RanStatement};
 pub use engine::{
     BodyOptions, Call, Console, FileAnswer, GuardDef, HandlerId, Isolate, LocalFuture,
     MiddlewareDef, Program, RouteDef, Setup, Sleep, Sources, Step, Suspended, WorkerPlace,

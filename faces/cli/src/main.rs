@@ -7,6 +7,7 @@ mod backup;
 mod check;
 mod config;
 mod db;
+mod dev;
 mod migrate;
 mod new;
 mod paint;
@@ -40,6 +41,8 @@ enum Command {
     New(new::NewArgs),
     /// Serve a project.
     Run(ServerArgs),
+    /// Serve a project while you write it: each save is served at once.
+    Dev(dev::DevArgs),
     /// Have the servers of a project load it anew.
     Reload(reload::ReloadArgs),
     /// Apply the migrations of a project to its database.
@@ -131,6 +134,7 @@ fn main() {
     let result = match Cli::parse().command {
         Command::New(args) => new::run(&args).map(|()| 0),
         Command::Run(args) => run(args),
+        Command::Dev(args) => dev::run(args),
         Command::Reload(args) => reload::run(&args).map(|()| 0),
         Command::Migrate(args) => migrate::run(args).map(|()| 0),
         Command::Test(args) => test::run(args),

@@ -127,6 +127,18 @@ impl Db {
         done
     }
 
+    /// The same for a statement.
+    pub(crate) fn timed_statement<T>(&self, sql: &str, run: impl FnOnce(&WorkerDb) -> T) -> T {
+        let meter = self.0.meter.get();
+        let begun = meter.and_then(CurrentRun::begin);
+        let done = run(&self.0);
+        if let Some(meter) = meter {
+            meter.end(begun);
+            meter.ran(sql, begun);
+        }
+        done
+    }
+
     /// Commits what is written, and fetches the write connection for those who wait for it. Runs on the worker's `LocalSet` as
     /// long as the worker serves.
     pub async fn serve(self) {

@@ -16,11 +16,53 @@ pub struct CurrentRun(Rc<CurrentRunState>);
 struct CurrentRunState {
     request: RefCell<Option<Rc<dyn RequestView>>>,
     is_measured: Cell<bool>,
+    is_traced: Cell<bool>,
+    statements: RefCell<Vec<RanStatement>>,
     inside: Cell<Duration>,
     waited: Cell<Duration>,
 }
 
+/// So many statements of one run are remembered.
+const STATEMENTS_MAX: usize = 10_000;
+
+/// A statement of a database that ran, for those who develop.
+#[derive(Clone, Debug)]
+pub struct RanStatement {
+    /// As it was written, with `?` where parameters are.
+    pub sql: String,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
 impl CurrentRun {
+    /// Measures, and remembers what statements ran.
+    pub fn traced() -> Self {
+        let run = Self::new(true);
+        run.0.is_traced.set(true);
+        run
+    }
+
+    /// Takes note of a statement that began then, if somebody wants to know.
+    #[inline]
+    pub fn ran(&self, sql: &str, begun: Option<Instant>) {
+        if let Some(begun) = begun
+            && self.0.is_traced.get()
+        {
+            let mut statements = self.0.statements.borrow_mut();
+            if statements.len() < STATEMENTS_MAX {
+                statements.push(RanStatement {
+                    sql: sql.to_owned(),
+                    elapsed: begun.elapsed(),
+                });
+            }
+        }
+    }
+
+    /// The statements that ran since the last call.
+    pub fn take_statements(&self) -> Vec<RanStatement> {
+        self.0.statements.take()
+    }
+
     /// A worker's, with or without measuring.
     pub fn new(is_measured: bool) -> Self {
         let run = Self::default();

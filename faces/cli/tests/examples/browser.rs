@@ -38,13 +38,13 @@ const PAGES: [(&str, &str); 10] = [
 const ONE_PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 /// One browser at a time: a machine with two cores has enough to do with it.
-fn turn() -> MutexGuard<'static, ()> {
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether this machine has the browser. It is installed where that can be done.
-fn is_there() -> bool {
+pub(crate) fn is_there() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
     *FOUND.get_or_init(|| {
         let script = root().join("tests/browser/install.sh");
@@ -65,7 +65,7 @@ fn is_there() -> bool {
 }
 
 /// Where pictures and packages go: a folder below `target`.
-fn results() -> PathBuf {
+pub(crate) fn results() -> PathBuf {
     let test = std::env::current_exe().expect("the test's path");
     let target = test.ancestors().nth(3).expect("a target folder");
     let folder = target.join("petclinic");
@@ -74,7 +74,7 @@ fn results() -> PathBuf {
 }
 
 /// The source of axe-core; nothing where npm or its registry is not there.
-fn axe() -> Option<String> {
+pub(crate) fn axe() -> Option<String> {
     let folder = results().join("axe");
     fs::create_dir_all(&folder).expect("a folder");
     fs::copy(
@@ -275,7 +275,7 @@ fn keys_alone_are_enough() {
 }
 
 /// What axe-core finds on the page that is open.
-fn faults_of(browser: &mut Browser, axe: &str, what: &str) -> Vec<String> {
+pub(crate) fn faults_of(browser: &mut Browser, axe: &str, what: &str) -> Vec<String> {
     browser.run(axe, &json!([]));
     let found = browser.run_async(
         "const done = arguments[0];

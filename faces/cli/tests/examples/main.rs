@@ -1,6 +1,7 @@
 //! The examples as their users meet them: the same pages from both languages over HTTP, and PetClinic in a browser.
 
 mod browser;
+mod dev;
 mod notes;
 mod petclinic;
 #[path = "../support/mod.rs"]

@@ -233,6 +233,12 @@ impl Browser {
         )
     }
 
+    /// The same where a page may be on its way out; then it gives nothing.
+    pub(crate) fn try_run(&mut self, script: &str) -> Option<Value> {
+        let body = json!({ "script": script, "args": [] });
+        self.attempt("POST", "/execute/sync", &body).ok()
+    }
+
     /// The same for a script that calls its last argument with what it found.
     pub(crate) fn run_async(&mut self, script: &str) -> Value {
         self.post("/execute/async", &json!({ "script": script, "args": [] }))

@@ -176,7 +176,7 @@ fn an_address_that_cannot_be_had_exits_1() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("bound").to_string();
     let port = format!(
-        "port {} is in use: ",
+        "port {} is in use by process ",
         address.rsplit(':').next().unwrap_or_default()
     );
     fails(

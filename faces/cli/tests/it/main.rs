@@ -5,6 +5,7 @@ mod busy;
 mod checking;
 mod command;
 mod configuration;
+mod dev;
 #[path = "../faults/mod.rs"]
 mod faults;
 mod given_up;

@@ -95,6 +95,11 @@ impl Process {
         }
     }
 
+    /// The id of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn client(&self) -> Client {
         Client::connect(self.address).expect("someone listens")
     }

@@ -1,0 +1,81 @@
+//! What an error of a request answers in development: a page for people, JSON for programs, with all that is known about it.
+
+use super::{Dev, page};
+use crate::project::Project;
+use crate::request::errors;
+use crate::request::record::Statements;
+use crate::request::request_view::View;
+use sampan_host::{Error, RequestView, answer};
+use sampan_http::Response;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Makes these answers, for one generation of the project.
+pub(crate) struct DevErrors {
+    dev: Arc<Dev>,
+    project: Project,
+}
+
+impl DevErrors {
+    pub(crate) fn new(dev: Arc<Dev>, project: &Project) -> Self {
+        Self {
+            dev,
+            project: project.clone(),
+        }
+    }
+
+    /// The answer to an error that no `on_error` has handled; `second` is that of an `on_error` that failed. The client's own faults
+    /// are answered as always.
+    pub(crate) fn answer_to(
+        &self,
+        error: &Error,
+        second: Option<&Error>,
+        view: &Rc<View>,
+    ) -> Response {
+        if error.kind().is_public() {
+            return errors::answer_to(error);
+        }
+        let mut response = Response::new(error.kind().status());
+        if accepts_pages(&**view) {
+            let none = Statements::default();
+            let statements = view.record().map(|record| record.statements());
+            let statements = statements.as_deref().unwrap_or(&none);
+            let page = page::of_request(
+                &self.dev,
+                &self.project,
+                [Some(error), second],
+                &**view,
+                statements,
+            );
+            response.content_type(answer::HTML);
+            response.body_mut().extend_from_slice(page.as_bytes());
+        } else {
+            let mut told = told(error);
+            if let Some(second) = second {
+                told["on_error"] = self::told(second);
+            }
+            response.content_type(answer::JSON);
+            response
+                .body_mut()
+                .extend_from_slice(told.to_string().as_bytes());
+        }
+        response
+    }
+}
+
+/// An error for programs.
+fn told(error: &Error) -> serde_json::Value {
+    let place = error.place().map(ToString::to_string);
+    let stack = error.stack().map(|stack| {
+        let calls: Vec<&str> = stack.lines().map(str::trim).collect();
+        calls
+    });
+    serde_json::json!({ "error": error.message(), "place": place, "stack": stack })
+}
+
+fn accepts_pages(request: &dyn RequestView) -> bool {
+    let accepted = request.header("accept").unwrap_or_default();
+    accepted
+        .windows(9)
+        .any(|part| part.eq_ignore_ascii_case(b"text/html"))
+}

@@ -1,0 +1,65 @@
+//! `sampan dev`: serves a project while it is written.
+//!
+//! A watcher (`watch`) tells what was saved; the project is loaded anew by the same mechanism as for `sampan reload`. Pages in the browser
+//! hear of it by server-sent events (`browser`), which a handler of its own answers before the project's (`handler`). Errors become
+//! pages (`page`). What a request cost is written for each (`trace`). Nothing of this is on the way of a request of `sampan run`.
+
+mod browser;
+mod dotenv;
+mod errors;
+mod handler;
+mod page;
+mod plans;
+mod poll;
+mod reset;
+mod run;
+mod trace;
+mod watch;
+
+pub use run::{DevFlags, run as dev};
+
+pub(crate) use errors::DevErrors;
+pub(crate) use handler::DevHandler;
+pub(crate) use trace::RequestTrace;
+
+use browser::Browsers;
+use plans::Plans;
+use sampan_log::Logger;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `[dev]`, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct DevSettings {
+    /// The URL that opens a file in the editor, with `{path}` and `{line}` in it.
+    pub(crate) editor: String,
+    /// From when on a statement is slow.
+    pub(crate) slow_query: Duration,
+}
+
+impl Default for DevSettings {
+    fn default() -> Self {
+        Self {
+            editor: "vscode://file{path}:{line}".to_owned(),
+            slow_query: Duration::from_millis(20),
+        }
+    }
+}
+
+/// What the workers of `sampan dev` share.
+pub(crate) struct Dev {
+    /// The project's folder.
+    pub(crate) root: PathBuf,
+    pub(crate) settings: DevSettings,
+    pub(crate) logger: Logger,
+    browsers: Browsers,
+    plans: Plans,
+}
+
+impl std::fmt::Debug for Dev {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dev")
+            .field("root", &self.root)
+            .finish_non_exhaustive()
+    }
+}

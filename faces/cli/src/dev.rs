@@ -1,0 +1,30 @@
+//! `sampan dev`: serves a project while it is written.
+
+use crate::ServerArgs;
+use sampan_app::DevFlags;
+
+/// What comes after `sampan dev`.
+#[derive(clap::Args)]
+pub(crate) struct DevArgs {
+    #[command(flatten)]
+    run: ServerArgs,
+    /// Show the first page in the browser.
+    #[arg(long)]
+    open: bool,
+    /// Look for changes again and again, where the file system tells nothing of them (network, containers).
+    #[arg(long)]
+    poll: bool,
+    /// If migrations were edited after they were applied: move the database away, and begin with an empty one.
+    #[arg(long)]
+    reset_db: bool,
+}
+
+pub(crate) fn run(args: DevArgs) -> Result<i32, String> {
+    let flags = DevFlags {
+        run: args.run.flags(),
+        open: args.open,
+        poll: args.poll,
+        reset_db: args.reset_db,
+    };
+    Ok(sampan_app::dev(flags)?.exit_status().into())
+}

@@ -1,0 +1,159 @@
+//! How `sampan dev` starts, waits and ends.
+
+use super::{Page, app, dev, get, write};
+use crate::support::{Process, Scratch};
+use sampan_testkit::Stopwatch;
+use std::fs;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+#[test]
+fn an_edited_migration_offers_a_reset_and_nothing_is_deleted() {
+    let app = "local app = require 'sampan'\napp.get('/', function() return app.db.query('SELECT * FROM t') end)\n\
+        app.post('/', function() app.db.exec('INSERT INTO t DEFAULT VALUES') end)\n";
+    let scratch = Scratch::new(&[("app.lua", app)]);
+    write(
+        &scratch,
+        "migrations/0001_t.sql",
+        "CREATE TABLE t (a INTEGER DEFAULT 7);",
+    );
+    let process = Process::start(&mut dev(&scratch, &[]));
+    let mut page = Page::open(&process);
+    assert_eq!(
+        process
+            .client()
+            .ask("POST", "/", &[], "")
+            .expect("an answer")
+            .status,
+        204
+    );
+    write(
+        &scratch,
+        "migrations/0001_t.sql",
+        "CREATE TABLE t (a INTEGER DEFAULT 7, b TEXT DEFAULT 'x');",
+    );
+    let fault = page.hears_of_fault();
+    assert!(
+        fault.contains("was changed after it was applied")
+            && fault.contains("sampan dev --reset-db moves "),
+        "{fault}"
+    );
+    assert_eq!(get(&process, "/", &[]).1, "[{\"a\":7}]");
+    // Not while a server uses it.
+    let refused = dev(&scratch, &["--reset-db"]).output().expect("it runs");
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        refused.status.code() == Some(1) && told.contains("stop it first"),
+        "{told}"
+    );
+    process.signal("TERM");
+    assert_eq!(process.end().0, Some(0));
+
+    // Without the flag it waits, and leaves the database alone. Ctrl-C ends that too.
+    let process = Process::start_until(&mut dev(&scratch, &[]), "waiting for a change");
+    process.signal("INT");
+    assert_eq!(process.end().0, Some(0));
+    let process = Process::start(&mut dev(&scratch, &["--reset-db"]));
+    assert_eq!(get(&process, "/", &[]).1, "[]");
+    process.signal("TERM");
+    assert_eq!(process.end().0, Some(0));
+    let kept = fs::read(scratch.file("data.db.before-reset-1")).expect("kept");
+    assert!(kept.starts_with(b"SQLite format 3"));
+}
+
+#[test]
+fn a_start_that_fails_waits_for_the_file_to_be_mended() {
+    let scratch = Scratch::new(&[("app.lua", "local app = require 'sampan'\napp.get('/',")]);
+    let mut process = Process::start_until(&mut dev(&scratch, &[]), "waiting for a change");
+    let log = process.read_errors();
+    write(&scratch, "app.lua", &app("app.lua", "mended"));
+    std::thread::sleep(Duration::from_secs(2));
+    process.signal("INT");
+    assert_eq!(process.status(), Some(0));
+    let log = log.join().expect("text");
+    assert!(log.contains("INFO listening on http://"), "{log}");
+
+    let empty = Scratch::new(&[]);
+    let output = dev(&empty, &[]).output().expect("it runs");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(1) && told.contains("has no app.lua"),
+        "{told}"
+    );
+}
+
+/// At no moment does Ctrl-C leave a process, or a database that is not whole.
+#[test]
+fn ctrl_c_ends_at_every_moment() {
+    let scratch = Scratch::new(&[("app.lua", &app("app.lua", "x"))]);
+    write(
+        &scratch,
+        "migrations/0001_t.sql",
+        "CREATE TABLE t (x); INSERT INTO t VALUES (1);",
+    );
+    for millis in (0..120).step_by(6) {
+        let mut command = dev(&scratch, &["--open"]);
+        // Where the browser would be opened it must not get the signal.
+        let opener = scratch.path().join("bin");
+        write(
+            &scratch,
+            "bin/xdg-open",
+            "#!/bin/sh\ntrap 'echo killed > \"$0.killed\"' INT\nsleep 0.2\n",
+        );
+        let status = Command::new("chmod")
+            .arg("+x")
+            .arg(opener.join("xdg-open"))
+            .status();
+        assert!(status.is_ok_and(|status| status.success()));
+        let path = std::env::var("PATH").expect("text");
+        command.env("PATH", format!("{}:{path}", opener.display()));
+        command.process_group(0).stderr(Stdio::null());
+        let mut child = command.spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(millis));
+        // To the whole group, as a terminal does.
+        let group = format!("-{}", child.id());
+        let sent = Command::new("kill").args(["-INT", "--", &group]).status();
+        assert!(sent.is_ok_and(|status| status.success()));
+        let begun = Stopwatch::start();
+        let status = child.wait().expect("it ends");
+        assert!(begun.fair() < Duration::from_secs(5), "after {millis} ms");
+        // Before it hears signals it ends by this one.
+        assert!(
+            status.code() == Some(0) || status.signal() == Some(2),
+            "{status} after {millis} ms"
+        );
+        assert!(!opener.join("xdg-open.killed").exists());
+    }
+    let process = Process::start(&mut dev(&scratch, &[]));
+    assert!(get(&process, "/", &[]).1.starts_with("<body>x"));
+    process.signal("INT");
+    assert_eq!(process.end().0, Some(0));
+}
+
+#[test]
+fn a_port_in_use_names_who_has_it() {
+    let scratch = Scratch::new(&[("app.lua", &app("app.lua", "x"))]);
+    let mut command = dev(&scratch, &[]);
+    let process = Process::start(command.current_dir(scratch.path()));
+    let address = process.address.to_string();
+    for name in ["dev", "run"] {
+        let mut second = Command::new(env!("CARGO_BIN_EXE_sampan"));
+        let second = second.arg(name).arg(scratch.path());
+        let output = second
+            .args(["--listen", &address])
+            .output()
+            .expect("it runs");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let folder = scratch.path().canonicalize().expect("a folder");
+        let expected = format!(
+            "sampan: port {} is in use by process {} (sampan in {}): stop it, or choose another with --listen\n",
+            process.address.port(),
+            process.id(),
+            folder.display()
+        );
+        assert_eq!((output.status.code(), told), (Some(1), expected));
+    }
+    process.signal("TERM");
+    assert_eq!(process.end().0, Some(0));
+}
