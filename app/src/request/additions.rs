@@ -70,7 +70,10 @@ impl Additions {
     pub(crate) fn default_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
         let pending = self.pending()?;
         let mut defaults = pending.defaults.borrow_mut();
-        let added = defaults.set_header(name.as_bytes(), value);
+        let added = match defaults.has_header(name) {
+            true => defaults.set_header(name.as_bytes(), value),
+            false => defaults.header(name.as_bytes(), value),
+        };
         added.map_err(|fault| refused(fault, name.as_bytes()))
     }
 
@@ -114,14 +117,8 @@ impl Additions {
             };
             added.map_err(|fault| refused(fault, name))
         })?;
-        let defaults = pending.defaults.borrow();
-        let is_there = |name| std::str::from_utf8(name).is_ok_and(|name| response.has_header(name));
-        let lacking = defaults.headers().filter(|(name, _)| !is_there(name));
-        let lacking: Vec<_> = lacking.collect();
-        lacking.into_iter().try_for_each(|(name, value)| {
-            let added = response.header(name, value);
-            added.map_err(|fault| refused(fault, name))
-        })
+        let added = response.add_missing(&pending.defaults.borrow());
+        added.map_err(|fault| refused(fault, b""))
     }
 
     /// Whether the head of the answer is complete.

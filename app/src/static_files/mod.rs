@@ -293,9 +293,16 @@ impl StaticFiles {
     /// There is no such file.
     pub(crate) fn asset(&self, name: &str) -> Result<String, Error> {
         let folder = &self.settings.folder;
-        let url = paths::to_url(name.strip_prefix('/').unwrap_or(name));
+        let mut url = paths::to_url(name.strip_prefix('/').unwrap_or(name));
         match self.find(&normal_form(&url)) {
-            Ok(Some(Served::File(file))) => Ok(format!("{url}?{VERSION}{}", file.plain.version())),
+            Ok(Some(Served::File(file))) => {
+                let version = file.plain.version();
+                url.reserve_exact(1 + VERSION.len() + version.len());
+                url.push('?');
+                url.push_str(VERSION);
+                url.push_str(version);
+                Ok(url)
+            }
             Ok(_) => Err(Error::script(format!(
                 "there is no file {name:?} in the folder {folder}"
             ))),

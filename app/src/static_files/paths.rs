@@ -105,7 +105,10 @@ pub(super) fn is_below(path: &str) -> bool {
 
 /// The path of the URL of a file.
 pub(super) fn to_url(file: &str) -> String {
-    format!("/{}", utf8_percent_encode(file, ENCODED))
+    let mut url = String::with_capacity(file.len() + 1);
+    url.push('/');
+    url.extend(utf8_percent_encode(file, ENCODED));
+    url
 }
 
 /// Whether a part of a path is the name of a file or folder that may be served.

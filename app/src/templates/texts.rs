@@ -3,11 +3,15 @@
 use sampan_host::{Context, Error, ErrorKind, Value};
 use sampan_i18n::{I18n, LocaleId};
 use sampan_template::{ForRequest, TemplateStore};
+use std::cell::OnceCell;
 use std::rc::{Rc, Weak};
 
 /// The store with all of them. Without a request they speak the app's own language.
 pub(crate) fn given(store: TemplateStore, context: &Rc<Context>) -> TemplateStore {
-    let texts = || Texts(Rc::downgrade(context));
+    let texts = || Texts {
+        context: Rc::downgrade(context),
+        known: OnceCell::new(),
+    };
     let (of_locale, of_direction, of_t, of_number, of_date) =
         (texts(), texts(), texts(), texts(), texts());
     store
@@ -66,18 +70,29 @@ pub(crate) fn given(store: TemplateStore, context: &Rc<Context>) -> TemplateStor
 }
 
 /// The texts of an isolate's project.
-struct Texts(Weak<Context>);
+struct Texts {
+    context: Weak<Context>,
+    known: OnceCell<Rc<I18n>>,
+}
 
 impl Texts {
     /// With the locale of a request, or the app's own.
-    fn of(&self, request: ForRequest<'_>) -> Result<(Rc<I18n>, LocaleId), Error> {
-        let i18n = self.0.upgrade().and_then(|context| context.get::<I18n>());
-        let i18n = i18n.ok_or_else(|| Error::new(ErrorKind::Internal, "no catalogues"))?;
+    fn of(&self, request: ForRequest<'_>) -> Result<(&I18n, LocaleId), Error> {
+        let i18n = self.all()?;
         let locale = match request {
             Some(request) => i18n.locale_of(&**request),
             None => i18n.default_locale(),
         };
         Ok((i18n, locale))
+    }
+
+    fn all(&self) -> Result<&I18n, Error> {
+        if let Some(known) = self.known.get() {
+            return Ok(known);
+        }
+        let found = self.context.upgrade().and_then(|context| context.get());
+        let found = found.ok_or_else(|| Error::new(ErrorKind::Internal, "no catalogues"))?;
+        Ok(self.known.get_or_init(|| found))
     }
 }
 

@@ -30,8 +30,11 @@ pub(crate) struct Catalog {
     pub(crate) tag: String,
     pub(crate) locale: Locale,
     /// By key, with dots between its parts.
-    messages: HashMap<String, Message>,
+    messages: Messages,
 }
+
+/// Texts by their keys, which nobody but the project chooses.
+type Messages = HashMap<String, Message, foldhash::fast::RandomState>;
 
 /// What `[i18n]` says.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +89,7 @@ impl Catalogs {
                 all.push(Catalog {
                     tag,
                     locale,
-                    messages: HashMap::new(),
+                    messages: Messages::default(),
                 });
                 0
             }
@@ -147,7 +150,11 @@ impl Catalogs {
 
     /// The text of a key in a locale, in the more general ones, or in the app's own; and the locale that has it.
     pub(crate) fn find(&self, locale: usize, key: &str) -> Option<(usize, &Message)> {
-        let parents = negotiate::parents(&self.all[locale].tag);
+        let own = &self.all[locale];
+        if let Some(message) = own.messages.get(key) {
+            return Some((locale, message));
+        }
+        let parents = negotiate::parents(&own.tag);
         let parents = parents.filter_map(|tag| self.position(tag));
         let mut chain = parents.chain([self.default]);
         chain.find_map(|at| Some((at, self.all[at].messages.get(key)?)))
@@ -207,15 +214,11 @@ struct Reading<'a> {
     text: &'a str,
     tag: String,
     places: &'a mut Places,
-    messages: HashMap<String, Message>,
+    messages: Messages,
 }
 
 impl<'a> Reading<'a> {
-    fn all_of(
-        path: &'a str,
-        bytes: &'a [u8],
-        places: &'a mut Places,
-    ) -> Result<HashMap<String, Message>, String> {
+    fn all_of(path: &'a str, bytes: &'a [u8], places: &'a mut Places) -> Result<Messages, String> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let line = line_at(&String::from_utf8_lossy(bytes), error.valid_up_to());
             format!("{path}:{line}: the file is not UTF-8")
@@ -231,7 +234,7 @@ impl<'a> Reading<'a> {
             text,
             tag: tag.map(|locale| locale.to_string()).unwrap_or_default(),
             places,
-            messages: HashMap::new(),
+            messages: Messages::default(),
         };
         reading.group("", table.get_ref())?;
         Ok(reading.messages)

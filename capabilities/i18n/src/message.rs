@@ -117,6 +117,9 @@ impl Text {
 
     /// The text with `value` put in for each name.
     pub(crate) fn filled<E>(&self, value: impl Fn(&str) -> Result<String, E>) -> Result<String, E> {
+        if let [Piece::Literal(literal)] = &self.0[..] {
+            return Ok(literal.clone());
+        }
         let mut text = String::new();
         for piece in &self.0 {
             match piece {

@@ -229,19 +229,24 @@ impl I18n {
         {
             self.miss(locale, key, "the text of the default locale is shown");
         }
-        let formats = self.formats(LocaleId(at))?;
         let count = value("n").map(|count| decimal(&count)).transpose();
         let count =
             count.map_err(|error| Error::script(format!("{key}: n: {}", error.message())))?;
-        let category = || {
-            count
-                .as_ref()
-                .map_or(PluralCategory::Other, |count| formats.category(count))
+        // Most texts have no number.
+        let counted = match count {
+            Some(count) => Some((count, self.formats(LocaleId(at))?)),
+            None => None,
         };
-        let text = message.text(category).filled(|name| match (name, &count) {
-            ("n", Some(count)) => formats.number(count.clone(), None),
-            (name, _) => printed(key, name, value(name)),
-        })?;
+        let category = || match &counted {
+            Some((count, formats)) => formats.category(count),
+            None => PluralCategory::Other,
+        };
+        let text = message
+            .text(category)
+            .filled(|name| match (name, &counted) {
+                ("n", Some((count, formats))) => formats.number(count.clone(), None),
+                (name, _) => printed(key, name, value(name)),
+            })?;
         Ok(Some(text))
     }
 

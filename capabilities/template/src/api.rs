@@ -193,11 +193,17 @@ impl TemplateStore {
         };
         let limits = context.get::<ScriptLimits>().unwrap_or_default();
         let environment = self.functions.environment();
-        let modes = Modes::new(&environment);
-        let machine = Machine::new(reader, &self.templates, &modes, &limits, data);
-        let machine = machine
-            .hiding_known(self.functions.hides_known())
-            .seeing(request.is_some().then_some(&*self.functions));
+        let (modes, globals) = (Modes::new(&environment), self.functions.globals());
+        let machine = Machine::new(
+            reader,
+            &self.templates,
+            &modes,
+            &self.functions,
+            &globals,
+            &limits,
+            data,
+        );
+        let machine = machine.seeing(request.clone());
         let rendered = self
             .functions
             .during(request, || machine.render(template, block));

@@ -11,6 +11,7 @@ use sampan_host::reader::Name;
 use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// The most operators and brackets in one tag.
 const OPERATORS_MAX: usize = 1_000;
@@ -47,6 +48,7 @@ fn compile_tree(name: &str, text: &str) -> Result<Template, Error> {
         let (ops, lines) = translate(instructions);
         Arc::new(Program {
             source: Arc::clone(&source),
+            extends: ops.iter().any(|op| matches!(op, Op::Extend)),
             ops: ops.into(),
             lines: lines.into(),
             is_required,
@@ -60,6 +62,7 @@ fn compile_tree(name: &str, text: &str) -> Result<Template, Error> {
         blocks: blocks.collect(),
         main: program(&main, false),
         escape: escape_of(name),
+        printed_bytes: AtomicUsize::default(),
     })
 }
 
@@ -201,6 +204,7 @@ fn fused(ops: &[Op]) -> Option<(Op, usize)> {
             let same = Known::new(&filter.name, filter.known);
             (Op::EmitCased(same, is_upper(filter)?), 2)
         }
+        [Op::CallFunction(name, Some(count)), Op::Emit, ..] => (Op::EmitCall(*name, *count), 2),
         [Op::Lookup(name), Op::Emit, ..] => (Op::EmitVar(*name), 2),
         [Op::Lookup(name), Op::JumpIfFalse(target), ..] => (Op::JumpUnless(*name, *target), 2),
         [Op::Lookup(name), Op::Attr(attr, _), Op::Emit, ..] => (Op::EmitAttr(*name, *attr), 3),

@@ -9,6 +9,7 @@ mod api;
 mod check;
 mod compile;
 mod fault;
+mod globals;
 mod objects;
 mod program;
 mod script;

@@ -3,6 +3,7 @@
 use minijinja::{AutoEscape, Value};
 use sampan_host::reader::Name;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// A compiled template.
 #[derive(Debug)]
@@ -11,6 +12,8 @@ pub(crate) struct Template {
     /// Few, so they are searched one after the other.
     pub(crate) blocks: Vec<(Name, Arc<Program>)>,
     pub(crate) escape: Escape,
+    /// How many bytes it has printed last: as many will do the next time.
+    pub(crate) printed_bytes: AtomicUsize,
 }
 
 /// The operations of a template or of one of its blocks.
@@ -22,6 +25,8 @@ pub(crate) struct Program {
     pub(crate) lines: Box<[u32]>,
     /// Whether it is a block that another template must fill.
     pub(crate) is_required: bool,
+    /// Whether it may extend another template.
+    pub(crate) extends: bool,
 }
 
 /// What a template was compiled from.
@@ -125,7 +130,9 @@ pub(crate) enum Op {
     EmitCased(Known<KnownFilter>, bool),
     /// `Iterate`, `Store`
     IterateInto(u32, Name),
-    // All of these begin with a `Lookup`, which they do alone where they cannot do the rest.
+    // The others begin with a `Lookup`, which they do alone where they cannot do the rest.
+    /// `CallFunction`, `Emit`
+    EmitCall(Name, u16),
     /// `Lookup`, `Emit`
     EmitVar(Name),
     /// `Lookup`, `Attr`, `Emit`

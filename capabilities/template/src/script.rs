@@ -1,6 +1,7 @@
 //! Filters and functions that the script and the server have given to templates, and what of a request templates see.
 
 use crate::fault::Fault;
+use crate::globals::Globals;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 use sampan_host as host;
@@ -35,8 +36,6 @@ enum GivenFunction {
 struct Rendering {
     functions: Rc<ScriptFunctions>,
     request: Option<Rc<dyn RequestView>>,
-    /// What of the request the templates have asked for: it stays the same while they are rendered.
-    known: Vec<(Name, Value)>,
 }
 
 /// The functions that one isolate has given to its templates, and minijinja with them.
@@ -44,6 +43,8 @@ pub(crate) struct ScriptFunctions {
     environment: RefCell<Rc<Environment<'static>>>,
     functions: RefCell<Vec<GivenFunction>>,
     variables: RefCell<Vec<(Name, NativeVariable)>>,
+    /// What the names of all these mean, once that is needed.
+    globals: RefCell<Option<Rc<Globals>>>,
     /// Whether one of them stands in the place of a filter that has a way of its own.
     hides_known: Cell<bool>,
 }
@@ -59,6 +60,7 @@ impl ScriptFunctions {
             environment: RefCell::new(Rc::new(environment)),
             functions: RefCell::default(),
             variables: RefCell::default(),
+            globals: RefCell::default(),
             hides_known: Cell::new(false),
         })
     }
@@ -66,6 +68,16 @@ impl ScriptFunctions {
     /// The environment as it is now.
     pub(crate) fn environment(&self) -> Rc<Environment<'static>> {
         Rc::clone(&self.environment.borrow())
+    }
+
+    /// The variables that templates have now.
+    pub(crate) fn globals(&self) -> Rc<Globals> {
+        let mut globals = self.globals.borrow_mut();
+        let globals = globals.get_or_insert_with(|| {
+            let environment = self.environment.borrow();
+            Rc::new(Globals::new(&environment, &self.variables.borrow()))
+        });
+        Rc::clone(globals)
     }
 
     pub(crate) fn hides_known(&self) -> bool {
@@ -96,30 +108,7 @@ impl ScriptFunctions {
         self.variables
             .borrow_mut()
             .push((Name::new(name), variable));
-    }
-
-    /// What the request of the innermost rendering has under a name.
-    pub(crate) fn variable(&self, name: Name) -> Option<Result<Value, host::Error>> {
-        let variables = self.variables.borrow();
-        let (_, variable) = variables.iter().find(|(known, _)| *known == name)?;
-        let variable = Rc::clone(variable);
-        drop(variables);
-        let (request, known) = CURRENT.with_borrow(|current| {
-            let rendering = current.last()?;
-            let known = rendering.known.iter().find(|(known, _)| *known == name);
-            Some((rendering.request.clone()?, known.cloned()))
-        })?;
-        if let Some((_, value)) = known {
-            return Some(Ok(value));
-        }
-        let value = variable(&request).map(from_host);
-        if let Ok(value) = &value {
-            CURRENT.with_borrow_mut(|current| {
-                let rendering = current.last_mut();
-                rendering.map(|it| it.known.push((name, value.clone())))
-            });
-        }
-        Some(value)
+        self.globals.take();
     }
 
     fn add_global(&self, name: String, function: GivenFunction) {
@@ -136,6 +125,14 @@ impl ScriptFunctions {
         });
     }
 
+    /// The function that a variable means, if it is one in Rust.
+    pub(crate) fn native(&self, global: &ScriptGlobal) -> Option<NativeFunction> {
+        match self.functions.borrow().get(global.number) {
+            Some(GivenFunction::Native(function)) => Some(Rc::clone(function)),
+            _ => None,
+        }
+    }
+
     fn keep(&self, function: GivenFunction) -> usize {
         let mut functions = self.functions.borrow_mut();
         functions.push(function);
@@ -145,6 +142,7 @@ impl ScriptFunctions {
     /// A rendering that goes on keeps the environment that it has.
     fn change(&self, change: impl FnOnce(&mut Environment<'static>)) {
         change(Rc::make_mut(&mut self.environment.borrow_mut()));
+        self.globals.take();
     }
 
     /// Has `body` call these, for a request or for none.
@@ -161,11 +159,7 @@ impl ScriptFunctions {
         }
         let functions = Rc::clone(self);
         CURRENT.with_borrow_mut(|current| {
-            current.push(Rendering {
-                functions,
-                request,
-                known: Vec::new(),
-            });
+            current.push(Rendering { functions, request });
         });
         let _entered = Entered;
         body()
@@ -180,7 +174,7 @@ fn add_filter(environment: &mut Environment<'static>, name: String, number: usiz
 }
 
 /// A function among the variables.
-struct ScriptGlobal {
+pub(crate) struct ScriptGlobal {
     number: usize,
     name: String,
 }
@@ -218,14 +212,18 @@ fn call(number: usize, args: &[Value]) -> Result<Value, Error> {
             "this function is gone",
         ));
     };
-    let args: Result<Vec<host::Value>, Error> =
-        args.iter().map(|arg| to_host(arg, DEPTH_MAX)).collect();
+    let args: Result<Vec<host::Value>, Error> = args.iter().map(argument).collect();
     let result = match function {
         GivenFunction::Script(function) => function.call(&args?),
         GivenFunction::Native(function) => function(request.as_ref(), &args?),
     };
     let result = result.map_err(Fault::note)?;
     Ok(from_host(result))
+}
+
+/// A value of a template for a function.
+pub(crate) fn argument(value: &Value) -> Result<host::Value, Error> {
+    to_host(value, DEPTH_MAX)
 }
 
 /// A value of a template for the script.
@@ -263,7 +261,7 @@ fn to_host(value: &Value, depth_left: usize) -> Result<host::Value, Error> {
 }
 
 /// What the script gave, for a template.
-fn from_host(value: host::Value) -> Value {
+pub(crate) fn from_host(value: host::Value) -> Value {
     match value {
         host::Value::Null | host::Value::Object(_) => Value::from(()),
         host::Value::Bool(value) => Value::from(value),

@@ -233,10 +233,30 @@ impl Response {
         self.header(name, value)
     }
 
+    /// Adds the headers of another response whose names this one does not have.
+    ///
+    /// # Errors
+    /// More than 64 KiB of headers; nothing is added then.
+    pub fn add_missing(&mut self, other: &Response) -> Result<(), HeaderError> {
+        let mut missing = Vec::new();
+        for line in lines(&other.fields) {
+            let name = &line[..memchr::memchr(b':', line).unwrap_or(0)];
+            if !lines(&self.fields).any(|line| is_of(line, name)) {
+                missing.extend_from_slice(line);
+                self.has_content_type |= matches!(Special::of(name), Special::ContentType);
+                self.has_date |= matches!(Special::of(name), Special::Date);
+            }
+        }
+        if self.fields.len() + missing.len() > RESPONSE_FIELDS_BYTES_MAX {
+            return Err(HeaderError::TooLarge);
+        }
+        self.fields.append(&mut missing);
+        Ok(())
+    }
+
     /// Whether a header of this name was added. The engine's own and the default content type do not count.
     pub fn has_header(&self, name: &str) -> bool {
-        self.headers()
-            .any(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes()))
+        lines(&self.fields).any(|line| is_of(line, name.as_bytes()))
     }
 
     /// The first header of this name.
@@ -261,11 +281,7 @@ impl Response {
         }
         let mut kept = Vec::with_capacity(self.fields.len());
         for line in lines(&self.fields) {
-            let is_it = line
-                .get(..name.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
-                && line.get(name.len()) == Some(&b':');
-            if !is_it {
+            if !is_of(line, name.as_bytes()) {
                 kept.extend_from_slice(line);
             }
         }
@@ -377,7 +393,17 @@ fn final_status(status: u16) -> u16 {
 
 /// The lines of a field block, each with its CRLF.
 fn lines(fields: &[u8]) -> impl Iterator<Item = &[u8]> {
-    fields.split_inclusive(|&byte| byte == b'\n')
+    let mut rest = fields;
+    std::iter::from_fn(move || {
+        let (line, after) = rest.split_at(memchr::memchr(b'\n', rest)? + 1);
+        rest = after;
+        Some(line)
+    })
+}
+
+/// Whether a line has this name.
+fn is_of(line: &[u8], name: &[u8]) -> bool {
+    line.get(name.len()) == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name)
 }
 
 /// Header names that mean something to the engine.

@@ -10,6 +10,7 @@ use minijinja::UndefinedBehavior;
 use minijinja::Value;
 use sampan_host::reader::Name;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A block and those that it overrides.
 #[derive(Clone, Default)]
@@ -24,11 +25,16 @@ impl Machine<'_, '_> {
     pub(crate) fn render(mut self, template: &Template, block: Option<&str>) -> Outcome<Vec<u8>> {
         self.escape = template.escape;
         self.blocks = blocks_of(template);
+        let printed = template.printed_bytes.load(Ordering::Relaxed);
+        self.out.reserve(printed + printed / 8);
         let mut frame = Frame::new(0);
         frame.has_data = true;
         self.push_frame(frame)?;
         let Some(block) = block else {
             self.run(&template.main, 0)?;
+            template
+                .printed_bytes
+                .store(self.out.len(), Ordering::Relaxed);
             return Ok(self.out);
         };
         // What stands outside of blocks sets variables and declares macros. What it prints is not wanted, so the data need not have it.

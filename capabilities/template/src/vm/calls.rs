@@ -5,9 +5,11 @@ use super::{Cursor, Machine};
 use crate::fault::{Fault, Outcome};
 use crate::objects::{Macro, TemplateModule};
 use crate::program::{Escape, Known, KnownFilter, KnownTest};
+use crate::script::{NativeFunction, ScriptGlobal, argument, from_host};
 use crate::value::TemplateValue;
 use minijinja::value::ValueKind;
 use minijinja::{State, Value};
+use sampan_host as host;
 use sampan_host::reader::{Kind, Name};
 
 /// The methods that every map has, whatever its members are called.
@@ -178,12 +180,62 @@ impl<'m, 'e> Machine<'m, 'e> {
         Ok(())
     }
 
+    /// Calls a function or a macro and prints what it gives. False, with nothing done, if that takes more.
+    pub(super) fn emit_call(&mut self, name: Name, count: u16) -> Outcome<bool> {
+        if name == self.super_name || self.escape == Escape::Json || self.is_discarding() {
+            return Ok(false);
+        }
+        let Some(TemplateValue::Own(function)) = self.lookup(name)? else {
+            return Ok(false);
+        };
+        if let Some(called) = function.downcast_object_ref::<Macro>() {
+            let args = self.pop_count(usize::from(count));
+            self.run_macro(called, args)?;
+        } else if let Some(native) = self.native(&function) {
+            let args = self.pop_count(usize::from(count));
+            match self.call_native(&native, &args)? {
+                host::Value::Text(text) if self.escape == Escape::Html => {
+                    escape_html(&mut self.out, text.as_bytes());
+                }
+                host::Value::Text(text) => self.out.extend_from_slice(text.as_bytes()),
+                other => drop(self.emit_own(&from_host(other))?),
+            }
+        } else {
+            return Ok(false);
+        }
+        self.check_size()?;
+        Ok(true)
+    }
+
+    fn native(&self, function: &Value) -> Option<NativeFunction> {
+        let global = function.downcast_object_ref::<ScriptGlobal>()?;
+        self.functions.native(global)
+    }
+
+    fn call_native(
+        &mut self,
+        native: &NativeFunction,
+        args: &[TemplateValue],
+    ) -> Outcome<host::Value> {
+        let mut given = Vec::with_capacity(args.len());
+        for arg in args {
+            given.push(match arg {
+                TemplateValue::Own(value) => argument(value)?,
+                value => argument(&self.owned(value)?)?,
+            });
+        }
+        Ok(native(self.request.as_ref(), &given)?)
+    }
+
     /// Calls a value.
     fn call_value(&mut self, function: &TemplateValue, args: Vec<TemplateValue>) -> Outcome<Value> {
         match function {
             TemplateValue::Own(function) => {
-                if let Some(called) = function.downcast_object::<Macro>() {
-                    return self.call_macro(&called, args);
+                if let Some(called) = function.downcast_object_ref::<Macro>() {
+                    return self.call_macro(called, args);
+                }
+                if let Some(native) = self.native(function) {
+                    return self.call_native(&native, &args).map(from_host);
                 }
                 let args = self.all_owned(&args)?;
                 let mode = self.escape;

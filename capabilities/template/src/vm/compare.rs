@@ -39,11 +39,12 @@ impl Machine<'_, '_> {
         })
     }
 
-    /// The comparison of a text or a whole number of the script with another.
+    /// The comparison of two texts, or of a whole number of the script with another.
     fn compare_in_place(&self, how: Compare, a: &TemplateValue, b: &TemplateValue) -> Option<bool> {
         let order = match (a, b) {
             (TemplateValue::Script(a), TemplateValue::Own(b)) => self.order(*a, b)?,
             (TemplateValue::Own(a), TemplateValue::Script(b)) => self.order(*b, a)?.reverse(),
+            (TemplateValue::Own(a), TemplateValue::Own(b)) => a.as_str()?.cmp(b.as_str()?),
             _ => return None,
         };
         Some(match how {

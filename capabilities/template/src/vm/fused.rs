@@ -8,6 +8,7 @@ use super::print::escape_html;
 use crate::fault::Outcome;
 use crate::program::Escape;
 use crate::value::TemplateValue;
+use minijinja::value::ValueKind;
 use sampan_host::Handle;
 use sampan_host::reader::{Kind, Name, Plain};
 
@@ -16,7 +17,7 @@ impl Machine<'_, '_> {
     #[inline]
     pub(super) fn emit_variable(&mut self, name: Name) -> Outcome<bool> {
         let Some(it) = self.handle_of(name)? else {
-            return Ok(false);
+            return self.emit_own_variable(name);
         };
         let (escape, out) = (self.escape, &mut self.out);
         if escape != Escape::Json && self.reader.show(it, &mut |it| print_plain(out, escape, it)) {
@@ -143,32 +144,72 @@ impl Machine<'_, '_> {
         Ok(Some(map))
     }
 
+    /// Prints a variable that is a text of the template's own.
+    fn emit_own_variable(&mut self, name: Name) -> Outcome<bool> {
+        let Found::Local(at) = self.find_local(name) else {
+            return Ok(false);
+        };
+        let TemplateValue::Own(value) = &self.locals[at].1 else {
+            return Ok(false);
+        };
+        let text = match value.kind() {
+            ValueKind::String => value.as_str().unwrap_or_default(),
+            _ => return Ok(false),
+        };
+        match self.escape {
+            Escape::Json => return Ok(false),
+            Escape::Html if !value.is_safe() => escape_html(&mut self.out, text.as_bytes()),
+            _ => self.out.extend_from_slice(text.as_bytes()),
+        }
+        self.check_size()?;
+        Ok(true)
+    }
+
     fn handle_found(&self, name: Name) -> Outcome<Option<Handle>> {
-        let mut end = self.locals.len();
-        for frame in self.frames[self.base..].iter().rev() {
-            let locals = &self.locals[frame.locals..end];
-            if let Some((_, value)) = locals.iter().rev().find(|(known, _)| *known == name) {
-                return Ok(match value {
-                    TemplateValue::Script(it) => Some(*it),
-                    _ => None,
-                });
-            }
-            end = frame.locals;
-            if frame.closure_context.is_some() || frame.loop_at.is_some() && name == self.loop_name
-            {
-                return Ok(None);
-            }
-            if frame.has_data {
+        match self.find_local(name) {
+            Found::Local(at) => Ok(match &self.locals[at].1 {
+                TemplateValue::Script(it) => Some(*it),
+                _ => None,
+            }),
+            Found::PerhapsInData => {
                 let TemplateValue::Script(data) = self.data else {
                     return Ok(None);
                 };
                 let member = self.reader.member(data, name)?;
                 let is_there = self.reader.kind(member) != Kind::Nothing;
-                return Ok(is_there.then_some(member));
+                Ok(is_there.then_some(member))
+            }
+            Found::Elsewhere => Ok(None),
+        }
+    }
+
+    /// Where the variable with this name is.
+    fn find_local(&self, name: Name) -> Found {
+        let mut end = self.locals.len();
+        for frame in self.frames[self.base..].iter().rev() {
+            let locals = &self.locals[frame.locals..end];
+            if let Some(at) = locals.iter().rposition(|(known, _)| *known == name) {
+                return Found::Local(frame.locals + at);
+            }
+            end = frame.locals;
+            if frame.closure_context.is_some() || frame.loop_at.is_some() && name == self.loop_name
+            {
+                return Found::Elsewhere;
+            }
+            if frame.has_data {
+                return Found::PerhapsInData;
             }
         }
-        Ok(None)
+        Found::Elsewhere
     }
+}
+
+/// Where a variable is.
+enum Found {
+    /// At this place among the variables of the frames.
+    Local(usize),
+    PerhapsInData,
+    Elsewhere,
 }
 
 fn is_true(it: Plain<'_>) -> bool {

@@ -5,7 +5,7 @@ use super::scope::{Frame, MACRO_COST};
 use super::{Cursor, Machine};
 use crate::fault::{Fault, Outcome};
 use crate::objects::Macro;
-use crate::program::{Op, USES_CALLER};
+use crate::program::USES_CALLER;
 use crate::value::TemplateValue;
 use minijinja::Value;
 use sampan_host::reader::Name;
@@ -41,6 +41,18 @@ impl Machine<'_, '_> {
         called: &Macro,
         args: Vec<TemplateValue>,
     ) -> Outcome<Value> {
+        self.begin_capture(true);
+        let captures = self.captures.len();
+        let result = self.run_macro(called, args);
+        if result.is_err() {
+            self.captures.truncate(captures);
+        }
+        let printed = self.end_capture();
+        result.map(|()| printed)
+    }
+
+    /// Calls a macro, which prints.
+    pub(super) fn run_macro(&mut self, called: &Macro, args: Vec<TemplateValue>) -> Outcome<()> {
         if called.render != self.number {
             return Err(Fault::new(
                 "invalid operation: cannot call this macro. The template that it belongs to has ended.",
@@ -50,8 +62,10 @@ impl Machine<'_, '_> {
         let (base, outer_depth) = (self.base, self.outer_depth);
         let (escape, block) = (self.escape, self.block.take());
         // Only a macro that extends a template changes what the blocks are.
-        let extends = called.program.ops.iter().any(|op| matches!(op, Op::Extend));
-        let blocks = extends.then(|| (self.blocks.clone(), self.loaded.clone()));
+        let blocks = called
+            .program
+            .extends
+            .then(|| (self.blocks.clone(), self.loaded.clone()));
         let depth = self.depth();
         let frames = self.frames.len();
         self.base = frames;
@@ -62,9 +76,7 @@ impl Machine<'_, '_> {
         inner.closure_context = called.closure;
         self.frames.push(inner);
         self.outer_depth = depth + MACRO_COST;
-        let captures = self.captures.len();
-        self.begin_capture(true);
-        let stack = self.stack.len();
+        let (captures, stack) = (self.captures.len(), self.stack.len());
         let result = self.check_depth().and_then(|()| {
             if let Some(caller) = caller {
                 self.store(self.caller_name, caller);
@@ -80,10 +92,10 @@ impl Machine<'_, '_> {
             (self.blocks, self.loaded) = (blocks, loaded);
         }
         result?;
-        while self.captures.len() > captures + 1 {
+        while self.captures.len() > captures {
             self.end_capture();
         }
-        Ok(self.end_capture())
+        Ok(())
     }
 
     /// The arguments in the order of the parameters, and what is called by `caller()`.

@@ -19,6 +19,7 @@ mod scope;
 mod values;
 
 use crate::fault::{Fault, Outcome};
+use crate::globals::Globals;
 use crate::program::{Escape, Op, Program, Source};
 use crate::script::ScriptFunctions;
 use crate::templates::Templates;
@@ -31,8 +32,9 @@ use minijinja::{State, UndefinedBehavior, Value};
 pub(crate) use modes::Modes;
 use print::Capture;
 use sampan_host::reader::Name;
-use sampan_host::{Handle, Reader, ScriptLimits};
+use sampan_host::{Handle, Reader, RequestView, ScriptLimits};
 use scope::{Closure, Frame};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -49,8 +51,12 @@ pub(crate) struct Machine<'m, 'e> {
     undefined: UndefinedBehavior,
     /// Whether the script has a filter of its own in the place of one that has a way of its own here.
     hides_known: bool,
-    /// What knows the variables of the request, if it is rendered for one.
-    of_request: Option<&'m ScriptFunctions>,
+    globals: &'m Globals,
+    functions: &'m ScriptFunctions,
+    /// The request that it is rendered for.
+    request: Option<Rc<dyn RequestView>>,
+    /// What of it the templates have asked for: that stays the same while they are rendered.
+    of_request: Vec<(Name, Value)>,
     /// Tells the macros of this rendering from those of others.
     number: u64,
     /// The variables that the script has given.
@@ -101,6 +107,8 @@ impl<'m, 'e> Machine<'m, 'e> {
         reader: &'m dyn Reader,
         templates: &'m Templates,
         modes: &'m Modes<'e>,
+        functions: &'m ScriptFunctions,
+        globals: &'m Globals,
         limits: &'m ScriptLimits,
         data: TemplateValue,
     ) -> Self {
@@ -112,11 +120,14 @@ impl<'m, 'e> Machine<'m, 'e> {
             states: [None, None, None],
             limits,
             undefined: templates.undefined(),
-            hides_known: false,
-            of_request: None,
+            hides_known: functions.hides_known(),
+            globals,
+            functions,
+            request: None,
+            of_request: Vec::new(),
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             data,
-            out: Vec::with_capacity(1024),
+            out: Vec::new(),
             captures: Vec::new(),
             escape: Escape::None,
             escapes: Vec::new(),
@@ -140,16 +151,10 @@ impl<'m, 'e> Machine<'m, 'e> {
         }
     }
 
+    /// Has templates see the variables of a request.
     #[must_use]
-    pub(crate) fn hiding_known(mut self, hides_known: bool) -> Self {
-        self.hides_known = hides_known;
-        self
-    }
-
-    /// Has templates see the variables of the request.
-    #[must_use]
-    pub(crate) fn seeing(mut self, of_request: Option<&'m ScriptFunctions>) -> Self {
-        self.of_request = of_request;
+    pub(crate) fn seeing(mut self, request: Option<Rc<dyn RequestView>>) -> Self {
+        self.request = request;
         self
     }
 
@@ -273,6 +278,15 @@ impl<'m, 'e> Machine<'m, 'e> {
                     }
                     cursor.at += 2;
                     continue;
+                }
+                Op::EmitCall(name, count) => {
+                    if self.emit_call(*name, *count)? {
+                        cursor.at += 2;
+                        continue;
+                    }
+                    if self.call_function(*name, Some(*count), cursor)? {
+                        continue;
+                    }
                 }
                 Op::EmitCased(filter, is_upper) => {
                     if let Some(TemplateValue::Script(it)) = self.stack.last()

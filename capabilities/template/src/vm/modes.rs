@@ -35,14 +35,6 @@ impl<'e> Modes<'e> {
         Ok(slot.get_or_init(|| template).new_state())
     }
 
-    /// The variable with this name that all templates have.
-    pub(crate) fn global(&self, name: &str) -> Option<minijinja::Value> {
-        let mut globals = self.environment.globals();
-        globals
-            .find(|(known, _)| *known == name)
-            .map(|(_, value)| value)
-    }
-
     pub(crate) fn loop_name(&self) -> Name {
         *LOOP
     }

@@ -131,7 +131,7 @@ impl Machine<'_, '_> {
         Ok(true)
     }
 
-    fn emit_own(&mut self, value: &Value) -> Outcome<bool> {
+    pub(super) fn emit_own(&mut self, value: &Value) -> Outcome<bool> {
         let kind = value.kind();
         match (kind, self.escape) {
             (ValueKind::Undefined, _) | (_, Escape::Json) => {
@@ -214,18 +214,7 @@ fn has_special(text: &[u8]) -> bool {
     if let Some(last) = text.last_chunk::<16>() {
         return text.as_chunks::<16>().0.iter().any(|block| any(*block)) || any(*last);
     }
-    let mut block = [0; 16];
-    if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
-        block[..8].copy_from_slice(first);
-        block[8..].copy_from_slice(last);
-        return any(block);
-    }
-    if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
-        block[..4].copy_from_slice(first);
-        block[4..8].copy_from_slice(last);
-        return any(block);
-    }
-    text.iter().any(|byte| is_special(*byte))
+    text.iter().any(|byte| IS_SPECIAL[usize::from(*byte)])
 }
 
 const IS_SPECIAL: [bool; 256] = {

@@ -2,6 +2,7 @@
 
 use super::Machine;
 use crate::fault::{Fault, Outcome};
+use crate::script::from_host;
 use crate::value::TemplateValue;
 use sampan_host::reader::{Kind, Name};
 
@@ -71,10 +72,21 @@ impl Machine<'_, '_> {
                 return Ok(Some(value));
             }
         }
-        if let Some(found) = self.of_request.and_then(|of| of.variable(name)) {
-            return Ok(Some(TemplateValue::Own(found?)));
+        let globals = self.globals;
+        let Some(global) = globals.get(name) else {
+            return Ok(None);
+        };
+        if let (Some(variable), Some(request)) = (&global.of_request, &self.request) {
+            return match self.of_request.iter().find(|(known, _)| *known == name) {
+                Some((_, value)) => Ok(Some(TemplateValue::Own(value.clone()))),
+                None => {
+                    let value = from_host(variable(request)?);
+                    self.of_request.push((name, value.clone()));
+                    Ok(Some(TemplateValue::Own(value)))
+                }
+            };
         }
-        Ok(self.modes.global(name.text()).map(TemplateValue::Own))
+        Ok(global.value.clone().map(TemplateValue::Own))
     }
 
     /// What the script has given under a name.

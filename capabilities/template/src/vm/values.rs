@@ -6,6 +6,7 @@ use crate::fault::{Fault, Outcome};
 use crate::objects::Namespace;
 use crate::program::{Escape, LoopField, Op, Program};
 use crate::value::{Copier, TemplateValue, named};
+use minijinja::value::{DynObject, ObjectRepr};
 use minijinja::{UndefinedBehavior, Value};
 use sampan_host::Handle;
 use sampan_host::reader::{Kind, Name};
@@ -337,6 +338,13 @@ impl Machine<'_, '_> {
                 }
             }
             TemplateValue::List(items) => self.stack.extend(items.iter().cloned()),
+            TemplateValue::Own(list) if let Some((items, count)) = sequence(list) => {
+                for at in 0..count {
+                    self.count_round()?;
+                    let item = items.get_value(&Value::from(at)).unwrap_or_default();
+                    self.push(TemplateValue::Own(checked(item)?));
+                }
+            }
             list => {
                 for item in self.owned(list)?.try_iter()? {
                     self.count_round()?;
@@ -346,6 +354,13 @@ impl Machine<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// A list whose parts can be had by their place, and how many they are.
+fn sequence(value: &Value) -> Option<(&DynObject, usize)> {
+    let object = value.as_object()?;
+    let is_sequence = object.repr() == ObjectRepr::Seq;
+    Some((object, object.enumerator_len().filter(|_| is_sequence)?))
 }
 
 #[cold]

@@ -75,3 +75,26 @@ fn the_engines_own_fields_are_not_added() {
     assert!(parts.close);
     assert_eq!(parts.declared_length, Some(5));
 }
+
+#[test]
+fn what_another_response_has_is_added_where_it_is_missing() {
+    let (mut response, mut defaults) = (Response::new(200), Response::new(200));
+    response.header(b"x-a", b"1").unwrap();
+    defaults.header(b"X-A", b"2").unwrap();
+    defaults.header(b"X-AB", b"3").unwrap();
+    defaults.header(b"Content-Type", b"text/csv").unwrap();
+    defaults.header(b"Date", b"now").unwrap();
+    response.add_missing(&defaults).unwrap();
+    assert_eq!(response.get_header("x-a"), Some(&b"1"[..]));
+    assert_eq!(response.get_header("x-ab"), Some(&b"3"[..]));
+    response.add_missing(&defaults).unwrap();
+    assert_eq!(response.headers().count(), 4);
+    let full = vec![b'x'; RESPONSE_FIELDS_BYTES_MAX - 20];
+    defaults.set_header(b"X-A", b"").unwrap();
+    let mut large = Response::new(200);
+    large.header(b"X-Full", &full).unwrap();
+    assert_eq!(large.add_missing(&defaults), Err(HeaderError::TooLarge));
+    assert_eq!(large.headers().count(), 1);
+    let (parts, _) = response.into_parts();
+    assert!(parts.has_content_type && parts.has_date);
+}

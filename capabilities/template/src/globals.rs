@@ -1,0 +1,45 @@
+//! The variables that all templates have: those of the request, functions, and what minijinja has.
+
+use crate::script::NativeVariable;
+use minijinja::{Environment, Value};
+use sampan_host::reader::Name;
+
+/// All of them, found by the number of their name.
+pub(crate) struct Globals {
+    by_name: Vec<Option<Box<Global>>>,
+}
+
+/// What a name means.
+#[derive(Default)]
+pub(crate) struct Global {
+    /// For a template that is rendered for a request.
+    pub(crate) of_request: Option<NativeVariable>,
+    /// For any.
+    pub(crate) value: Option<Value>,
+}
+
+impl Globals {
+    pub(crate) fn new(environment: &Environment<'_>, variables: &[(Name, NativeVariable)]) -> Self {
+        let mut globals = Self {
+            by_name: Vec::new(),
+        };
+        for (name, value) in environment.globals() {
+            globals.at(Name::new(name)).value = Some(value);
+        }
+        for (name, variable) in variables {
+            globals.at(*name).of_request = Some(NativeVariable::clone(variable));
+        }
+        globals
+    }
+
+    fn at(&mut self, name: Name) -> &mut Global {
+        let count = self.by_name.len().max(name.number() + 1);
+        self.by_name.resize_with(count, || None);
+        self.by_name[name.number()].get_or_insert_default()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, name: Name) -> Option<&Global> {
+        self.by_name.get(name.number())?.as_deref()
+    }
+}
