@@ -4,6 +4,7 @@
 //! from running, 70 if the server gave up on itself.
 
 mod backup;
+mod bench;
 mod check;
 mod config;
 mod db;
@@ -55,6 +56,8 @@ enum Command {
     Routes(routes::RoutesArgs),
     /// Copy the database of a project, which may be running.
     Backup(backup::BackupArgs),
+    /// Put a server or a route of a project under load, and measure it.
+    Bench(bench::BenchArgs),
     /// Ask the database of a project by SQL, dump it, load it.
     Db(db::DbArgs),
     /// Print the configuration that is in force, and where each value comes from.
@@ -141,6 +144,7 @@ fn main() {
         Command::Check(args) => check::run(args),
         Command::Routes(args) => routes::run(args).map(|()| 0),
         Command::Backup(args) => backup::run(args).map(|()| 0),
+        Command::Bench(args) => bench::run(args),
         Command::Db(args) => db::run(args),
         Command::Config(args) => config::run(args).map(|()| 0),
         Command::Completions(args) => shell_help::completions(&args).map(|()| 0),

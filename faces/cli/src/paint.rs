@@ -27,3 +27,7 @@ pub(crate) fn red(text: &str, is_terminal: bool) -> String {
 pub(crate) fn yellow(text: &str, is_terminal: bool) -> String {
     paint(text, "33", is_terminal)
 }
+
+pub(crate) fn cyan(text: &str, is_terminal: bool) -> String {
+    paint(text, "36", is_terminal)
+}

@@ -9,6 +9,7 @@ mod dev;
 #[path = "../faults/mod.rs"]
 mod faults;
 mod given_up;
+mod load;
 mod logins;
 mod logs;
 mod new;

@@ -1,0 +1,226 @@
+//! One connection: connects, sends a request, reads its answer, without ever waiting.
+
+use super::answer::{AnswerReader, Answered};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use socket2::{Domain, Socket, Type};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It is not there, and is tried again at that time.
+    Down(u64),
+    Connecting,
+    /// It could send.
+    Idle,
+    /// It sends, or waits for an answer.
+    Busy,
+}
+
+/// Why a request got no answer, or a connection did not come about.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Connect(io::Error),
+    /// The server ended the connection before the answer was complete.
+    Closed,
+    /// Sending or receiving failed: as a rule the server reset the connection.
+    Broken,
+    /// What came is no answer of HTTP/1.
+    Malformed,
+    Timeout,
+}
+
+/// What came of reading.
+pub(super) enum Received {
+    /// The answer is not complete.
+    Part,
+    Answer(Answered),
+    /// An idle connection was closed, which is no failure.
+    IdleEnd,
+}
+
+pub(super) struct Connection {
+    stream: Option<TcpStream>,
+    reader: AnswerReader,
+    /// Bytes of the request that are sent.
+    written: usize,
+    pub(super) phase: Phase,
+    /// When its request was due, in nanoseconds from the start: latencies count from here.
+    pub(super) due: u64,
+    /// When its request was sent, or its connection begun: timeouts count from here.
+    pub(super) since: u64,
+}
+
+impl Connection {
+    pub(super) fn new() -> Self {
+        Self {
+            stream: None,
+            reader: AnswerReader::default(),
+            written: 0,
+            phase: Phase::Down(0),
+            due: 0,
+            since: 0,
+        }
+    }
+
+    /// Begins to connect. `at` is its number in the events of `poll`.
+    pub(super) fn connect(
+        &mut self,
+        address: SocketAddr,
+        poll: &OwnedFd,
+        at: usize,
+        now: u64,
+    ) -> Result<(), Failure> {
+        let begin = || -> io::Result<TcpStream> {
+            let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+            socket.set_nonblocking(true)?;
+            socket.set_tcp_nodelay(true)?;
+            match socket.connect(&address.into()) {
+                Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => {
+                    return Err(error);
+                }
+                _ => {}
+            }
+            epoll::add(
+                poll,
+                &socket,
+                EventData::new_u64(at as u64),
+                EventFlags::OUT,
+            )?;
+            Ok(socket.into())
+        };
+        self.reader.reset();
+        self.stream = Some(begin().map_err(Failure::Connect)?);
+        self.phase = Phase::Connecting;
+        self.since = now;
+        Ok(())
+    }
+
+    /// The connection is there, or has failed.
+    pub(super) fn connected(&mut self, poll: &OwnedFd, at: usize) -> Result<(), Failure> {
+        if let Some(stream) = &self.stream {
+            if let Some(error) = stream.take_error().map_err(Failure::Connect)? {
+                return Err(Failure::Connect(error));
+            }
+            watch(poll, stream, at, EventFlags::IN).map_err(Failure::Connect)?;
+        }
+        self.phase = Phase::Idle;
+        Ok(())
+    }
+
+    /// Sends a request. What the socket does not take now is sent by [`Connection::send_rest`].
+    pub(super) fn send(
+        &mut self,
+        request: &[u8],
+        poll: &OwnedFd,
+        at: usize,
+        (due, now): (u64, u64),
+    ) -> Result<(), Failure> {
+        (self.due, self.since) = (due, now);
+        self.written = 0;
+        self.phase = Phase::Busy;
+        if self.write(request)? {
+            return Ok(());
+        }
+        self.watch(poll, at, EventFlags::IN | EventFlags::OUT)
+    }
+
+    /// The socket takes more, if anything is left to be sent.
+    pub(super) fn send_rest(
+        &mut self,
+        request: &[u8],
+        poll: &OwnedFd,
+        at: usize,
+    ) -> Result<(), Failure> {
+        match self.write(request)? {
+            true => self.watch(poll, at, EventFlags::IN),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether all of the request is sent.
+    fn write(&mut self, request: &[u8]) -> Result<bool, Failure> {
+        let Some(stream) = &mut self.stream else {
+            return Err(Failure::Broken);
+        };
+        while self.written < request.len() {
+            match stream.write(&request[self.written..]) {
+                Ok(length) => self.written += length,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(Failure::Broken),
+            }
+        }
+        Ok(true)
+    }
+
+    fn watch(&self, poll: &OwnedFd, at: usize, flags: EventFlags) -> Result<(), Failure> {
+        let Some(stream) = &self.stream else {
+            return Err(Failure::Broken);
+        };
+        watch(poll, stream, at, flags).map_err(|_| Failure::Broken)
+    }
+
+    /// Reads what is there. `received` counts its bytes.
+    pub(super) fn receive(
+        &mut self,
+        buffer: &mut [u8],
+        is_head: bool,
+        received: &mut u64,
+    ) -> Result<Received, Failure> {
+        let is_idle = self.phase == Phase::Idle;
+        let Some(stream) = &mut self.stream else {
+            return Ok(Received::Part);
+        };
+        loop {
+            let length = match stream.read(buffer) {
+                Ok(0) if is_idle => return Ok(Received::IdleEnd),
+                Ok(0) => {
+                    return self
+                        .reader
+                        .closed()
+                        .map(Received::Answer)
+                        .ok_or(Failure::Closed);
+                }
+                Ok(length) => length,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Received::Part);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) if is_idle => return Ok(Received::IdleEnd),
+                Err(_) => return Err(Failure::Broken),
+            };
+            *received += length as u64;
+            if is_idle {
+                // Nobody has asked.
+                return Err(Failure::Malformed);
+            }
+            let taken = self.reader.take(&buffer[..length], is_head);
+            if let Some(answered) = taken.map_err(|_| Failure::Malformed)? {
+                return Ok(Received::Answer(answered));
+            }
+            // A read that does not fill the buffer has emptied the socket; what comes later is told.
+            if length < buffer.len() {
+                return Ok(Received::Part);
+            }
+        }
+    }
+
+    /// Closes it, to be opened again at that time.
+    pub(super) fn close(&mut self, again_at: u64) {
+        self.stream = None;
+        self.phase = Phase::Down(again_at);
+    }
+}
+
+fn watch(poll: &OwnedFd, stream: &TcpStream, at: usize, flags: EventFlags) -> io::Result<()> {
+    Ok(epoll::modify(
+        poll,
+        stream,
+        EventData::new_u64(at as u64),
+        flags,
+    )?)
+}

@@ -1,0 +1,232 @@
+//! `sampan bench`: figures, what goes wrong told apart, and the project that it starts itself.
+
+use crate::command::{fails, run};
+use crate::support::Scratch;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+/// A server of a few lines: `answer` gets a connection and the number of its request.
+fn server(answer: impl Fn(&mut TcpStream, u64) -> bool + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let answer = Arc::new(answer);
+    let count = Arc::new(AtomicU64::new(0));
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, answer, count) = (
+                stream.expect("accepted"),
+                Arc::clone(&answer),
+                Arc::clone(&count),
+            );
+            thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                while matches!(stream.read(&mut buffer), Ok(1..)) {
+                    if !answer(&mut stream, count.fetch_add(1, Relaxed)) {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+fn say(stream: &mut TcpStream, text: &str) -> bool {
+    stream.write_all(text.as_bytes()).is_ok()
+}
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// Runs a bench and reads its figures.
+fn figures(args: &[&str]) -> serde_json::Value {
+    let args = [&["bench", "--json"], args].concat();
+    let (code, out, errors) = run(&args);
+    assert!(code == 0, "{out}{errors}");
+    serde_json::from_str(&out).expect("JSON")
+}
+
+fn count(figures: &serde_json::Value, group: &str, name: &str) -> u64 {
+    figures[group][name].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn answers_are_counted_by_status_and_faults_by_kind() {
+    let address = server(|stream, number| match number % 5 {
+        0 => say(stream, "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"),
+        1 => say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf") && false,
+        2 => say(stream, "what is this\r\n\r\n"),
+        3 => {
+            say(
+                stream,
+                "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nuntil the end",
+            ) && false
+        }
+        _ => say(stream, OK),
+    });
+    let url = format!("http://{address}/");
+    let figures = figures(&[&url, "-c", "4", "-d", "700ms"]);
+    for (group, name) in [
+        ("statuses", "200"),
+        ("statuses", "500"),
+        ("errors", "closed"),
+        ("errors", "malformed"),
+    ] {
+        assert!(
+            count(&figures, group, name) > 0,
+            "{group} {name}: {figures}"
+        );
+    }
+    assert_eq!(count(&figures, "errors", "connect"), 0, "{figures}");
+    let answers = figures["answers"].as_u64().expect("a number");
+    assert_eq!(
+        answers,
+        count(&figures, "statuses", "200") + count(&figures, "statuses", "500"),
+        "{figures}"
+    );
+}
+
+#[test]
+fn nobody_there_and_nobody_answering_are_told_apart() {
+    let free = TcpListener::bind("127.0.0.1:0")
+        .expect("a port")
+        .local_addr()
+        .expect("bound");
+    let (code, out, _) = run(&[
+        "bench",
+        &format!("http://{free}/"),
+        "-c",
+        "2",
+        "-d",
+        "200ms",
+    ]);
+    assert_eq!(code, 1, "{out}");
+    assert!(
+        out.contains("connect") && out.contains("connecting failed: Connection refused"),
+        "{out}"
+    );
+    let silent = server(|_, _| true);
+    let (code, out, _) = run(&[
+        "bench",
+        &format!("http://{silent}/"),
+        "-c",
+        "2",
+        "-d",
+        "500ms",
+        "--timeout",
+        "100ms",
+    ]);
+    assert!(
+        code == 1 && out.contains("× no answer within 100.0 ms"),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_stall_counts_for_all_that_was_due_meanwhile() {
+    let address = server(|stream, number| {
+        if number == 50 {
+            thread::sleep(Duration::from_millis(500));
+        }
+        say(stream, OK)
+    });
+    let url = format!("http://{address}/");
+    let open = figures(&[&url, "-c", "1", "-r", "200", "-d", "1500ms"]);
+    // A hundred of three hundred requests were due during the stall, and waited a quarter of a second in the median.
+    let p75 = open["latency_ms"]["p75"].as_f64().expect("a number");
+    assert!((20.0..500.0).contains(&p75), "{open}");
+    let answers = open["answers"].as_u64().expect("a number");
+    assert!((250..=300).contains(&answers), "{open}");
+}
+
+#[test]
+fn a_rate_is_kept() {
+    let address = server(|stream, _| say(stream, OK));
+    let url = format!("http://{address}/");
+    let figures = figures(&[&url, "-c", "8", "-t", "2", "-r", "400", "-d", "1s"]);
+    let answers = figures["answers"].as_u64().expect("a number");
+    assert!((360..=400).contains(&answers), "{figures}");
+    assert_eq!(figures["unsent"], 0, "{figures}");
+}
+
+const APP: &str = "local app = require 'sampan'
+app.get('/', function() return 'hello' end)
+app.post('/', function(req) app.db.exec('INSERT INTO t VALUES (?)', { req:json().n }) return req.headers['x-a'] end)";
+
+#[test]
+fn a_route_is_measured_on_a_project_of_its_own_with_a_copy_of_its_database() {
+    let scratch = Scratch::new(&[("app.lua", APP)]);
+    let folder = scratch.file("");
+    assert_eq!(run(&["db", &folder, "CREATE TABLE t(n)", "--write"]).0, 0);
+    let (code, out, errors) = run(&[
+        "bench",
+        "/",
+        "--project",
+        &folder,
+        "--workers",
+        "1",
+        "-c",
+        "4",
+        "-d",
+        "300ms",
+    ]);
+    assert!(
+        code == 0 && out.contains("errors    none") && out.contains("p99.9") && out.contains('█'),
+        "{out}{errors}"
+    );
+    assert!(!out.contains('\u{1b}'), "plain in a pipe: {out}");
+    let args = [
+        "/",
+        "--project",
+        &folder,
+        "--workers",
+        "1",
+        "-d",
+        "300ms",
+        "-H",
+        "X-A: b",
+        "--body",
+        "{\"n\":7}",
+    ];
+    let figures = figures(&args);
+    assert!(
+        count(&figures, "statuses", "200") > 0 && figures["method"] == "POST",
+        "{figures}"
+    );
+    let (_, out, _) = run(&["db", &folder, "SELECT count(*) AS n FROM t", "--json"]);
+    assert_eq!(out, "[{\"n\":0}]\n", "what the load wrote went into a copy");
+    let left: Vec<_> = std::fs::read_dir(scratch.path())
+        .expect("read")
+        .filter_map(Result::ok)
+        .collect();
+    assert!(
+        left.iter()
+            .all(|entry| !entry.file_name().to_string_lossy().contains(".load-")),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_measured_is_told_at_once() {
+    fails(&["bench", "https://localhost/"], 1, &["only http://"]);
+    fails(&["bench", "localhost"], 1, &["is no address"]);
+    fails(
+        &["bench", "http://127.0.0.1/", "-c", "0"],
+        2,
+        &["it must be a number from 1"],
+    );
+    fails(
+        &["bench", "http://127.0.0.1/", "-d", "soon"],
+        2,
+        &["such as 500ms, 10s or 2min"],
+    );
+    let empty = Scratch::new(&[]);
+    fails(
+        &["bench", "/", "--project", &empty.file("")],
+        1,
+        &["no app.lua"],
+    );
+}
