@@ -1,4 +1,4 @@
-//! What is made of the tables of functions: the reference page and the type declarations of both languages.
+//! What is made of the tables of functions: the chapters of the reference and the type declarations of both languages.
 
 mod lua;
 mod reference;
@@ -8,14 +8,16 @@ mod typescript;
 use sampan_app::host::{Function, FunctionKind, Module, Param, Type};
 
 /// The generated files: their paths in the repository and their texts.
-pub fn files() -> [(&'static str, String); 3] {
+pub fn files() -> Vec<(String, String)> {
     let modules = modules();
     let modules = modules.as_slice();
-    [
-        ("docs/reference.md", reference::page(modules)),
-        ("types/sampan.d.ts", typescript::declarations(modules)),
-        ("types/sampan.lua", lua::declarations(modules)),
-    ]
+    let mut files = reference::chapters(modules);
+    files.push((
+        "types/sampan.d.ts".to_owned(),
+        typescript::declarations(modules),
+    ));
+    files.push(("types/sampan.lua".to_owned(), lua::declarations(modules)));
+    files
 }
 
 /// What scripts get, and what those of tests get besides.
@@ -25,15 +27,12 @@ fn modules() -> Vec<&'static Module> {
 }
 
 /// Those of [`files`] that differ from what lies below `root`.
-pub fn stale(root: &std::path::Path) -> Vec<&'static str> {
-    let differs = |(path, text): &(&str, String)| {
+pub fn stale(root: &std::path::Path) -> Vec<String> {
+    let differs = |(path, text): &(String, String)| {
         std::fs::read_to_string(root.join(path)).ok().as_deref() != Some(text)
     };
-    files()
-        .iter()
-        .filter(|file| differs(file))
-        .map(|(path, _)| *path)
-        .collect()
+    let files = files().into_iter().filter(differs);
+    files.map(|(path, _)| path).collect()
 }
 
 fn names(params: &[Param], optional: impl Fn(&str) -> String) -> String {
@@ -98,9 +97,13 @@ fn passed(gives: Type) -> (&'static str, Type) {
 #[cfg(test)]
 mod tests {
     use super::lua::declarations as lua;
-    use super::reference::page as reference;
     use super::typescript::{declarations as typescript, respelled};
     use super::*;
+
+    fn reference(modules: &[&Module]) -> String {
+        let chapters = super::reference::chapters(modules).into_iter();
+        chapters.map(|(_, text)| text).collect()
+    }
 
     #[test]
     fn the_generated_files_are_fresh() {
@@ -192,7 +195,14 @@ mod tests {
 
     #[test]
     fn a_row_is_declared_in_all_three() {
-        for (path, text) in files() {
+        let declaring = [
+            "docs/reference/time.md",
+            "types/sampan.d.ts",
+            "types/sampan.lua",
+        ];
+        let files = files();
+        for wanted in declaring {
+            let (path, text) = files.iter().find(|(path, _)| path == wanted).expect(wanted);
             assert!(text.contains("sleep(seconds"), "{path}");
             assert!(
                 text.contains(if path.ends_with(".d.ts") {

@@ -21,6 +21,7 @@ mod check;
 pub mod codegen;
 mod content_coding;
 mod cookies;
+pub mod docs;
 pub mod project;
 mod runner;
 mod scenario;

@@ -35,8 +35,10 @@ enum Task {
     Tidy,
     /// Ask the advisory database about our dependencies; needs the network, so it is no part of `test`
     Advisories,
-    /// Write docs/reference.md and types/ from the tables of functions
+    /// Write docs/reference/ and types/ from the tables of functions
     Codegen,
+    /// Build the book of docs/ into target/book; needs mdbook
+    Docs,
     /// Measure Sampan beside its peers, or beside an older one: `cargo xtask bench --help`
     #[command(disable_help_flag = true)]
     Bench {
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
             ],
             &[],
         ),
+        Task::Docs => docs(),
         Task::Bench { arguments } => {
             let run = [
                 "run",
@@ -89,6 +92,22 @@ fn start(cargo: &[&str], arguments: &[String]) -> Result<bool, Error> {
     let root = project::root();
     let status = project::cargo(&root).args(cargo).args(arguments).status()?;
     Ok(status.success())
+}
+
+/// Builds the book, where mdBook is installed.
+fn docs() -> Result<bool, Error> {
+    let book = project::root().join("docs");
+    let mdbook = std::process::Command::new("mdbook")
+        .arg("build")
+        .arg(book)
+        .status();
+    match mdbook {
+        Ok(status) => Ok(status.success()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err("mdbook is missing: run `cargo install --locked mdbook@0.5.4`".into())
+        }
+        Err(error) => Err(format!("mdbook: {error}").into()),
+    }
 }
 
 /// Runs cargo-deny, which fetches the RustSec database.

@@ -1,29 +1,36 @@
-//! The reference page.
+//! The reference: one chapter for the fields and methods of requests, and one for each module.
 
 use super::{all_names, has_table, in_lua, is_tag, requests};
 use sampan_app::host::{Function, FunctionKind, Module, Param, RowOwner, Type, names::camel_case};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The text of the page.
-pub(super) fn page(modules: &[&Module]) -> String {
-    let mut out = "# Reference\n\nThe functions that scripts can call. Made by `cargo xtask codegen` from the tables in `capabilities/`; do not \
-                   edit.\nThe [guide](guide.md) explains routes, requests and answers.\n"
-        .to_owned();
-    requests::reference(&mut out, modules);
+/// Where the chapters lie.
+const FOLDER: &str = "docs/reference";
+
+/// The chapters: their paths and their texts.
+pub(super) fn chapters(modules: &[&Module]) -> Vec<(String, String)> {
+    let path = |name: &str| format!("{FOLDER}/{name}.md");
+    let mut requests = "# Requests\n\nWhat capabilities add to a request. [Requests](../guide/requests.md) has its other fields.\n".to_owned();
+    requests::reference(&mut requests, modules);
+    let mut chapters = vec![(path("requests"), requests)];
     let mut last = "";
     let is_shown = |module: &&&Module| has_table(module) || !module.classes.is_empty();
     for module in modules.iter().filter(is_shown) {
         // Several capabilities may have functions of `app`.
         if module.name != last {
-            let _ = write!(out, "\n## {}\n\n{}\n", module.name, module.doc);
+            let text = format!("# {}\n\n{}\n", module.name, module.doc);
+            chapters.push((path(module.name), text));
         }
         last = module.name;
+        let Some((_, out)) = chapters.last_mut() else {
+            continue;
+        };
         for function in module.functions {
-            reference_of(&mut out, module.owner(), function);
+            reference_of(out, module.owner(), function);
         }
         for class in module.classes {
-            let _ = write!(out, "\n### {}\n\n{}\n", class.name, class.doc);
+            let _ = write!(out, "\n## {}\n\n{}\n", class.name, class.doc);
             if class.is_keyed {
                 let it = class.variable;
                 let _ = write!(
@@ -32,11 +39,21 @@ pub(super) fn page(modules: &[&Module]) -> String {
                 );
             }
             for method in class.methods {
-                reference_of(&mut out, class.owner(), method);
+                reference_of(out, class.owner(), method);
             }
         }
     }
-    out
+    chapters
+}
+
+/// The heading of a row: its name in both languages. It stands alone, because search finds words by how they begin.
+pub(super) fn title(name: &str) -> String {
+    let js_name = camel_case(name);
+    if js_name == name {
+        name.to_owned()
+    } else {
+        format!("{name}, {js_name}")
+    }
 }
 
 /// The reference of a function or, one heading below, of a method.
@@ -47,14 +64,21 @@ pub(super) fn reference_of(out: &mut String, owner: RowOwner<'_>, function: &Fun
         FunctionKind::Async(_) | FunctionKind::AsyncBracket { .. }
     );
     let awaited = if is_awaited { "await " } else { "" };
-    let (heading, lua_owner) = if owner.is_class {
-        ("####", format!("{}:", owner.name))
+    // The methods of requests have a chapter of their own, those of other classes stand below their class.
+    let is_request = owner.name == RowOwner::REQUEST.name;
+    let heading = if owner.is_class && !is_request {
+        "###"
     } else {
-        ("###", in_lua(owner.name))
+        "##"
+    };
+    let lua_owner = if owner.is_class {
+        format!("{}:", owner.name)
+    } else {
+        in_lua(owner.name)
     };
     let (owner, name) = (owner.name, function.name);
-    let _ = write!(out, "\n{heading} {owner}.{name}\n\n");
     let js_name = camel_case(name);
+    let _ = write!(out, "\n{heading} {}\n\n", title(name));
     if is_tag(function) {
         let _ = write!(out, "```js\n{owner}.{js_name}`... ${{value}} ...`\n```\n\n");
         let _ = writeln!(out, "{} Lua has no such thing.", function.doc);

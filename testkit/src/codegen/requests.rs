@@ -1,7 +1,7 @@
 //! What modules add to requests, for the reference page and the declarations.
 
 use super::lua::{lua_of, lua_type};
-use super::reference::{reference_of, type_word};
+use super::reference::{reference_of, title, type_word};
 use super::typescript::{respelled, ts_type, typescript_of};
 use sampan_app::host::{Function, Module, RowOwner, names::camel_case};
 use std::fmt::Write;
@@ -16,14 +16,12 @@ fn methods<'a>(modules: &'a [&Module]) -> impl Iterator<Item = &'static Function
 
 /// The part of the reference about requests.
 pub(super) fn reference(out: &mut String, modules: &[&Module]) {
-    out.push_str(
-        "\n## Requests\n\n### req\n\nWhat capabilities add to a request. The guide has its other fields.\n",
-    );
     for field in fields(modules) {
         let (name, js_name) = (field.name, camel_case(field.name));
         let _ = write!(
             out,
-            "\n#### req.{name}\n\n```lua\nreq.{name}\n```\n```js\nreq.{js_name}\n```\n\n"
+            "\n## {}\n\n```lua\nreq.{name}\n```\n```js\nreq.{js_name}\n```\n\n",
+            title(name)
         );
         let _ = write!(
             out,
@@ -116,9 +114,11 @@ mod tests {
             annotated.contains("function request:own_method() end\n"),
             "{annotated}"
         );
-        let page = reference::page(&[&MODULE]);
+        let chapters = reference::chapters(&[&MODULE]);
+        let page = chapters[0].1.clone();
+        assert_eq!(chapters.len(), 1, "the module has nothing else");
         assert!(
-            page.contains("#### req.own_field\n") && page.contains("req:own_method()"),
+            page.contains("## own_field, ownField\n") && page.contains("req:own_method()"),
             "{page}"
         );
         for text in [typed, annotated, page] {

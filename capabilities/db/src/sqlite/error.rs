@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The most characters of a statement that an error message shows.
 const SHOWN_CHARS_MAX: usize = 200;
 
-/// What went wrong: group commit acts on it, and scripts see its name as `code`. The names are documented in `docs/guide.md`, stay the
+/// What went wrong: group commit acts on it, and scripts see its name as `code`. The names are documented in `docs/data/database.md`, stay the
 /// same, and fit other databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorCode {

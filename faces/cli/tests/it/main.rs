@@ -6,6 +6,7 @@ mod checking;
 mod command;
 mod configuration;
 mod dev;
+mod docs;
 #[path = "../faults/mod.rs"]
 mod faults;
 mod given_up;
