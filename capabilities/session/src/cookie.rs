@@ -32,7 +32,7 @@ impl SessionId {
         let is_one = value.len() == ID_CHARS
             && value
                 .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
         is_one.then(|| Self(value.to_owned()))
     }
 

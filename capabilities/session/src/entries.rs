@@ -3,6 +3,7 @@
 use crate::limits::DEPTH_MAX;
 use sampan_host::json::{Tape, write_string, write_value};
 use sampan_host::{Error, Value};
+use std::cell::RefCell;
 
 /// Keys with their values, in the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,10 +72,14 @@ impl Entries {
 }
 
 fn parse(text: &str) -> Option<Value> {
-    let mut tape = Tape::default();
-    // The object itself and what stands around a value count too.
-    tape.read(text.as_bytes(), DEPTH_MAX + 4).ok()?;
-    Some(tape.value(text.as_bytes()))
+    thread_local! {
+        static TAPE: RefCell<Tape> = RefCell::default();
+    }
+    TAPE.with_borrow_mut(|tape| {
+        // The object itself and what stands around a value count too.
+        tape.read(text.as_bytes(), DEPTH_MAX + 4).ok()?;
+        Some(tape.value(text.as_bytes()))
+    })
 }
 
 /// How long a member is in the JSON object, with the sign behind it.

@@ -182,7 +182,12 @@ impl Pairs {
             }
             Self::Cookies => view.each_header(&mut |name, field| {
                 if name.eq_ignore_ascii_case("cookie") {
-                    for (name, value) in cookies::pairs(&String::from_utf8_lossy(field)) {
+                    // Nearly all are UTF-8, which is seen sooner so.
+                    let text = match std::str::from_utf8(field) {
+                        Ok(text) => Cow::Borrowed(text),
+                        Err(_) => String::from_utf8_lossy(field),
+                    };
+                    for (name, value) in cookies::pairs(&text) {
                         each(name, value.as_bytes());
                     }
                 }

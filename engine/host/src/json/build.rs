@@ -12,7 +12,10 @@ enum Open {
 impl Tape {
     /// The value of the text `source` that was read. It has a stack of its own: the text's nesting never becomes the thread's.
     pub fn value(&self, source: &[u8]) -> Value {
-        let text = |token: &Token| String::from_utf8_lossy(self.text(token, source)).into_owned();
+        let text = |token: &Token| {
+            let text = String::from_utf8(self.text(token, source).to_vec());
+            text.unwrap_or_else(|fault| String::from_utf8_lossy(fault.as_bytes()).into_owned())
+        };
         let mut open: Vec<Open> = Vec::new();
         let mut whole = Value::Null;
         for token in self.tokens() {
