@@ -14,7 +14,6 @@ mod new;
 mod paint;
 mod prompt;
 mod reload;
-mod routes;
 mod shell_help;
 mod signals;
 mod test;
@@ -53,7 +52,7 @@ enum Command {
     /// Find what is wrong with a project, without serving it.
     Check(check::CheckArgs),
     /// Print the routes of a project.
-    Routes(routes::RoutesArgs),
+    Routes(check::routes::RoutesArgs),
     /// Copy the database of a project, which may be running.
     Backup(backup::BackupArgs),
     /// Put a server or a route of a project under load, and measure it.
@@ -142,7 +141,7 @@ fn main() {
         Command::Migrate(args) => migrate::run(args).map(|()| 0),
         Command::Test(args) => test::run(args),
         Command::Check(args) => check::run(args),
-        Command::Routes(args) => routes::run(args).map(|()| 0),
+        Command::Routes(args) => check::routes::run(args).map(|()| 0),
         Command::Backup(args) => backup::run(args).map(|()| 0),
         Command::Bench(args) => bench::run(args),
         Command::Db(args) => db::run(args),

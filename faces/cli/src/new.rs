@@ -152,7 +152,7 @@ pub(crate) fn run(args: &NewArgs) -> Result<(), String> {
     if kind == ProjectKind::Hono {
         say("  npm install")?;
     }
-    say("  sampan test\n  sampan run")
+    say("  sampan test\n  sampan dev")
 }
 
 /// What stands for the words in braces of the templates.

@@ -3,8 +3,8 @@
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::io;
-use std::thread;
+use std::{fs, io, thread};
+use tempfile::TempDir;
 
 /// The terminal as the command found it.
 pub(crate) struct Terminal(Option<Termios>);
@@ -43,4 +43,20 @@ pub(crate) fn on_interrupt(stop: impl Fn() -> bool + Send + 'static) -> Result<(
         }
     });
     Ok(())
+}
+
+/// A folder for what a command needs only while it runs. It goes at the end, and at Ctrl-C, which ends the process.
+///
+/// # Errors
+/// There is no place for it, or signals cannot be watched.
+pub(crate) fn scratch(prefix: &str) -> Result<TempDir, String> {
+    let folder = tempfile::Builder::new().prefix(prefix).tempdir();
+    let folder = folder.map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+    let path = folder.path().to_owned();
+    on_interrupt(move || {
+        // What a test writes meanwhile may be left; nothing of it is the project's.
+        let _ = fs::remove_dir_all(&path);
+        false
+    })?;
+    Ok(folder)
 }

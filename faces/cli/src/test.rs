@@ -1,9 +1,9 @@
 //! `sampan test`: runs the tests of a project and shows what became of them.
 
-use crate::say;
-use sampan_testkit::project::{self, TestOptions, TestOutcome, TestSummary};
-use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use crate::{say, signals};
+use sampan_testkit::project::{self, ProjectWatch, TestOptions, TestOutcome, TestSummary};
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long one test may take unless told otherwise.
@@ -30,6 +30,9 @@ pub(crate) struct TestArgs {
     /// Let snapshots become what the tests give now.
     #[arg(long)]
     update: bool,
+    /// Run them again whenever a file of the project changes.
+    #[arg(long)]
+    watch: bool,
     /// How long one test may take.
     #[arg(long, value_name = "SECONDS", default_value = TEST_SECONDS_MAX, value_parser = a_time)]
     timeout: Duration,
@@ -46,33 +49,58 @@ fn a_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn run(args: TestArgs) -> Result<i32, String> {
+    let scratch = signals::scratch("sampan-test-")?;
     let options = TestOptions {
         path: args.path,
         config: args.config,
         filter: args.filter,
         update: args.update,
         test_time_max: args.timeout,
+        scratch: scratch.path().to_owned(),
     };
     let style = Style {
         is_json: args.json,
         is_coloured: io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
     };
+    let junit = args.junit.as_deref();
+    if !args.watch {
+        return once(&options, &style, junit);
+    }
+    let mut watch = ProjectWatch::new(&options.path, options.config.as_deref());
+    loop {
+        if let Err(message) = once(&options, &style, junit) {
+            // The next change may mend it.
+            let _ = writeln!(io::stderr(), "sampan: {message}");
+        }
+        if !style.is_json {
+            say("\nwaiting for changes; Ctrl-C ends")?;
+        }
+        watch.changed();
+        if style.is_coloured {
+            // An empty screen, so that nothing of the run before is taken for this one's.
+            say("\u{1b}[2J\u{1b}[H")?;
+        }
+    }
+}
+
+/// Runs the tests, and gives the exit status.
+fn once(options: &TestOptions, style: &Style, junit: Option<&Path>) -> Result<i32, String> {
     let (mut outcomes, mut shown) = (Vec::new(), Ok(()));
     let mut tell = |outcome: &TestOutcome| {
         let one = style.show(outcome);
         shown = std::mem::replace(&mut shown, Ok(())).and(one);
         outcomes.push(outcome.clone());
     };
-    let summary = project::run(&options, &mut tell)?;
+    let summary = project::run(options, &mut tell)?;
     shown?;
     style.end(&summary)?;
-    if let Some(path) = &args.junit {
+    if let Some(path) = junit {
         let report = project::junit(&outcomes, &summary);
         let written = std::fs::write(path, report);
         written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
     if summary.passed + summary.failed == 0 {
-        let filter = options.filter.unwrap_or_default();
+        let filter = options.filter.as_deref().unwrap_or_default();
         return Err(match summary.filtered {
             0 => "the files of tests declare no test: write t.test(name, fn)".to_owned(),
             _ => format!("no test is called {filter:?}"),

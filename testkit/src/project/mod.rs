@@ -14,10 +14,12 @@ mod junit;
 mod limits;
 mod requests;
 mod snapshots;
+mod watch;
 
 pub use api::MODULE;
 pub use json::{json_line, json_summary};
 pub use junit::junit;
+pub use watch::ProjectWatch;
 
 use file_run::{FileRun, Message};
 use sampan_app::host::{Module, clock};
@@ -49,6 +51,8 @@ pub struct TestOptions {
     pub update: bool,
     /// How long one test may take.
     pub test_time_max: Duration,
+    /// A folder of the caller's for databases and for what scripts keep. What is left in it is the caller's to remove.
+    pub scratch: PathBuf,
 }
 
 /// What became of one test, or of a file that did not load.
@@ -110,7 +114,7 @@ pub fn run(
         config.set_secret_key(TEST_KEY)?;
     }
     clock::make_settable();
-    let scratch = tempfile::Builder::new().prefix("sampan-test-").tempdir();
+    let scratch = tempfile::tempdir_in(&options.scratch);
     let scratch = scratch.map_err(|error| format!("cannot make a folder for tests: {error}"))?;
     let project = LocalRun::new(config, scratch.path())?;
     let mut summary = TestSummary::default();

@@ -272,6 +272,7 @@ fn test(example: &Example, program: &str, code: &str, ending: &str) -> Result<()
         filter: None,
         update: false,
         test_time_max: Duration::from_secs(10),
+        scratch: std::env::temp_dir(),
     };
     let mut faults = Vec::new();
     let mut tell = |outcome: &TestOutcome| {

@@ -1,8 +1,9 @@
-//! `sampan check`: all that can be found wrong with a project before a request.
+//! `sampan check`: all that can be found wrong with a project before a request. `routes` has `sampan routes`.
 
+pub(crate) mod routes;
 mod types;
 
-use crate::say;
+use crate::{say, signals};
 use sampan_app::{CheckReport, Finding, Flags, Severity};
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -31,8 +32,7 @@ pub(crate) fn run(args: CheckArgs) -> Result<i32, String> {
         config: args.config,
         ..Flags::default()
     };
-    let scratch = tempfile::Builder::new().prefix("sampan-check-").tempdir();
-    let scratch = scratch.map_err(|error| format!("cannot make a folder: {error}"))?;
+    let scratch = signals::scratch("sampan-check-")?;
     let mut report = sampan_app::check(&flags, scratch.path());
     if args.types {
         report.findings.extend(types::check(&args.path)?);

@@ -1,8 +1,11 @@
 //! `sampan test`: what passes, what fails, and how that is told.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -236,6 +239,146 @@ fn a_project_without_tests_says_what_to_write() {
         status == 1 && errors.contains("write t.test(name, fn)"),
         "{errors}"
     );
+}
+
+/// A run that goes on until it is told to end.
+struct Ongoing {
+    child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Ongoing {
+    /// Starts it with its temporary folders in `temp`.
+    fn start(folder: &Path, args: &[&str], temp: &Path) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+        command.arg("test").arg(folder).args(args);
+        command.env("TMPDIR", temp).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the command starts");
+        let out = BufReader::new(child.stdout.take().expect("piped"));
+        Self { child, out }
+    }
+
+    /// Everything up to the line that contains `part`.
+    fn until(&mut self, part: &str) -> String {
+        let mut seen = String::new();
+        loop {
+            let begun = seen.len();
+            let read = self.out.read_line(&mut seen).expect("UTF-8");
+            assert!(read > 0, "{part:?} never came:\n{seen}");
+            if seen[begun..].contains(part) {
+                return seen;
+            }
+        }
+    }
+
+    /// Sends Ctrl-C, and gives the exit status.
+    fn interrupt(mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &id]).status();
+        assert!(sent.expect("kill runs").success());
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).expect("a folder").next().is_none()
+}
+
+#[test]
+fn watched_tests_run_again_at_each_change() {
+    let tests = |value: u32| {
+        format!(
+            "local t = require('sampan').t\nt.test('one', function() t.equal(1, {value}) end)\n"
+        )
+    };
+    let folder = project(&[("app.lua", LUA_APP), ("tests/a.test.lua", &tests(2))]);
+    let temp = tempfile::tempdir().expect("a folder");
+    let mut run = Ongoing::start(folder.path(), &["--watch"], temp.path());
+    let waiting = "waiting for changes";
+    assert!(run.until(waiting).contains("0 passed, 1 failed"));
+    let file = folder.path().join("tests/a.test.lua");
+    fs::write(&file, tests(1)).expect("saved");
+    assert!(run.until(waiting).contains("1 passed, 0 failed"));
+    // An app that does not load is told, and the next change is waited for.
+    fs::write(folder.path().join("app.lua"), "local x = = 1").expect("saved");
+    assert!(run.until(waiting).contains("app.lua:1: "));
+    fs::write(folder.path().join("app.lua"), LUA_APP).expect("saved");
+    assert!(run.until(waiting).contains("1 passed, 0 failed"));
+    assert_eq!(run.interrupt(), Some(130));
+    assert!(is_empty(temp.path()), "its temporary folder is left");
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing() {
+    const TESTS: &str = "local app = require('sampan')\nlocal t = app.t\nt.test('first', function() end)\nt.test('waits', function() app.time.sleep(60) end)\n";
+    let folder = project(&[("app.lua", LUA_APP), ("tests/a.test.lua", TESTS)]);
+    let temp = tempfile::tempdir().expect("a folder");
+    let mut run = Ongoing::start(folder.path(), &["--timeout", "60"], temp.path());
+    run.until("first");
+    assert_eq!(run.interrupt(), Some(130));
+    assert!(is_empty(temp.path()), "its temporary folder is left");
+    assert!(!folder.path().join("data.db").exists());
+}
+
+/// As somebody who may read the project, but not write in it.
+#[test]
+fn a_project_that_may_not_be_written_is_tested_and_checked() {
+    const NOBODY: u32 = 65_534;
+    let snapshot =
+        "local t = require('sampan').t\nt.test('one', function() t.snapshot({ a = 1 }) end)\n";
+    let folder = project(&[
+        ("app.lua", LUA_APP),
+        (
+            "tests/a.test.lua",
+            "local t = require('sampan').t\nt.test('one', function() end)\n",
+        ),
+        ("tests/b.test.lua", snapshot),
+    ]);
+    let temp = tempfile::tempdir().expect("a folder");
+    let allow = |path: &Path, mode| {
+        fs::set_permissions(path, Permissions::from_mode(mode)).expect("permitted");
+    };
+    allow(temp.path(), 0o777);
+    allow(&folder.path().join("tests"), 0o555);
+    allow(folder.path(), 0o555);
+    let path = folder.path().display().to_string();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+        command
+            .args(args)
+            .env("TMPDIR", temp.path())
+            .env_remove("CI");
+        // Root may write everywhere.
+        if rustix::process::geteuid().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let output = command.output().ok()?;
+        let text =
+            String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        Some((output.status.code(), text.into_owned()))
+    };
+    if run(&["--version"]).is_none() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: another user cannot run the command from where it is built"
+        );
+        return;
+    }
+    let (status, out) = run(&["test", &path]).expect("it runs");
+    assert_eq!(status, Some(1), "{out}");
+    assert!(
+        out.contains("1 passed, 1 failed") && out.contains("the snapshot tests/snapshots/"),
+        "{out}"
+    );
+    let (status, out) = run(&["check", &path]).expect("it runs");
+    assert!(status == Some(0) && out.contains("all is well"), "{out}");
+    let (status, out) = run(&["new", &format!("{path}/new")]).expect("it runs");
+    assert!(
+        status == Some(1) && out.contains("cannot write") && out.contains("Permission denied"),
+        "{out}"
+    );
+    allow(folder.path(), 0o755);
+    allow(&folder.path().join("tests"), 0o755);
 }
 
 /// In a build without optimisation the limit is what a busy machine needs.

@@ -1,6 +1,6 @@
 //! `sampan routes`: what a project answers, and what looks at its requests.
 
-use crate::say;
+use crate::{say, signals};
 use sampan_app::host::Place;
 use sampan_app::{Config, Flags, RouteKind, RouteRow};
 use std::path::PathBuf;
@@ -26,8 +26,7 @@ pub(crate) fn run(args: RoutesArgs) -> Result<(), String> {
         config: args.config,
         ..Flags::default()
     })?;
-    let scratch = tempfile::Builder::new().prefix("sampan-routes-").tempdir();
-    let scratch = scratch.map_err(|error| format!("cannot make a folder: {error}"))?;
+    let scratch = signals::scratch("sampan-routes-")?;
     let rows = sampan_app::routes(config, scratch.path())?;
     if args.json {
         for row in &rows {
