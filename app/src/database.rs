@@ -1,11 +1,9 @@
 //! The project's database at start: migrations, and opening it where it is known to be needed.
 
 use crate::config::Config;
-use crate::config::db::migrations_of;
 use sampan_db::Database;
 use sampan_db::migrate::{self, MigrationProgress, MigrationState, MigrationStatus};
 use sampan_log::{Cause, Entry as Line, Level, Logger};
-use std::path::Path;
 use std::sync::Arc;
 
 /// The database of a server that starts, and the names of the migrations that were applied just now. It is opened now if it exists or has migrations, so that faults are told at once;
@@ -34,7 +32,7 @@ pub(crate) fn prepare(config: &Config) -> Result<(Arc<Database>, Vec<String>), S
             logger.write_limited(Level::Error, cause, &Line::text(text));
         }),
     );
-    if config.db.path.exists() || has_files(&migrations_of(config.project.root())?) {
+    if config.db.path.exists() || !config.project.migrations()?.is_empty() {
         database.prepare().map_err(|error| error.to_string())?;
     }
     Ok((Arc::new(database), applied))
@@ -46,8 +44,8 @@ pub(crate) fn prepare(config: &Config) -> Result<(Arc<Database>, Vec<String>), S
 /// One fails, or they do not fit the database: one line that says what to do.
 pub(crate) fn migrate(config: &Config) -> Result<Vec<String>, String> {
     let mut applied = Vec::new();
-    let migrations = migrations_of(config.project.root())?;
-    let has_migrations = has_files(&migrations);
+    let migrations = config.project.migrations()?;
+    let has_migrations = !migrations.is_empty();
     let exists = config.db.path.exists();
     // Where there is no folder the database may still know migrations, and then files are missing.
     if config.migrate && (has_migrations || exists) {
@@ -66,11 +64,6 @@ pub(crate) fn migrate(config: &Config) -> Result<Vec<String>, String> {
         warn_of(&entries, &config.logger);
     }
     Ok(applied)
-}
-
-/// Whether a folder has any file: an empty one asks for no database.
-fn has_files(folder: &Path) -> bool {
-    std::fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some())
 }
 
 /// Why a project did not load, with what its migrations have done before.

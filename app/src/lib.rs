@@ -4,6 +4,8 @@
 //! its own connections, and [`Running`] ends it. [`run`] is the whole life of `sampan run`, signals included. Here the HTTP
 //! engine, the script engines and the capabilities meet; none of them knows another.
 
+mod archive;
+mod build;
 mod compression;
 mod config;
 mod database;
@@ -26,6 +28,8 @@ mod templates;
 mod watchdog;
 mod worker;
 
+pub use archive::{About, Archive};
+pub use build::{BuildFlags, Built, build};
 pub use config::{Config, Flags, Setting, Storage, WORKERS_MAX, address, settings};
 pub use dev::{DevFlags, dev};
 pub use inspect::{CheckReport, Finding, RouteKind, RouteRow, Severity, check, routes};

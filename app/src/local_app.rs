@@ -5,7 +5,6 @@
 //! use the same database, and a function of theirs that waits for a request lets the project run meanwhile.
 
 use crate::config::Config;
-use crate::config::db::migrations_of;
 use crate::database;
 use crate::process_parts::ProcessParts;
 use crate::project::{Language, Project};
@@ -65,8 +64,8 @@ impl LocalRun {
         };
         let mut template = run.config.db.clone();
         template.path = scratch.join(TEMPLATE);
-        let migrations = migrations_of(run.config.project.root())?;
-        if run.config.migrate && migrations.is_dir() {
+        let migrations = run.config.project.migrations()?;
+        if run.config.migrate && migrations.exist() {
             migrate::run(&template, &migrations, &mut |_| ()).map_err(|error| error.to_string())?;
         }
         let script_time_max = Duration::from_millis(run.config.script.script_millis_max);

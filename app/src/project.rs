@@ -1,5 +1,9 @@
 //! A project's files: which one to run, and no way out of its folder.
 
+use crate::archive::Archive;
+use crate::config::Flags;
+use crate::config::db::{MIGRATIONS, migrations_of};
+use sampan_db::migrate::Migrations;
 use sampan_host::{Error, Place, Sources};
 use sampan_i18n::Catalogs;
 use sampan_js_modules::Modules;
@@ -23,7 +27,7 @@ const LIST_DEPTH_MAX: usize = 16;
 /// The folder of the templates.
 pub(crate) const TEMPLATES: &str = "templates";
 /// Folders that may be links to a folder outside of the project, so that projects can share them.
-const SHARED: [&str; 2] = [TEMPLATES, "locales"];
+pub(crate) const SHARED: [&str; 2] = [TEMPLATES, "locales"];
 
 /// A project: a folder and the file in it that is run.
 #[derive(Clone)]
@@ -31,11 +35,36 @@ pub struct Project {
     root: PathBuf,
     entry: String,
     sources: Arc<dyn Sources>,
+    /// The archive that the files are in, if they are in one.
+    archive: Option<Arc<Archive>>,
     /// The same files as modules of JavaScript, transformed once for all workers.
     modules: Arc<Modules>,
 }
 
 impl Project {
+    /// The project that the command line names, or the one that this program carries.
+    ///
+    /// # Errors
+    /// As [`Project::find`].
+    pub(crate) fn of(flags: &Flags) -> Result<Self, String> {
+        match &flags.archive {
+            Some(archive) => Self::packed(archive),
+            None => Self::find(&flags.path),
+        }
+    }
+
+    /// A project in an archive. What it keeps on the disk lies in the current folder.
+    fn packed(archive: &Arc<Archive>) -> Result<Self, String> {
+        let root = std::env::current_dir()
+            .map_err(|error| format!("cannot tell the current folder: {error}"))?;
+        let sources = Arc::clone(archive) as Arc<dyn Sources>;
+        let project = Self::of_sources(root, archive.entry().to_owned(), sources);
+        Ok(Self {
+            archive: Some(Arc::clone(archive)),
+            ..project
+        })
+    }
+
     /// Finds the project at `path`: a folder with one of `app.lua`, `app.js`, `app.ts` and the like, or the file to run.
     ///
     /// # Errors
@@ -96,6 +125,7 @@ impl Project {
             root,
             entry,
             sources,
+            archive: None,
             modules: Arc::new(modules),
         }
     }
@@ -190,10 +220,37 @@ impl Project {
         Arc::clone(&self.modules)
     }
 
+    /// The archive that the files are in, if they are in one.
+    pub(crate) fn archive(&self) -> Option<&Arc<Archive>> {
+        self.archive.as_ref()
+    }
+
+    /// The migrations, of which there need be none.
+    ///
+    /// # Errors
+    /// There is a file in the place of their folder.
+    pub(crate) fn migrations(&self) -> Result<Migrations, String> {
+        match &self.archive {
+            Some(archive) => Ok(packed_migrations(archive)),
+            None => migrations_of(&self.root),
+        }
+    }
+
     /// The files.
     pub fn sources(&self) -> Arc<dyn Sources> {
         Arc::clone(&self.sources)
     }
+}
+
+/// The migrations in an archive.
+pub(crate) fn packed_migrations(archive: &Archive) -> Migrations {
+    let names = archive.list(MIGRATIONS);
+    let files = names.into_iter().filter_map(|path| {
+        let name = path.strip_prefix(MIGRATIONS)?.strip_prefix('/')?;
+        let text = archive.read(&path)?;
+        (!name.contains('/')).then(|| (name.to_owned(), text))
+    });
+    Migrations::packed(MIGRATIONS, files.collect())
 }
 
 impl fmt::Debug for Project {

@@ -203,6 +203,7 @@ impl WorkerGeneration {
             shared: Arc::clone(shared),
             files: StaticFiles::open(
                 config.project.root(),
+                config.project.archive(),
                 &config.files.storage,
                 config.static_files.clone(),
             )?,

@@ -12,27 +12,57 @@ pub(super) const BROTLI_QUALITY: i32 = 4;
 /// The window of brotli, as the logarithm of its bytes: what is sent whole is no longer.
 pub(super) const BROTLI_WINDOW: i32 = 18;
 
-/// The encoders of one worker, made when somebody asks for them.
+/// How hard each encoder tries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EncoderLevels {
+    pub(crate) gzip: u32,
+    pub(crate) zstd: i32,
+    pub(crate) brotli: i32,
+    /// The logarithm of its bytes.
+    pub(crate) brotli_window: i32,
+}
+
+impl Default for EncoderLevels {
+    fn default() -> Self {
+        Self {
+            gzip: GZIP_LEVEL,
+            zstd: ZSTD_LEVEL,
+            brotli: BROTLI_QUALITY,
+            brotli_window: BROTLI_WINDOW,
+        }
+    }
+}
+
+/// The encoders of one thread, made when somebody asks for them.
 #[derive(Default)]
-pub(super) struct Encoders {
+pub(crate) struct Encoders {
+    levels: EncoderLevels,
     deflate: Option<Compress>,
     zstd: Option<Compressor<'static>>,
 }
 
 impl Encoders {
+    /// Those that try so hard.
+    pub(crate) fn with_levels(levels: EncoderLevels) -> Self {
+        Self {
+            levels,
+            ..Self::default()
+        }
+    }
+
     /// A body in a coding. Nothing if the encoder fails, which none does for want of anything but memory.
-    pub(super) fn compress(&mut self, coding: Coding, plain: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn compress(&mut self, coding: Coding, plain: &[u8]) -> Option<Vec<u8>> {
         match coding {
             Coding::Gzip => self.gzip(plain),
             Coding::Zstd => self.zstd(plain),
-            Coding::Brotli => brotli(plain),
+            Coding::Brotli => brotli(self.levels, plain),
         }
     }
 
     /// RFC 1952: a head without a name or a time, the deflated body, its checksum and its length.
     fn gzip(&mut self, plain: &[u8]) -> Option<Vec<u8>> {
         const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-        let level = flate2::Compression::new(GZIP_LEVEL);
+        let level = flate2::Compression::new(self.levels.gzip);
         let deflate = self
             .deflate
             .get_or_insert_with(|| Compress::new(level, false));
@@ -58,16 +88,16 @@ impl Encoders {
 
     fn zstd(&mut self, plain: &[u8]) -> Option<Vec<u8>> {
         if self.zstd.is_none() {
-            self.zstd = Compressor::new(ZSTD_LEVEL).ok();
+            self.zstd = Compressor::new(self.levels.zstd).ok();
         }
         self.zstd.as_mut()?.compress(plain).ok()
     }
 }
 
-fn brotli(plain: &[u8]) -> Option<Vec<u8>> {
+fn brotli(levels: EncoderLevels, plain: &[u8]) -> Option<Vec<u8>> {
     let params = BrotliEncoderParams {
-        quality: BROTLI_QUALITY,
-        lgwin: BROTLI_WINDOW,
+        quality: levels.brotli,
+        lgwin: levels.brotli_window,
         size_hint: plain.len(),
         ..BrotliEncoderParams::default()
     };

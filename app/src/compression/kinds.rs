@@ -62,7 +62,8 @@ fn has_item(list: &[u8], wanted: &str) -> bool {
     items.any(|item| item.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
 }
 
-fn is_text(content_type: &[u8]) -> bool {
+/// Whether content of this type is text, or compresses like it.
+pub(crate) fn is_text(content_type: &[u8]) -> bool {
     let essence = content_type.split(|byte| *byte == b';').next();
     let Ok(essence) = std::str::from_utf8(essence.unwrap_or_default().trim_ascii()) else {
         return false;

@@ -9,8 +9,10 @@ mod encoders;
 mod kinds;
 mod pieces;
 
+pub(crate) use encoders::{EncoderLevels, Encoders};
+pub(crate) use kinds::is_text;
+
 use cache::BodyCache;
-use encoders::Encoders;
 use kinds::Fields;
 use pieces::CompressedPieces;
 use sampan_host::request::{AcceptedCodings, Coding};

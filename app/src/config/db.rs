@@ -3,6 +3,8 @@
 use super::raw::{Flags, whole};
 use super::sources::{Environment, Sources};
 use super::units::{Bytes, Millis};
+use crate::project::packed_migrations;
+use sampan_db::migrate::Migrations;
 use sampan_db::{DatabaseConfig, Durability};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -11,15 +13,15 @@ use std::path::{Path, PathBuf};
 pub(super) const FILE: &str = "data.db";
 
 /// The folder in a project's folder that has its migrations.
-const MIGRATIONS: &str = "migrations";
+pub(crate) const MIGRATIONS: &str = "migrations";
 
 /// A project as far as its database goes: what is needed to migrate it or to back it up, whatever there is to run.
 #[derive(Clone, Debug)]
 pub struct Storage {
     /// The database.
     pub db: DatabaseConfig,
-    /// The folder of migrations, which need not exist.
-    pub migrations: PathBuf,
+    /// The migrations, of which there need be none.
+    pub migrations: Migrations,
 }
 
 impl Storage {
@@ -29,7 +31,10 @@ impl Storage {
     /// One line that says what is wrong and what to do.
     pub fn resolve(flags: &Flags) -> Result<Self, String> {
         let path = &flags.path;
-        let root = if path.is_dir() {
+        let current = Path::new("");
+        let root = if flags.archive.is_some() {
+            current
+        } else if path.is_dir() {
             path.as_path()
         } else if path.is_file() {
             path.parent().unwrap_or(Path::new(""))
@@ -43,16 +48,19 @@ impl Storage {
         let db = sources.resolved()?.db.resolve(root);
         Ok(Self {
             db: db.map_err(|fault| sources.origins.tell("db", &fault))?,
-            migrations: migrations_of(root)?,
+            migrations: match &flags.archive {
+                Some(archive) => packed_migrations(archive),
+                None => migrations_of(root)?,
+            },
         })
     }
 }
 
-/// The folder of a project's migrations, which need not exist.
+/// The migrations in the folder of a project, of which there need be none.
 ///
 /// # Errors
-/// There is a file in its place.
-pub(crate) fn migrations_of(root: &Path) -> Result<PathBuf, String> {
+/// There is a file in the place of their folder.
+pub(crate) fn migrations_of(root: &Path) -> Result<Migrations, String> {
     let folder = root.join(MIGRATIONS);
     if folder.exists() && !folder.is_dir() {
         return Err(format!(
@@ -60,7 +68,7 @@ pub(crate) fn migrations_of(root: &Path) -> Result<PathBuf, String> {
             folder.display()
         ));
     }
-    Ok(folder)
+    Ok(Migrations::in_folder(folder))
 }
 
 /// Declares `[db]` from the names of the settings themselves, so that none can be stored and never used.

@@ -37,6 +37,7 @@ impl RawFiles {
         let is_nowhere = root.as_os_str().is_empty() && self.storage.is_none();
         FilesConfig {
             project: root.to_owned(),
+            packed: None,
             storage: match is_nowhere {
                 true => PathBuf::new(),
                 false => root.join(storage),

@@ -4,6 +4,7 @@ pub(crate) mod db;
 mod fields;
 mod files;
 mod fixed;
+mod packed;
 mod raw;
 mod session;
 mod shown;
@@ -12,6 +13,7 @@ mod told;
 pub(crate) mod units;
 
 pub use db::Storage;
+pub(crate) use packed::PackedSettings;
 pub use raw::Flags;
 pub use shown::{Setting, settings};
 
@@ -24,7 +26,7 @@ use crate::static_files::{self, StaticSettings};
 use raw::{FILE, RawConfig, RawDev, RawLog, RawStatic};
 use sampan_crypto::SecretKeys;
 use sampan_env::Variables;
-use sampan_files::FilesConfig;
+use sampan_files::{FilesConfig, PackedFiles};
 use sampan_host::{Module, ScriptLimits};
 use sampan_http::Limits;
 use sampan_log::{Logger, Settings};
@@ -102,7 +104,7 @@ impl Config {
 
     /// The same with variables of the environment beside those of the process.
     pub(crate) fn with_variables(flags: &Flags, variables: Variables) -> Result<Self, String> {
-        let project = Project::find(&flags.path)?;
+        let project = Project::of(flags)?;
         let environment = Environment::of_process().with(&variables);
         let sources = Sources::of(project.root(), flags, &environment)?;
         let mut config = Self::from_sources(project, &sources)?;
@@ -156,7 +158,10 @@ impl Config {
         let compresses = raw.compression.enabled.unwrap_or(true);
         let secret_keys = SecretKeys::new(&raw.secrets.keys)
             .map_err(|fault| tell("secrets")(format!("keys: {fault}")))?;
-        let files = raw.files.resolve(project.root(), &raw.forms);
+        let mut files = raw.files.resolve(project.root(), &raw.forms);
+        files.packed = project
+            .archive()
+            .map(|archive| Arc::clone(archive) as Arc<dyn PackedFiles>);
         let undefined = undefined(raw.template.undefined.as_deref())
             .map_err(|fault| tell("template")(format!("undefined: {fault}")))?;
         let csrf = CsrfGuard::new(&raw.csrf.trusted_origins, &raw.csrf.except);

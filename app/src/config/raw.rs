@@ -5,11 +5,13 @@ use super::files::{RawFiles, RawForms};
 use super::session::RawSession;
 use super::told;
 use super::units::{Bytes, Millis};
+use crate::archive::Archive;
 use sampan_host::ScriptLimits;
 use sampan_http::Limits;
 use serde::Deserialize;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What the command line says; `None` where it says nothing.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +30,8 @@ pub struct Flags {
     pub no_migrate: bool,
     /// Each `--set`, as `section.key=value`.
     pub set: Vec<String>,
+    /// The project that this program carries, which is served instead of `path`.
+    pub archive: Option<Arc<Archive>>,
 }
 
 /// `sampan.toml`.

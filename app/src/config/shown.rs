@@ -29,7 +29,7 @@ pub struct Setting {
 /// # Errors
 /// As [`Config::resolve`].
 pub fn settings(flags: &Flags) -> Result<Vec<Setting>, String> {
-    let project = Project::find(&flags.path)?;
+    let project = Project::of(flags)?;
     let sources = Sources::of(project.root(), flags, &Environment::of_process())?;
     Config::from_sources(project, &sources)?;
     Ok(all(&sources))

@@ -3,7 +3,9 @@
 
 use super::raw::{FILE, Flags, RawConfig};
 use super::{fields, told};
+use crate::archive::Archive;
 use sampan_env::Variables;
+use sampan_host::Sources as _;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::{Table, Value};
@@ -100,9 +102,11 @@ impl Sources {
             Some(path) => Some(path),
             None => beside.exists().then_some(&beside),
         };
-        let (text, name) = match path {
-            Some(path) => (read(path)?, path.display().to_string()),
-            None => (String::new(), FILE.to_owned()),
+        let packed = flags.archive.as_deref().filter(|_| flags.config.is_none());
+        let (text, name) = match (path, packed) {
+            (_, Some(archive)) => (text_in(archive)?, FILE.to_owned()),
+            (Some(path), None) => (read(path)?, path.display().to_string()),
+            (None, None) => (String::new(), FILE.to_owned()),
         };
         Self::of_text(&text, &name, flags, environment)
     }
@@ -285,13 +289,19 @@ impl Sources {
     }
 }
 
-fn read(path: &Path) -> Result<String, String> {
+pub(super) fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::InvalidData => {
             format!("{} is not UTF-8: save it as UTF-8 text", path.display())
         }
         _ => format!("cannot read {}: {error}", path.display()),
     })
+}
+
+/// The configuration that an archive has; empty where it has none.
+fn text_in(archive: &Archive) -> Result<String, String> {
+    let bytes = archive.read(FILE).unwrap_or_default();
+    String::from_utf8(bytes).map_err(|_| format!("{FILE} is not UTF-8: save it as UTF-8 text"))
 }
 
 /// The line of each key, as `section.key`.

@@ -3,7 +3,6 @@
 use super::calls::{self, CallKind};
 use super::read_files::ReadFiles;
 use super::{look, unused};
-use crate::config::db::migrations_of;
 use crate::config::{Config, Flags};
 use crate::local_app::LocalApp;
 use crate::project::{Project, TEMPLATES};
@@ -186,11 +185,11 @@ fn name_of(path: &Path) -> String {
 
 /// What keeps the project's own database from being migrated. Whether migrations run at all shows when the project is loaded.
 fn migration_faults(config: &Config, report: &mut CheckReport) -> Result<Vec<String>, String> {
-    let folder = migrations_of(config.project.root())?;
-    if !folder.is_dir() {
+    let migrations = config.project.migrations()?;
+    if !migrations.exist() {
         return Ok(Vec::new());
     }
-    let entries = match migrate::status(&config.db, &folder) {
+    let entries = match migrate::status(&config.db, &migrations) {
         Ok(entries) => entries,
         Err(error) => return Ok(vec![error.to_string()]),
     };

@@ -187,7 +187,9 @@ impl OwnValidators {
 /// What is said of a file whether its bytes are sent or not.
 fn describe(response: &mut Response, file: &StoredFile, form: &Form, cache_control: Option<&str>) {
     add(response, "ETag", &form.tag);
-    add(response, "Last-Modified", &file.last_modified);
+    if let Some(last_modified) = &file.last_modified {
+        add(response, "Last-Modified", last_modified);
+    }
     if let Some(cache_control) = cache_control {
         add(response, "Cache-Control", cache_control);
     }

@@ -92,7 +92,7 @@ impl FileCache {
                     Found::Nothing
                 });
             }
-            Some(Opened::File(file, stamp)) => (file, stamp),
+            Some(Opened::File(opened)) => opened,
         };
         let most = self.limits.file_bytes_max;
         let loaded = StoredFile::load(folder, &path, opened, self.siblings, most, now)?;

@@ -1,15 +1,23 @@
 //! A folder of files, and no way out of it: neither by `..`, nor by a link, nor by one that is put there meanwhile.
 //!
 //! `cap-std` opens paths below a folder as the system's `openat2` does with `RESOLVE_BENEATH`. Links within the folder are followed.
+//! A folder in an archive has no links.
 
+use crate::archive::Archive;
+use crate::archive::format::Checksum;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
-use std::fs::File;
+use sampan_http::FilePart;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 /// An open folder.
-pub(super) struct Folder(Dir);
+pub(super) enum Folder {
+    Disk(Dir),
+    /// One in an archive, by its path there, which is empty for all of it.
+    Packed(Arc<Archive>, String),
+}
 
 /// What changes when a file changes, or when another takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +25,8 @@ pub(super) struct Stamp {
     device: u64,
     number: u64,
     pub(super) len: u64,
-    /// Seconds since 1970, and nanoseconds.
-    pub(super) modified: (i64, i64),
+    /// Seconds since 1970, and nanoseconds. Archives keep no times.
+    pub(super) modified: Option<(i64, i64)>,
     changed: (i64, i64),
 }
 
@@ -28,7 +36,7 @@ impl Stamp {
             device: metadata.dev(),
             number: metadata.ino(),
             len: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            modified: Some((metadata.mtime(), metadata.mtime_nsec())),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         }
     }
@@ -36,8 +44,16 @@ impl Stamp {
 
 /// What is at a path.
 pub(super) enum Opened {
-    File(File, Stamp),
+    File(OpenedFile),
     Folder,
+}
+
+/// A file that can be read.
+pub(super) struct OpenedFile {
+    pub(super) part: FilePart,
+    pub(super) stamp: Stamp,
+    /// The checksum of its content, where that is known without reading it.
+    pub(super) checksum: Option<Checksum>,
 }
 
 impl Folder {
@@ -47,10 +63,16 @@ impl Folder {
     /// There is something else, or it may not be read.
     pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
         match Dir::open_ambient_dir(path, ambient_authority()) {
-            Ok(folder) => Ok(Some(Self(folder))),
+            Ok(folder) => Ok(Some(Self::Disk(folder))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// A folder in an archive. `None` if there is none.
+    pub(super) fn packed(archive: &Arc<Archive>, path: &str) -> Option<Self> {
+        archive.below(path).next()?;
+        Some(Self::Packed(Arc::clone(archive), path.to_owned()))
     }
 
     /// Opens a folder below this one, out of which no link leads either. `None` if there is none.
@@ -58,8 +80,12 @@ impl Folder {
     /// # Errors
     /// It is there but cannot be opened at the moment.
     pub(super) fn below(&self, path: &str) -> io::Result<Option<Self>> {
-        match self.0.open_dir(path) {
-            Ok(folder) => Ok(Some(Self(folder))),
+        let disk = match self {
+            Self::Disk(disk) => disk,
+            Self::Packed(archive, folder) => return Ok(Self::packed(archive, &join(folder, path))),
+        };
+        match disk.open_dir(path) {
+            Ok(folder) => Ok(Some(Self::Disk(folder))),
             Err(error) if is_passing(&error) => Err(error),
             Err(_) => Ok(None),
         }
@@ -71,11 +97,15 @@ impl Folder {
     /// # Errors
     /// It is there but cannot be opened at the moment: the process has no file left, or the disk fails.
     pub(super) fn find(&self, path: &str) -> io::Result<Option<Opened>> {
+        let disk = match self {
+            Self::Disk(disk) => disk,
+            Self::Packed(archive, folder) => return Ok(find_packed(archive, &join(folder, path))),
+        };
         let mut options = OpenOptions::new();
         options
             .read(true)
             .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
-        let file = match self.0.open_with(path, &options) {
+        let file = match disk.open_with(path, &options) {
             Ok(file) => file,
             Err(error) if is_passing(&error) => return Err(error),
             Err(_) => return Ok(None),
@@ -87,14 +117,59 @@ impl Folder {
         if !metadata.is_file() {
             return Ok(None);
         }
-        Ok(Some(Opened::File(file.into_std(), Stamp::of(&metadata))))
+        let stamp = Stamp::of(&metadata);
+        Ok(Some(Opened::File(OpenedFile {
+            part: FilePart {
+                file: Arc::new(file.into_std()),
+                start: 0,
+                len: stamp.len,
+            },
+            stamp,
+            checksum: None,
+        })))
     }
 
     /// What the file at a path looks like now.
     pub(super) fn stamp(&self, path: &str) -> Option<Stamp> {
-        let metadata = self.0.metadata(path).ok()?;
-        metadata.is_file().then(|| Stamp::of(&metadata))
+        match self {
+            Self::Disk(disk) => {
+                let metadata = disk.metadata(path).ok()?;
+                metadata.is_file().then(|| Stamp::of(&metadata))
+            }
+            Self::Packed(archive, folder) => match find_packed(archive, &join(folder, path))? {
+                Opened::File(file) => Some(file.stamp),
+                Opened::Folder => None,
+            },
+        }
     }
+}
+
+fn join(folder: &str, path: &str) -> String {
+    if folder.is_empty() || path.is_empty() {
+        return format!("{folder}{path}");
+    }
+    format!("{folder}/{path}")
+}
+
+fn find_packed(archive: &Archive, path: &str) -> Option<Opened> {
+    let Some(file) = archive.file(path) else {
+        return archive.below(path).next().map(|_| Opened::Folder);
+    };
+    Some(Opened::File(OpenedFile {
+        part: FilePart {
+            file: Arc::clone(archive.executable()),
+            start: file.start,
+            len: file.len,
+        },
+        stamp: Stamp {
+            device: 0,
+            number: file.start,
+            len: file.len,
+            modified: None,
+            changed: (0, 0),
+        },
+        checksum: Some(file.checksum),
+    }))
 }
 
 /// Whether an error says nothing about the path.

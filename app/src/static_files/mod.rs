@@ -18,7 +18,9 @@ pub(crate) use answer::{Freshness, ServedFile};
 pub(crate) use api::MODULE;
 pub(crate) use cache::OPEN_FILES_MAX;
 pub(crate) use paths::any_name;
+pub(crate) use stored::{SIBLINGS, content_type};
 
+use crate::archive::Archive;
 use crate::routing::pattern::{Pattern, normal_form};
 use cache::{CacheLimits, FileCache, Found};
 use folder::Folder;
@@ -28,7 +30,8 @@ use std::cell::{Cell, OnceCell};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use stored::{SIBLINGS, StoredFile};
+use std::sync::Arc;
+use stored::StoredFile;
 
 /// What says that a client may keep a file for ever.
 const FOREVER: &str = "max-age=31536000, immutable";
@@ -94,12 +97,14 @@ pub(crate) enum Served {
 }
 
 impl StaticFiles {
-    /// The files of a project in the folder `root`, and of its storage folder, which need not exist yet; none where a path is empty.
+    /// The files of a project in an archive or in the folder `root`, and of its storage folder, which need not exist yet; none where a path
+    /// is empty.
     ///
     /// # Errors
     /// A folder cannot be read: one line that says which.
     pub(crate) fn open(
         root: &Path,
+        archive: Option<&Arc<Archive>>,
         storage: &Path,
         settings: StaticSettings,
     ) -> Result<Rc<Self>, Error> {
@@ -120,7 +125,10 @@ impl StaticFiles {
             })
         };
         let (mut public, mut project) = (None, None);
-        if !root.as_os_str().is_empty() {
+        if let Some(archive) = archive {
+            public = Folder::packed(archive, &settings.folder);
+            project = Folder::packed(archive, "");
+        } else if !root.as_os_str().is_empty() {
             public = open(&root.join(&settings.folder))?;
             project = open(root)?;
         }

@@ -1,18 +1,18 @@
 //! Files as they are kept between requests: small ones in memory, large ones open.
 
 use super::conditions::{Validators, date};
-use super::folder::{Folder, Opened, Stamp};
+use super::folder::{Folder, Opened, OpenedFile, Stamp};
 use sampan_host::request::Coding;
 use sampan_http::{FilePart, Precomputed};
 use sha2::{Digest, Sha256};
 use std::cell::{Cell, OnceCell};
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The names of the ready-made encoded forms of a file, by their coding.
-pub(super) const SIBLINGS: &[(Coding, &str)] = &[
+pub(crate) const SIBLINGS: &[(Coding, &str)] = &[
     (Coding::Brotli, "br"),
     (Coding::Zstd, "zst"),
     (Coding::Gzip, "gz"),
@@ -29,9 +29,9 @@ pub(crate) struct StoredFile {
     /// Its path in the folder.
     pub(super) path: Box<str>,
     pub(super) content_type: String,
-    /// Seconds since 1970, and the same as a date.
-    modified: u64,
-    pub(super) last_modified: String,
+    /// Seconds since 1970, and the same as a date. Nothing for a file in an archive.
+    modified: Option<u64>,
+    pub(super) last_modified: Option<String>,
     pub(super) plain: Form,
     /// The encoded forms that stand beside it, where they are looked for: `app.css.br`.
     pub(super) encoded: Vec<(Coding, Form)>,
@@ -71,24 +71,23 @@ impl Form {
         self.tag.trim_matches('"')
     }
 
-    fn load(mut file: File, stamp: Stamp, memory_bytes_max: u64) -> io::Result<Self> {
-        let mut tag = None;
+    fn load(opened: OpenedFile, memory_bytes_max: u64) -> io::Result<Self> {
+        let OpenedFile {
+            part,
+            stamp,
+            checksum,
+        } = opened;
+        let mut tag = checksum.map(|checksum| digits(&checksum));
         let content = if stamp.len <= memory_bytes_max {
-            let mut bytes = Vec::with_capacity(stamp.len as usize);
-            // It may be growing meanwhile: the next look sees that it has changed.
-            (&mut file).take(stamp.len).read_to_end(&mut bytes)?;
-            tag = Some(hash(&bytes));
+            let bytes = read(&part)?;
+            tag.get_or_insert_with(|| digits(&Sha256::digest(&bytes)));
             Content::Memory(bytes.into())
         } else {
-            Content::Open(FilePart {
-                file: Arc::new(file),
-                start: 0,
-                len: stamp.len,
-            })
+            Content::Open(part)
         };
         // To read a large file for its tag would keep the worker from everything else.
         let tag = tag.unwrap_or_else(|| {
-            let (seconds, nanos) = stamp.modified;
+            let (seconds, nanos) = stamp.modified.unwrap_or_default();
             format!("{seconds:x}.{nanos:x}-{:x}", stamp.len)
         });
         Ok(Self {
@@ -100,12 +99,28 @@ impl Form {
     }
 }
 
-fn hash(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest[..HASH_BYTES]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+/// The bytes of a file, which may be growing or shrinking meanwhile: the next look sees that it has changed.
+fn read(part: &FilePart) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; part.len as usize];
+    let mut read = 0;
+    while read < bytes.len() {
+        match part
+            .file
+            .read_at(&mut bytes[read..], part.start + read as u64)
+        {
+            Ok(0) => break,
+            Ok(count) => read += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
+/// What of a checksum stands in a tag.
+fn digits(checksum: &[u8]) -> String {
+    crate::archive::format::hex(&checksum[..HASH_BYTES])
 }
 
 impl StoredFile {
@@ -116,18 +131,19 @@ impl StoredFile {
     pub(super) fn load(
         folder: &Folder,
         path: &str,
-        (file, stamp): (File, Stamp),
+        opened: OpenedFile,
         siblings: &'static [(Coding, &'static str)],
         memory_bytes_max: u64,
         now: u64,
     ) -> io::Result<Self> {
-        let plain = Form::load(file, stamp, memory_bytes_max)?;
+        let stamp = opened.stamp;
+        let plain = Form::load(opened, memory_bytes_max)?;
         let mut encoded = Vec::new();
         for (coding, extension) in siblings {
-            if let Some(Opened::File(file, beside)) = folder.find(&format!("{path}.{extension}"))?
-                && is_current(&beside, &stamp)
+            if let Some(Opened::File(beside)) = folder.find(&format!("{path}.{extension}"))?
+                && is_current(&beside.stamp, &stamp)
             {
-                let mut form = Form::load(file, beside, memory_bytes_max)?;
+                let mut form = Form::load(beside, memory_bytes_max)?;
                 // Two forms never have the same tag.
                 form.tag = format!("\"{}-{extension}\"", form.version());
                 encoded.push((*coding, form));
@@ -136,13 +152,15 @@ impl StoredFile {
         // No file was changed later than its answer is dated (RFC 9110 section 8.8.2.1).
         let now_seconds = SystemTime::now().duration_since(UNIX_EPOCH);
         let now_seconds = now_seconds.map_or(0, |since| since.as_secs());
-        let modified = u64::try_from(stamp.modified.0).unwrap_or(0);
-        let modified = modified.min(now_seconds);
+        let modified = stamp.modified.map(|(seconds, _)| {
+            let seconds = u64::try_from(seconds).unwrap_or(0);
+            seconds.min(now_seconds)
+        });
         Ok(Self {
             path: path.into(),
             content_type: content_type(path),
             modified,
-            last_modified: date(modified),
+            last_modified: modified.map(date),
             plain,
             encoded,
             siblings,
@@ -176,7 +194,7 @@ impl StoredFile {
     pub(super) fn validators<'a>(&self, form: &'a Form) -> Validators<'a> {
         Validators {
             tag: &form.tag,
-            modified: Some(self.modified),
+            modified: self.modified,
         }
     }
 
@@ -199,11 +217,12 @@ impl StoredFile {
 
 /// Whether an encoded form was made of what the file is now: one that is older was made before a change.
 fn is_current(encoded: &Stamp, plain: &Stamp) -> bool {
-    encoded.modified.0 >= plain.modified.0
+    let seconds = |stamp: &Stamp| stamp.modified.map(|(seconds, _)| seconds);
+    seconds(encoded) >= seconds(plain)
 }
 
 /// The content type of a file, by its name. Text is UTF-8.
-fn content_type(path: &str) -> String {
+pub(crate) fn content_type(path: &str) -> String {
     let Some(known) = mime_guess::from_path(path).first_raw() else {
         return "application/octet-stream".to_owned();
     };

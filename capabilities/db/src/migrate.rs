@@ -19,6 +19,8 @@ pub(crate) use split::position;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+pub use files::Migrations;
+
 /// The pause between two attempts to open a database that another process is just creating.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -77,20 +79,20 @@ struct Applied {
     at: String,
 }
 
-/// Applies all migrations of the folder that have not been applied. Where two processes do so at once, the second waits for the first, at
+/// Applies all migrations that have not been applied. Where two processes do so at once, the second waits for the first, at
 /// most `busy_millis_max` for each file.
 ///
 /// # Errors
 /// Files and database do not fit together, or a migration fails. Of the one that failed nothing is applied; those before it are.
 pub fn run(
     config: &DatabaseConfig,
-    dir: &Path,
+    migrations: &Migrations,
     tell: &mut dyn FnMut(MigrationProgress<'_>),
 ) -> Result<MigrationReport, Error> {
-    let files = files::read(dir)?;
+    let files = files::read(migrations)?;
     let entries = compare(&files, applied(config)?);
     if let Some(entry) = entries.iter().find(|entry| entry.is_fault()) {
-        return Err(refusal(entry, &entries, dir));
+        return Err(refusal(entry, &entries, migrations.folder()));
     }
     let is_pending = |file: &&File| {
         let state = entries.iter().find(|entry| entry.id == file.id);
@@ -118,8 +120,19 @@ pub fn run(
 ///
 /// # Errors
 /// The folder or the database cannot be read.
-pub fn status(config: &DatabaseConfig, dir: &Path) -> Result<Vec<MigrationStatus>, Error> {
-    Ok(compare(&files::read(dir)?, applied(config)?))
+pub fn status(
+    config: &DatabaseConfig,
+    migrations: &Migrations,
+) -> Result<Vec<MigrationStatus>, Error> {
+    Ok(compare(&files::read(migrations)?, applied(config)?))
+}
+
+/// Looks at the names and texts of all migrations, and runs none. How many there are.
+///
+/// # Errors
+/// The folder cannot be read, or a file in it cannot be one of its migrations.
+pub fn check(migrations: &Migrations) -> Result<usize, Error> {
+    Ok(files::read(migrations)?.len())
 }
 
 /// Makes an empty migration with the next number, and the folder if there is none. Returns the file.

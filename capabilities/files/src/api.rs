@@ -281,22 +281,13 @@ fn list(context: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn stat(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (storage, path) = (storage(context)?, args.text(0));
-    let Some(metadata) = storage.stat(root(args.take(1))?, &path)? else {
+    let Some(status) = storage.stat(root(args.take(1))?, &path)? else {
         return Ok(Value::Null);
     };
-    let ty = match () {
-        () if metadata.is_file() => "file",
-        () if metadata.is_dir() => "folder",
-        () => "other",
-    };
-    let modified = metadata.modified().map_or(0.0, |time| {
-        let since = time.into_std().duration_since(std::time::UNIX_EPOCH);
-        since.unwrap_or_default().as_secs_f64()
-    });
     Ok(Value::Map(vec![
-        ("type".to_owned(), ty.into()),
-        ("size".to_owned(), Value::Int(metadata.len() as i64)),
-        ("modified".to_owned(), Value::Float(modified)),
+        ("type".to_owned(), status.kind.into()),
+        ("size".to_owned(), Value::Int(status.len as i64)),
+        ("modified".to_owned(), Value::Float(status.modified)),
     ]))
 }
 

@@ -6,6 +6,7 @@
 mod api;
 mod limits;
 mod lines;
+mod packed;
 mod path;
 mod pool;
 mod storage;
@@ -15,4 +16,5 @@ mod uploads;
 
 pub use api::MODULE;
 pub use limits::{FormLimits, SPOOLED_FILES_MAX};
+pub use packed::{FileReader, PackedFiles};
 pub use storage::{Durability, FilesConfig, Storage};

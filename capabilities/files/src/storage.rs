@@ -1,17 +1,19 @@
 //! The folders of a project on the disk: the project itself, to read, and its storage folder, to keep things in. Nothing outside of them is
-//! reached: every path is opened by `cap-std`, which asks the system to stay below the folder (`openat2` with `RESOLVE_BENEATH`).
+//! reached: every path is opened by `cap-std`, which asks the system to stay below the folder (`openat2` with `RESOLVE_BENEATH`). The files of
+//! a project may lie in an archive instead of a folder ([`PackedFiles`]).
 
 use crate::limits::{FormLimits, INLINE_BYTES_MAX, LIST_MAX};
+use crate::packed::{FileReader, FileStatus, PackedFiles};
 use crate::path::{self, OWN_FOLDER};
 use crate::temp;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::fs::OFlags;
 use sampan_host::{Error, ErrorKind};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// When a change of a file is reported as done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub enum Durability {
 pub struct FilesConfig {
     /// The project's folder; empty for a project that has none.
     pub project: PathBuf,
+    /// The files of the project, where they are not in that folder.
+    pub packed: Option<Arc<dyn PackedFiles>>,
     /// The storage folder. It is made when it is needed.
     pub storage: PathBuf,
     /// The folder of files without a name; below the storage folder unless given.
@@ -107,6 +111,12 @@ impl Storage {
         Ok(cell.get_or_init(|| dir))
     }
 
+    /// The archive that has the files below a root.
+    fn packed(&self, root: Root) -> Option<&dyn PackedFiles> {
+        let packed = self.config.packed.as_deref();
+        packed.filter(|_| root == Root::Project)
+    }
+
     /// The folder to read below.
     fn root(&self, root: Root) -> io::Result<&Dir> {
         match root {
@@ -146,8 +156,16 @@ impl Storage {
     }
 
     /// Opens a file to be read, and says how long it is.
-    pub(crate) fn open_file(&self, root: Root, path: &str) -> Result<(File, u64), Error> {
+    pub(crate) fn open_file(&self, root: Root, path: &str) -> Result<(FileReader, u64), Error> {
         let path = path::check(path)?;
+        if let Some(files) = self.packed(root) {
+            let absent = || match files.names(path) {
+                Some(_) => io::ErrorKind::IsADirectory,
+                None => io::ErrorKind::NotFound,
+            };
+            let opened = files.open(path);
+            return opened.ok_or_else(|| fault(path, &absent().into()));
+        }
         let open = || {
             let mut options = OpenOptions::new();
             // A pipe would wait for its other end.
@@ -158,7 +176,8 @@ impl Storage {
             if !metadata.is_file() {
                 return Err(io::ErrorKind::IsADirectory.into());
             }
-            Ok((file.into_std(), metadata.len()))
+            let reader: FileReader = Box::new(file.into_std());
+            Ok((reader, metadata.len()))
         };
         open().map_err(|error| fault(path, &error))
     }
@@ -252,10 +271,13 @@ impl Storage {
     }
 
     /// What there is at a path; `None` if there is nothing.
-    pub(crate) fn stat(&self, root: Root, path: &str) -> Result<Option<Metadata>, Error> {
+    pub(crate) fn stat(&self, root: Root, path: &str) -> Result<Option<FileStatus>, Error> {
         let path = path::check(path)?;
+        if let Some(files) = self.packed(root) {
+            return Ok(FileStatus::packed(files, path));
+        }
         match self.root(root).and_then(|dir| dir.metadata(path)) {
-            Ok(metadata) => Ok(Some(metadata)),
+            Ok(metadata) => Ok(Some(FileStatus::of(&metadata))),
             Err(error) if is_absent(&error) => Ok(None),
             Err(error) => Err(fault(path, &error)),
         }
@@ -269,6 +291,13 @@ impl Storage {
             path::check(path)?
         };
         let list = || {
+            if let Some(files) = self.packed(root) {
+                let names = files.names(path);
+                return names.ok_or_else(|| match files.open(path) {
+                    Some(_) => io::ErrorKind::NotADirectory.into(),
+                    None => io::ErrorKind::NotFound.into(),
+                });
+            }
             let dir = self.root(root)?;
             let entries = match path {
                 "" => dir.entries()?,

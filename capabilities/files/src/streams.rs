@@ -2,6 +2,7 @@
 
 use crate::api::{root, storage};
 use crate::limits::PIECE_BYTES;
+use crate::packed::FileReader;
 use crate::storage::{Storage, fault};
 use crate::{path, pool};
 use sampan_host::{
@@ -69,14 +70,14 @@ pub(crate) static FILE_WRITER: Class = Class {
 };
 
 /// An open file. It is taken out while somebody works on it.
-struct OpenFile {
-    file: RefCell<Option<File>>,
+struct OpenFile<F> {
+    file: RefCell<Option<F>>,
     path: String,
     storage: Arc<Storage>,
 }
 
-impl OpenFile {
-    fn taken(&self) -> Result<File, Error> {
+impl<F> OpenFile<F> {
+    fn taken(&self) -> Result<F, Error> {
         let busy = || Error::script(format!("{}: it is closed, or in use", self.path));
         self.file.take().ok_or_else(busy)
     }
@@ -99,7 +100,7 @@ pub(crate) fn open(context: &Context, mut args: Args) -> LocalFuture<Result<Valu
 }
 
 fn read(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
-    let this = args.object::<OpenFile>(context);
+    let this = args.object::<OpenFile<FileReader>>(context);
     Box::pin(async move {
         let this = this?.1;
         let (mut file, path) = (this.taken()?, this.path.clone());
@@ -119,7 +120,7 @@ fn read(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
 }
 
 fn close(context: &Context, args: Args) -> Result<Value, Error> {
-    let (_, this) = args.object::<OpenFile>(context)?;
+    let (_, this) = args.object::<OpenFile<FileReader>>(context)?;
     this.file.take();
     Ok(Value::Null)
 }
@@ -142,9 +143,9 @@ pub(crate) fn create(context: &Context, mut args: Args) -> LocalFuture<Result<Va
 }
 
 fn write(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
-    let (this, data) = (args.object::<OpenFile>(context), args.take(0));
+    let (this, data) = (args.object::<OpenFile<File>>(context), args.take(0));
     Box::pin(async move {
-        let this: Rc<OpenFile> = this?.1;
+        let this: Rc<OpenFile<File>> = this?.1;
         let (mut file, path) = (this.taken()?, this.path.clone());
         let file = pool::run(move || {
             let bytes = match &data {
@@ -163,9 +164,9 @@ fn write(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>>
 }
 
 fn finish(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
-    let this = args.object::<OpenFile>(context);
+    let this = args.object::<OpenFile<File>>(context);
     Box::pin(async move {
-        let this: Rc<OpenFile> = this?.1;
+        let this: Rc<OpenFile<File>> = this?.1;
         let (mut file, path) = (this.taken()?, this.path.clone());
         let storage = Arc::clone(&this.storage);
         pool::run(move || {

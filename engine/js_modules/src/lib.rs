@@ -7,6 +7,7 @@
 //!
 //! Nothing here runs a script, and files are read through [`Sources`] alone.
 
+mod imports;
 mod package;
 mod paths;
 mod resolve;
@@ -14,6 +15,7 @@ mod source_map;
 mod transform;
 mod tsconfig;
 
+pub use imports::{Import, ImportWay};
 pub use package::is_workspace;
 pub use resolve::Asked;
 pub use source_map::SourcePlace;

@@ -1,9 +1,10 @@
 //! `sampan backup`: a checked copy of a database that may be in use.
 
 use crate::StorageArgs;
+use sampan_app::Storage;
 use sampan_app::db::backup::{self, BackupProgress};
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What comes after `sampan backup`.
 #[derive(clap::Args)]
@@ -19,7 +20,7 @@ pub(crate) struct BackupArgs {
 }
 
 /// The name of a file: `-` is none, because the copy is checked before it counts, which a pipe does not allow.
-fn a_file(text: &str) -> Result<PathBuf, String> {
+pub(crate) fn a_file(text: &str) -> Result<PathBuf, String> {
     match text {
         "-" => Err(
             "a backup is checked as a file and cannot be written to standard output: name a file (./- if it is called so)"
@@ -31,7 +32,11 @@ fn a_file(text: &str) -> Result<PathBuf, String> {
 }
 
 pub(crate) fn run(args: BackupArgs) -> Result<(), String> {
-    let storage = args.storage.resolve()?;
+    copy(&args.storage.resolve()?, &args.to, args.force)
+}
+
+/// Copies a database to the file `to`.
+pub(crate) fn copy(storage: &Storage, to: &Path, force: bool) -> Result<(), String> {
     let is_watched = io::stderr().is_terminal();
     let mut shown = None;
     let mut show = |progress: BackupProgress| {
@@ -42,14 +47,14 @@ pub(crate) fn run(args: BackupArgs) -> Result<(), String> {
             let _ = write!(io::stderr(), "\r{percent:3} %");
         }
     };
-    let result = backup::backup(&storage.db, &args.to, args.force, &mut show);
+    let result = backup::backup(&storage.db, to, force, &mut show);
     if shown.is_some() {
         let _ = write!(io::stderr(), "\r     \r");
     }
     let report = result.map_err(|error| error.to_string())?;
     crate::say(format_args!(
         "{}: {} bytes, {} rows in {} tables, checked",
-        args.to.display(),
+        to.display(),
         report.bytes,
         report.rows,
         report.tables

@@ -2,6 +2,7 @@
 
 use crate::{ServerArgs, say};
 use clap::Args;
+use sampan_app::Flags;
 
 #[derive(Args)]
 pub(crate) struct ConfigArgs {
@@ -12,13 +13,17 @@ pub(crate) struct ConfigArgs {
     json: bool,
 }
 
-/// Prints every key in the form of `sampan.toml`; what was not written is a comment.
 pub(crate) fn run(args: ConfigArgs) -> Result<(), String> {
-    let settings = sampan_app::settings(&args.server.flags())?;
+    print(&args.server.flags(), args.json)
+}
+
+/// Prints every key in the form of `sampan.toml`; what was not written is a comment.
+pub(crate) fn print(flags: &Flags, as_json: bool) -> Result<(), String> {
+    let settings = sampan_app::settings(flags)?;
     let mut section = "";
     for setting in &settings {
         let (of, key) = setting.key.split_once('.').unwrap_or_default();
-        if args.json {
+        if as_json {
             say(serde_json::json!({
                 "key": setting.key, "value": setting.value, "origin": setting.origin.as_deref().unwrap_or("default"),
             }))?;

@@ -5,6 +5,8 @@
 
 mod backup;
 mod bench;
+mod build;
+mod built;
 mod check;
 mod config;
 mod db;
@@ -19,7 +21,7 @@ mod signals;
 mod test;
 
 use clap::{Parser, Subcommand};
-use sampan_app::{Config, Flags, Storage};
+use sampan_app::{Archive, Config, Flags, Storage};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -59,6 +61,8 @@ enum Command {
     Bench(bench::BenchArgs),
     /// Ask the database of a project by SQL, dump it, load it.
     Db(db::DbArgs),
+    /// Make one executable of this program and a project.
+    Build(build::BuildArgs),
     /// Print the configuration that is in force, and where each value comes from.
     Config(config::ConfigArgs),
     /// Print what a shell loads to complete commands.
@@ -73,6 +77,13 @@ struct ServerArgs {
     /// The project's folder (with app.lua or app.js in it), or the file to run.
     #[arg(value_name = "DIR|FILE", default_value = ".")]
     path: PathBuf,
+    #[command(flatten)]
+    options: ServerOptions,
+}
+
+/// How to serve it.
+#[derive(clap::Args)]
+struct ServerOptions {
     /// Where to listen [default: 127.0.0.1:8080].
     #[arg(long, value_name = "HOST:PORT", value_parser = an_address)]
     listen: Option<String>,
@@ -97,12 +108,21 @@ impl ServerArgs {
     fn flags(self) -> Flags {
         Flags {
             path: self.path,
+            ..self.options.flags()
+        }
+    }
+}
+
+impl ServerOptions {
+    fn flags(self) -> Flags {
+        Flags {
             listen: self.listen,
             workers: self.workers,
             config: self.config,
             db: self.db,
             no_migrate: self.no_migrate,
             set: self.set,
+            ..Flags::default()
         }
     }
 }
@@ -133,9 +153,24 @@ impl StorageArgs {
 }
 
 fn main() {
-    let result = match Cli::parse().command {
+    let result = match Archive::of_this_program() {
+        Ok(None) => command(),
+        Ok(Some(archive)) => built::run(&archive),
+        Err(fault) => Err(fault),
+    };
+    let status = result.unwrap_or_else(|message| {
+        // Standard error may be full or gone, which is no reason to panic.
+        let _ = writeln!(io::stderr(), "sampan: {message}");
+        1
+    });
+    // Not by returning: a thread that cannot be stopped must not keep the process.
+    std::process::exit(status);
+}
+
+fn command() -> Result<i32, String> {
+    match Cli::parse().command {
         Command::New(args) => new::run(&args).map(|()| 0),
-        Command::Run(args) => run(args),
+        Command::Run(args) => run(args.flags()),
         Command::Dev(args) => dev::run(args),
         Command::Reload(args) => reload::run(&args).map(|()| 0),
         Command::Migrate(args) => migrate::run(args).map(|()| 0),
@@ -145,17 +180,11 @@ fn main() {
         Command::Backup(args) => backup::run(args).map(|()| 0),
         Command::Bench(args) => bench::run(args),
         Command::Db(args) => db::run(args),
+        Command::Build(args) => build::run(args).map(|()| 0),
         Command::Config(args) => config::run(args).map(|()| 0),
         Command::Completions(args) => shell_help::completions(&args).map(|()| 0),
         Command::Man(args) => shell_help::man(&args).map(|()| 0),
-    };
-    let status = result.unwrap_or_else(|message| {
-        // Standard error may be full or gone, which is no reason to panic.
-        let _ = writeln!(io::stderr(), "sampan: {message}");
-        1
-    });
-    // Not by returning: a thread that cannot be stopped must not keep the process.
-    std::process::exit(status);
+    }
 }
 
 /// `--listen` as it is written, if it makes sense.
@@ -181,8 +210,7 @@ fn say(line: impl std::fmt::Display) -> Result<(), String> {
     }
 }
 
-fn run(args: ServerArgs) -> Result<i32, String> {
-    let flags = args.flags();
+fn run(flags: Flags) -> Result<i32, String> {
     let config = Config::resolve(&flags)?;
     let outcome = sampan_app::run(config, move || Config::resolve(&flags))?;
     Ok(outcome.exit_status().into())

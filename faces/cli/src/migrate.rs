@@ -40,13 +40,13 @@ pub(crate) fn run(args: MigrateArgs) -> Result<(), String> {
                 db: None,
                 config: None,
             };
-            let made = migrate::create(&storage.resolve()?.migrations, &name);
+            let made = migrate::create(storage.resolve()?.migrations.folder(), &name);
             say(made.map_err(|error| error.to_string())?.display())
         }
     }
 }
 
-fn apply(storage: &Storage) -> Result<(), String> {
+pub(crate) fn apply(storage: &Storage) -> Result<(), String> {
     check_folder(storage)?;
     let mut said = Ok(());
     let mut tell = |progress: MigrationProgress<'_>| {
@@ -69,7 +69,7 @@ fn apply(storage: &Storage) -> Result<(), String> {
     ))
 }
 
-fn status(storage: &Storage) -> Result<(), String> {
+pub(crate) fn status(storage: &Storage) -> Result<(), String> {
     check_folder(storage)?;
     let entries =
         migrate::status(&storage.db, &storage.migrations).map_err(|error| error.to_string())?;
@@ -99,18 +99,18 @@ fn status(storage: &Storage) -> Result<(), String> {
     if entries.is_empty() {
         say(format_args!(
             "{}: no migrations",
-            storage.migrations.display()
+            storage.migrations.folder().display()
         ))?;
     }
     Ok(())
 }
 
 fn check_folder(storage: &Storage) -> Result<(), String> {
-    if storage.migrations.is_dir() {
+    if storage.migrations.exist() {
         return Ok(());
     }
     Err(format!(
         "the project has no migrations: there is no folder {}; make the first one with sampan migrate new NAME",
-        storage.migrations.display()
+        storage.migrations.folder().display()
     ))
 }

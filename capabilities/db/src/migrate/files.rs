@@ -30,24 +30,87 @@ pub(super) struct File {
     pub(super) checksum: String,
 }
 
-/// All migrations of a folder, in order.
+/// The migrations of a project: the files of a folder, or files in memory.
+#[derive(Clone, Debug)]
+pub struct Migrations {
+    folder: PathBuf,
+    packed: Option<Vec<(String, Vec<u8>)>>,
+}
+
+impl Migrations {
+    /// Those in a folder, which need not exist.
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            packed: None,
+        }
+    }
+
+    /// Those with these names and contents. `folder` is where errors say that they are.
+    pub fn packed(folder: impl Into<PathBuf>, files: Vec<(String, Vec<u8>)>) -> Self {
+        Self {
+            folder: folder.into(),
+            packed: Some(files),
+        }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether there is such a folder.
+    pub fn exist(&self) -> bool {
+        match &self.packed {
+            None => self.folder.is_dir(),
+            Some(files) => !files.is_empty(),
+        }
+    }
+
+    /// Whether the folder has no file at all.
+    pub fn is_empty(&self) -> bool {
+        match &self.packed {
+            None => !std::fs::read_dir(&self.folder).is_ok_and(|mut files| files.next().is_some()),
+            Some(files) => files.is_empty(),
+        }
+    }
+}
+
+/// All migrations, in order.
 ///
 /// # Errors
 /// The folder cannot be read, or a file in it cannot be one of its migrations.
-pub(super) fn read(dir: &Path) -> Result<Vec<File>, Error> {
-    list(dir)?
-        .into_iter()
-        .map(|(id, name, path)| {
-            let text = text(&path)?;
-            Ok(File {
-                id,
-                name,
-                checksum: checksum(&text),
-                text,
-                path,
-            })
-        })
-        .collect()
+pub(super) fn read(migrations: &Migrations) -> Result<Vec<File>, Error> {
+    let Migrations { folder, packed } = migrations;
+    let Some(packed) = packed else {
+        let files = list(folder)?.into_iter();
+        return files
+            .map(|(id, name, path)| Ok(File::new(id, name, text(&path)?, path)))
+            .collect();
+    };
+    let mut files = Vec::new();
+    for (name, _) in packed {
+        files.extend(numbered(folder.join(name))?);
+    }
+    let files = in_order(files)?.into_iter().map(|(id, name, path)| {
+        let file_name = path.file_name().unwrap_or_default();
+        let bytes = packed.iter().find(|(name, _)| **name == *file_name);
+        let bytes = bytes.map_or(Vec::new(), |(_, bytes)| bytes.clone());
+        Ok(File::new(id, name, text_of(&path, bytes)?, path))
+    });
+    files.collect()
+}
+
+impl File {
+    fn new(id: i64, name: String, text: String, path: PathBuf) -> Self {
+        Self {
+            id,
+            name,
+            checksum: checksum(&text),
+            text,
+            path,
+        }
+    }
 }
 
 /// Makes an empty migration with the next number.
@@ -74,8 +137,11 @@ pub(super) fn create(dir: &Path, name: &str) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
+/// The number, the name and the path of a migration.
+type NumberedFile = (i64, String, PathBuf);
+
 /// The numbers, names and paths, in order.
-fn list(dir: &Path) -> Result<Vec<(i64, String, PathBuf)>, Error> {
+fn list(dir: &Path) -> Result<Vec<NumberedFile>, Error> {
     let unreadable = |error| fault(format!("cannot read {}: {error}", dir.display()));
     let mut found = Vec::new();
     let entries = match std::fs::read_dir(dir) {
@@ -85,31 +151,46 @@ fn list(dir: &Path) -> Result<Vec<(i64, String, PathBuf)>, Error> {
     };
     for entry in entries {
         let path = entry.map_err(unreadable)?.path();
-        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_sql = Path::new(&*file_name)
-            .extension()
-            .is_some_and(|ending| ending.eq_ignore_ascii_case("sql"));
-        if !is_sql || file_name.starts_with('.') || path.is_dir() {
+        if path.is_dir() {
             continue;
         }
-        if !path.is_file() {
+        let file = numbered(path)?;
+        if let Some((.., path)) = &file
+            && !path.is_file()
+        {
             return Err(fault(format!("{} is no file", path.display())));
         }
-        let Some((id, name)) = parse(&file_name) else {
-            return Err(fault(format!(
-                "{} is no name for a migration: four digits or more up to {NUMBER_MAX}, '_', letters, digits, '_' or '-', \
-                 and .sql, as in 0001_users.sql",
-                path.display()
-            )));
-        };
-        found.push((id, name, path));
+        found.extend(file);
     }
-    found.sort();
-    check_numbers(&found)?;
-    Ok(found)
+    in_order(found)
 }
 
-fn check_numbers(found: &[(i64, String, PathBuf)]) -> Result<(), Error> {
+/// A migration by the name of its file: its number, its name and its path. `None` if it is another kind of file.
+fn numbered(path: PathBuf) -> Result<Option<NumberedFile>, Error> {
+    let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_sql = Path::new(&*file_name)
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("sql"));
+    if !is_sql || file_name.starts_with('.') {
+        return Ok(None);
+    }
+    match parse(&file_name) {
+        Some((id, name)) => Ok(Some((id, name, path))),
+        None => Err(fault(format!(
+            "{} is no name for a migration: four digits or more up to {NUMBER_MAX}, '_', letters, digits, '_' or '-', \
+             and .sql, as in 0001_users.sql",
+            path.display()
+        ))),
+    }
+}
+
+fn in_order(mut files: Vec<NumberedFile>) -> Result<Vec<NumberedFile>, Error> {
+    files.sort();
+    check_numbers(&files)?;
+    Ok(files)
+}
+
+fn check_numbers(found: &[NumberedFile]) -> Result<(), Error> {
     for (place, (id, name, path)) in (1_i64..).zip(found) {
         if *id < place {
             let other = found
@@ -160,7 +241,11 @@ fn text(path: &Path) -> Result<String, Error> {
             "{shown} has {length} bytes; a migration has at most {FILE_BYTES_MAX}"
         )));
     }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    text_of(path, std::fs::read(path).map_err(unreadable)?)
+}
+
+fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, Error> {
+    let shown = path.display();
     let text = String::from_utf8(bytes)
         .map_err(|_| fault(format!("{shown} is not UTF-8: save it as UTF-8")))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -197,7 +282,7 @@ mod tests {
         for (name, bytes) in files {
             std::fs::write(folder.path(name), bytes).expect("written");
         }
-        read(&folder.path(""))
+        read(&Migrations::in_folder(folder.path("")))
     }
 
     fn fails(files: &[(&str, &[u8])], part: &str) {
@@ -263,7 +348,30 @@ mod tests {
             "0001_a.sql:3: a NUL byte",
         );
         let folder = TestFolder::new();
-        assert!(read(&folder.path("none")).expect("no files").is_empty());
+        let none = Migrations::in_folder(folder.path("none"));
+        assert!(read(&none).expect("no files").is_empty());
+    }
+
+    #[test]
+    fn packed_files_are_read_as_those_of_a_folder() {
+        let packed = |files: &[(&str, &str)]| {
+            let files = files.iter();
+            let files = files.map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
+            read(&Migrations::packed("migrations", files.collect()))
+        };
+        let found = packed(&[
+            ("0002_b.sql", "SELECT 2;\r\n"),
+            ("README.md", ""),
+            ("0001_a.sql", "SELECT 1;"),
+        ]);
+        let found = found.expect("in order");
+        let names: Vec<&str> = found.iter().map(|file| &*file.name).collect();
+        assert_eq!(names, ["0001_a", "0002_b"]);
+        assert_eq!(found[1].text, "SELECT 2;\n");
+        let error = packed(&[("0002_b.sql", "")]).expect_err("a hole");
+        assert!(error.to_string().contains("no migration 0001"), "{error}");
+        let error = packed(&[("a.sql", "")]).expect_err("no name").to_string();
+        assert!(error.starts_with("migrations/a.sql is no name"), "{error}");
     }
 
     #[test]
@@ -302,6 +410,7 @@ mod tests {
                 "{error}"
             );
         }
-        assert_eq!(read(&dir).expect("in order").len(), 2);
+        let all = Migrations::in_folder(dir);
+        assert_eq!(read(&all).expect("in order").len(), 2);
     }
 }

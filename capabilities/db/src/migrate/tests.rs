@@ -29,12 +29,16 @@ impl MigrationScene {
         self.0.path("migrations")
     }
 
+    fn migrations(&self) -> Migrations {
+        Migrations::in_folder(self.dir())
+    }
+
     fn config(&self) -> DatabaseConfig {
         DatabaseConfig::new(self.0.path("a.db"))
     }
 
     fn run(&self) -> Result<MigrationReport, Error> {
-        run(&self.config(), &self.dir(), &mut |_| {})
+        run(&self.config(), &self.migrations(), &mut |_| {})
     }
 
     /// Expects an error of one line with these parts.
@@ -47,7 +51,7 @@ impl MigrationScene {
     }
 
     fn states(&self) -> Vec<MigrationState> {
-        let entries = status(&self.config(), &self.dir()).expect("a status");
+        let entries = status(&self.config(), &self.migrations()).expect("a status");
         entries.into_iter().map(|entry| entry.state).collect()
     }
 
@@ -304,7 +308,7 @@ fn waiting_for_a_lock_has_an_end() {
     let mut config = scene.config();
     config.busy_millis_max = 100;
     let began = Instant::now();
-    let error = run(&config, &scene.dir(), &mut |_| {})
+    let error = run(&config, &scene.migrations(), &mut |_| {})
         .expect_err("locked")
         .to_string();
     assert!(

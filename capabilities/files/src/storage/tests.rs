@@ -25,6 +25,7 @@ const SECRET: &[u8] = b"outside";
 fn config(root: &Path, durability: Durability) -> FilesConfig {
     FilesConfig {
         project: root.join("project"),
+        packed: None,
         storage: root.join("project/storage"),
         temp: None,
         durability,

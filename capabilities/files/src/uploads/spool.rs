@@ -132,6 +132,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let storage = Arc::new(Storage::new(FilesConfig {
             project: root.path().to_owned(),
+            packed: None,
             storage: root.path().join("storage"),
             temp: None,
             durability: Durability::Normal,

@@ -96,7 +96,11 @@ pub(super) fn load(args: LoadArgs) -> Result<i32, String> {
 
 pub(super) fn seed(args: StorageArgs) -> Result<i32, String> {
     let storage = args.resolve()?;
-    let root = storage.migrations.parent().unwrap_or(Path::new(""));
+    let root = storage
+        .migrations
+        .folder()
+        .parent()
+        .unwrap_or(Path::new(""));
     let file = root.join(SEEDS);
     if !file.is_file() {
         return Err(format!(

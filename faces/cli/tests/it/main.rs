@@ -1,6 +1,7 @@
 //! The command as its users meet it. One program, because each test program links all of Sampan.
 
 mod bodies;
+mod build;
 mod busy;
 mod checking;
 mod command;

@@ -1,0 +1,52 @@
+//! `sampan build`: one executable of this program and a project.
+
+use crate::say;
+use sampan_app::BuildFlags;
+use std::path::PathBuf;
+
+/// What comes after `sampan build`.
+#[derive(clap::Args)]
+pub(crate) struct BuildArgs {
+    /// The project's folder, or the file to run.
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
+    path: PathBuf,
+    /// The file to write.
+    #[arg(short, long, value_name = "FILE", value_parser = a_file)]
+    output: PathBuf,
+    /// The executable of Sampan that the project is put into, for another machine [default: this program].
+    #[arg(long, value_name = "EXECUTABLE")]
+    target: Option<PathBuf>,
+    /// A file or folder of the project that stays out.
+    #[arg(long, value_name = "PATH")]
+    exclude: Vec<String>,
+}
+
+/// The name of a file: `-` is none, because only a complete file gets its name, which a pipe does not allow.
+fn a_file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("an executable cannot be written to standard output: name a file (./- if it is called so)".into()),
+        "" => Err("name a file".into()),
+        _ => Ok(text.into()),
+    }
+}
+
+pub(crate) fn run(args: BuildArgs) -> Result<(), String> {
+    let shown = args.output.display().to_string();
+    let flags = BuildFlags {
+        path: args.path,
+        output: args.output,
+        target: args.target,
+        exclude: args.exclude,
+    };
+    let built = sampan_app::build(&flags)?;
+    for warning in &built.warnings {
+        say(format_args!("warning: {warning}"))?;
+    }
+    for left_out in &built.left_out {
+        say(format_args!("left out: {left_out}"))?;
+    }
+    say(format_args!(
+        "{shown}: {} bytes, with {} files of the project and {} that are compressed ({} bytes)",
+        built.bytes, built.files, built.compressed, built.archive_bytes
+    ))
+}

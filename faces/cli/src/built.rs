@@ -1,0 +1,143 @@
+//! What an executable does that `sampan build` has made: it serves the project that it carries.
+
+use crate::{ServerOptions, backup, config, migrate, say};
+use clap::{Parser, Subcommand};
+use sampan_app::{About, Archive, Flags, Storage};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Serves the project in this file.
+#[derive(Parser)]
+#[command(
+    version,
+    about,
+    args_conflicts_with_subcommands = true,
+    after_help = "The database and the storage folder lie in the current folder, unless the configuration says otherwise."
+)]
+struct BuiltCli {
+    #[command(subcommand)]
+    command: Option<BuiltCommand>,
+    #[command(flatten)]
+    options: ServerOptions,
+    /// Print what is in this file, with versions and checksums.
+    #[arg(long)]
+    about: bool,
+    /// Print that as JSON.
+    #[arg(long, requires = "about")]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum BuiltCommand {
+    /// Apply the migrations of the project to its database.
+    Migrate {
+        #[command(flatten)]
+        database: DatabaseOptions,
+        /// Apply none, and show which have been applied.
+        #[arg(long)]
+        status: bool,
+    },
+    /// Copy the database of the project, which may be running.
+    Backup {
+        /// The file to copy the database to.
+        #[arg(value_name = "FILE", value_parser = backup::a_file)]
+        to: PathBuf,
+        #[command(flatten)]
+        database: DatabaseOptions,
+        /// Replace the file if it exists.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Print the configuration that is in force, and where each value comes from.
+    Config {
+        #[command(flatten)]
+        options: ServerOptions,
+        /// Print an object of JSON for each key.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Where the database is.
+#[derive(clap::Args)]
+struct DatabaseOptions {
+    /// The database file [default: what the configuration says, or data.db in the current folder].
+    #[arg(long, value_name = "FILE")]
+    db: Option<PathBuf>,
+    /// A configuration file, instead of the one in this file.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl DatabaseOptions {
+    fn storage(self, archive: &Arc<Archive>) -> Result<Storage, String> {
+        Storage::resolve(&Flags {
+            db: self.db,
+            config: self.config,
+            archive: Some(Arc::clone(archive)),
+            ..Flags::default()
+        })
+    }
+}
+
+pub(crate) fn run(archive: &Arc<Archive>) -> Result<i32, String> {
+    let cli = BuiltCli::parse();
+    let carried = |options: ServerOptions| Flags {
+        archive: Some(Arc::clone(archive)),
+        ..options.flags()
+    };
+    if cli.about {
+        return tell(&archive.about()?, cli.json).map(|()| 0);
+    }
+    match cli.command {
+        None => crate::run(carried(cli.options)),
+        Some(BuiltCommand::Migrate { database, status }) => {
+            let storage = database.storage(archive)?;
+            let done = match status {
+                true => migrate::status(&storage),
+                false => migrate::apply(&storage),
+            };
+            done.map(|()| 0)
+        }
+        Some(BuiltCommand::Backup {
+            to,
+            database,
+            force,
+        }) => backup::copy(&database.storage(archive)?, &to, force).map(|()| 0),
+        Some(BuiltCommand::Config { options, json }) => {
+            config::print(&carried(options), json).map(|()| 0)
+        }
+    }
+}
+
+/// Prints what is inside. The lines of the files are those of `sha256sum`, with lengths.
+fn tell(about: &About, as_json: bool) -> Result<(), String> {
+    let (executable_bytes, executable) = &about.executable;
+    if as_json {
+        let files = about.files.iter().map(|(path, bytes, sha256)| {
+            serde_json::json!({ "path": path, "bytes": bytes, "sha256": sha256 })
+        });
+        return say(serde_json::json!({
+            "sampan": about.version,
+            "built_by": about.made_by,
+            "entry": about.entry,
+            "executable": { "bytes": executable_bytes, "sha256": executable },
+            "archive": { "bytes": about.archive_bytes, "files": files.collect::<Vec<_>>() },
+        }));
+    }
+    say(format_args!(
+        "sampan {} serves {}, built by sampan {}",
+        about.version, about.entry, about.made_by
+    ))?;
+    say(format_args!(
+        "{executable}  {executable_bytes:>10}  (sampan itself)"
+    ))?;
+    for (path, bytes, sha256) in &about.files {
+        say(format_args!("{sha256}  {bytes:>10}  {path}"))?;
+    }
+    say(format_args!(
+        "{} files in an archive of {} bytes; all checksums are right",
+        about.files.len(),
+        about.archive_bytes
+    ))
+}
