@@ -4,7 +4,7 @@
 use crate::notes::notes;
 use crate::support::{Process, Scratch};
 use crate::webdriver::{Browser, ENTER, TAB};
-use crate::{LANGUAGES, petclinic, root};
+use crate::{LANGUAGES, petclinic, petclinic_as_one_file, root};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
@@ -115,71 +115,100 @@ fn find_add_and_edit() {
     for language in LANGUAGES {
         let scratch = Scratch::new(&[]);
         let (_server, mut browser) = visit(language, &scratch);
-        browser.open("/");
-        browser.follow("Find owners");
-        assert_eq!(browser.path(), "/owners/find");
-        browser.fill("#lastName", "Davis");
-        browser.submit("main button");
-        assert_eq!(browser.path(), "/owners?lastName=Davis");
-        browser.follow("Harold Davis");
-        assert_eq!(browser.path(), "/owners/4");
-
-        // A new owner: first with a fault, which keeps what was typed and has the focus.
-        browser.open("/owners/find");
-        browser.follow("Add owner");
-        for (field, text) in [
-            ("#firstName", "Ada"),
-            ("#lastName", "Quill"),
-            ("#address", "1 Main St."),
-            ("#city", "Lodi"),
-            ("#telephone", "12345"),
-        ] {
-            browser.fill(field, text);
-        }
-        browser.submit("main button");
-        assert!(browser.has("#telephone-error"));
-        assert_eq!(browser.property("#lastName", "value"), "Quill");
-        assert_eq!(
-            focused(&mut browser),
-            "telephone",
-            "the first field with an error"
-        );
-        browser.fill("#telephone", "6085550000");
-        browser.submit("main button");
-        assert_eq!(browser.path(), "/owners/11");
-        assert_eq!(browser.text(".flash"), "The owner was added.");
-        browser.open("/owners/11");
-        assert!(!browser.has(".flash"), "a message is shown once");
-
-        // A pet, twice with one name, and a visit.
-        browser.follow("Add pet");
-        browser.fill("#name", "Rex");
-        browser.fill_date("#birthDate", "2020-02-29");
-        browser.run("document.querySelector('#type').value = 'dog'", &json!([]));
-        browser.submit("main button");
-        assert_eq!(browser.text(".flash"), "The pet was added.");
-        assert_eq!(browser.text("section h3"), "Rex");
-        browser.follow("Add pet");
-        browser.fill("#name", "REX");
-        browser.fill_date("#birthDate", "2020-02-29");
-        browser.submit("main button");
-        assert!(browser.text("#name-error").contains("already has a pet"));
-        browser.open("/owners/11");
-        browser.follow("Add visit");
-        browser.fill("#description", "vaccination");
-        browser.submit("main button");
-        assert_eq!(browser.text(".flash"), "The visit was added.");
-        assert!(browser.text("section table").contains("vaccination"));
-        browser.follow("Edit pet");
-        browser.fill("#name", "Rexi");
-        browser.submit("main button");
-        assert_eq!(browser.text("section h3"), "Rexi");
-        browser.follow("Edit owner");
-        browser.fill("#city", "Portage");
-        browser.submit("main button");
-        assert_eq!(browser.text(".flash"), "The owner was changed.");
-        assert!(browser.text("main dl").contains("Portage"));
+        visit_the_clinic(&mut browser);
     }
+}
+
+/// The same where the clinic is one file, alone in an empty folder.
+#[test]
+fn one_file_is_the_same_clinic() {
+    let _turn = turn();
+    if !is_there() {
+        return;
+    }
+    for language in LANGUAGES {
+        let scratch = Scratch::new(&[]);
+        let server = petclinic_as_one_file(language, &scratch);
+        let mut browser = Browser::start(server.address);
+        visit_the_clinic(&mut browser);
+        browser.open("/");
+        let width = browser.run(
+            "return getComputedStyle(document.querySelector('main')).maxInlineSize",
+            &json!([]),
+        );
+        assert_ne!(width, json!("none"), "the style sheet is there");
+        browser.follow("Deutsch");
+        browser.follow("Tierärzte");
+        assert_eq!(browser.text("h1"), "Tierärzte");
+    }
+}
+
+/// What a visitor does: find an owner, add and edit owners, pets and visits.
+fn visit_the_clinic(browser: &mut Browser) {
+    browser.open("/");
+    browser.follow("Find owners");
+    assert_eq!(browser.path(), "/owners/find");
+    browser.fill("#lastName", "Davis");
+    browser.submit("main button");
+    assert_eq!(browser.path(), "/owners?lastName=Davis");
+    browser.follow("Harold Davis");
+    assert_eq!(browser.path(), "/owners/4");
+
+    // A new owner: first with a fault, which keeps what was typed and has the focus.
+    browser.open("/owners/find");
+    browser.follow("Add owner");
+    for (field, text) in [
+        ("#firstName", "Ada"),
+        ("#lastName", "Quill"),
+        ("#address", "1 Main St."),
+        ("#city", "Lodi"),
+        ("#telephone", "12345"),
+    ] {
+        browser.fill(field, text);
+    }
+    browser.submit("main button");
+    assert!(browser.has("#telephone-error"));
+    assert_eq!(browser.property("#lastName", "value"), "Quill");
+    assert_eq!(
+        focused(browser),
+        "telephone",
+        "the first field with an error"
+    );
+    browser.fill("#telephone", "6085550000");
+    browser.submit("main button");
+    assert_eq!(browser.path(), "/owners/11");
+    assert_eq!(browser.text(".flash"), "The owner was added.");
+    browser.open("/owners/11");
+    assert!(!browser.has(".flash"), "a message is shown once");
+
+    // A pet, twice with one name, and a visit.
+    browser.follow("Add pet");
+    browser.fill("#name", "Rex");
+    browser.fill_date("#birthDate", "2020-02-29");
+    browser.run("document.querySelector('#type').value = 'dog'", &json!([]));
+    browser.submit("main button");
+    assert_eq!(browser.text(".flash"), "The pet was added.");
+    assert_eq!(browser.text("section h3"), "Rex");
+    browser.follow("Add pet");
+    browser.fill("#name", "REX");
+    browser.fill_date("#birthDate", "2020-02-29");
+    browser.submit("main button");
+    assert!(browser.text("#name-error").contains("already has a pet"));
+    browser.open("/owners/11");
+    browser.follow("Add visit");
+    browser.fill("#description", "vaccination");
+    browser.submit("main button");
+    assert_eq!(browser.text(".flash"), "The visit was added.");
+    assert!(browser.text("section table").contains("vaccination"));
+    browser.follow("Edit pet");
+    browser.fill("#name", "Rexi");
+    browser.submit("main button");
+    assert_eq!(browser.text("section h3"), "Rexi");
+    browser.follow("Edit owner");
+    browser.fill("#city", "Portage");
+    browser.submit("main button");
+    assert_eq!(browser.text(".flash"), "The owner was changed.");
+    assert!(browser.text("main dl").contains("Portage"));
 }
 
 #[test]

@@ -30,6 +30,24 @@ fn petclinic(language: &str, scratch: &Scratch) -> Process {
     )
 }
 
+/// The same as one file, alone in an empty folder below `scratch`, with nothing of the environment.
+fn petclinic_as_one_file(language: &str, scratch: &Scratch) -> Process {
+    let empty = scratch.path().join("empty");
+    std::fs::create_dir(&empty).expect("a folder");
+    let built = Command::new(env!("CARGO_BIN_EXE_sampan"))
+        .arg("build")
+        .arg(root().join("examples/petclinic").join(language))
+        .arg("-o")
+        .arg(empty.join("petclinic"))
+        .output()
+        .expect("it starts");
+    let errors = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{errors}");
+    let mut command = Command::new("./petclinic");
+    command.current_dir(&empty).env_clear();
+    Process::start(command.args(["--listen", "127.0.0.1:0", "--workers", "1"]))
+}
+
 /// A command that serves a project somewhere.
 fn sampan(project: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
