@@ -117,7 +117,6 @@ fn reached_js(project: &Project) -> Result<Reached, String> {
             }
         }
     }
-    // What is loaded by its path is read under that; a link that nobody reads needs no place of its own.
     let mut reached = noting.reached();
     Ok(std::mem::take(&mut *reached))
 }
@@ -181,4 +180,27 @@ fn check_lua(sources: &dyn Sources, entry: &str) -> Result<(), String> {
         }
     }
     missing.into_iter().next().map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lua_modules_are_looked_for_where_require_does() {
+        let libraries = include_str!("../../../engine/lua/src/libraries/modules.lua");
+        let path = format!("local PATH = \"{}\"", LUA_PATH.join(";"));
+        assert!(libraries.contains(&path), "{path}");
+    }
+
+    #[test]
+    fn what_a_project_cannot_do_without() {
+        assert!(is_needed("app.js", "./a.js", ImportWay::Static));
+        assert!(is_needed("node_modules/a/b.js", "c", ImportWay::Static));
+        assert!(is_needed("lib/a.js", "./late.js", ImportWay::Dynamic));
+        assert!(!is_needed("app.js", "maybe", ImportWay::Dynamic));
+        assert!(!is_needed("node_modules/a/b.js", "./c", ImportWay::Dynamic));
+        assert!(!is_needed("../pkg/b.js", "./c", ImportWay::Dynamic));
+        assert!(!is_needed("node_modules/a/b.js", "./c", ImportWay::Require));
+    }
 }
