@@ -3,6 +3,7 @@
 //! `test` is the one command that decides whether a change is good: the checks, every test and every
 //! fuzz target. `tidy` runs the house rules alone. `bench` starts the program that measures.
 
+mod dist;
 mod project;
 mod tally;
 mod test;
@@ -39,6 +40,8 @@ enum Task {
     Codegen,
     /// Build the book of docs/ into target/book; needs mdbook
     Docs,
+    /// Make what is published of a version, in target/dist: the executable, its bill of materials, checksums
+    Dist(dist::DistOptions),
     /// Measure Sampan beside its peers, or beside an older one: `cargo xtask bench --help`
     #[command(disable_help_flag = true)]
     Bench {
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
             &[],
         ),
         Task::Docs => docs(),
+        Task::Dist(options) => dist::run(options),
         Task::Bench { arguments } => {
             let run = [
                 "run",
