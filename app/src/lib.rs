@@ -18,6 +18,7 @@ mod port_owner;
 mod process_parts;
 mod project;
 mod reload;
+pub mod repl;
 mod request;
 mod routing;
 mod server;

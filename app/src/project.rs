@@ -159,6 +159,24 @@ impl Project {
         Some(shown.take(SHOWN_CHARS_MAX).collect())
     }
 
+    /// A folder as a project without a file to run.
+    pub(crate) fn without_entry(path: &Path) -> Result<Self, String> {
+        let root = path.canonicalize();
+        let root = root.map_err(|error| format!("cannot open {}: {error}", path.display()))?;
+        let sources = Arc::new(FolderSources::new(root.clone()));
+        Ok(Self::of_sources(root, String::new(), sources))
+    }
+
+    /// The project with another file to run, which exists in memory only.
+    pub(crate) fn with_entry(&self, entry: &(String, String)) -> Self {
+        let sources = Arc::new(WithEntry {
+            name: entry.0.clone(),
+            text: entry.1.clone(),
+            others: self.sources(),
+        });
+        Self::of_sources(self.root.clone(), entry.0.clone(), sources)
+    }
+
     /// A project without a folder: its files by name.
     pub fn in_memory(entry: &str, files: &[(&str, &str)]) -> Self {
         let files = files
@@ -371,6 +389,39 @@ impl Sources for FolderSources {
         list_below(&self.root, folder, LIST_DEPTH_MAX, &mut found);
         found.sort();
         found
+    }
+}
+
+/// The files of a project, and one more.
+struct WithEntry {
+    name: String,
+    text: String,
+    others: Arc<dyn Sources>,
+}
+
+impl WithEntry {
+    fn is_entry(&self, path: &str) -> bool {
+        path.strip_prefix("./").unwrap_or(path) == self.name
+    }
+}
+
+impl Sources for WithEntry {
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        match self.is_entry(path) {
+            true => Some(self.text.clone().into_bytes()),
+            false => self.others.read(path),
+        }
+    }
+
+    fn find(&self, path: &str) -> Option<String> {
+        match self.is_entry(path) {
+            true => Some(self.name.clone()),
+            false => self.others.find(path),
+        }
+    }
+
+    fn list(&self, folder: &str) -> Vec<String> {
+        self.others.list(folder)
     }
 }
 

@@ -313,6 +313,9 @@ impl Loader {
             sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
         }
         self.gate.put_into(&context);
+        if let Some(repl) = &config.repl {
+            repl.put_into(&context, watch);
+        }
         self.sessions.put_into(&context, config)?;
         put(&context);
         let context = Rc::new(context);

@@ -91,6 +91,8 @@ pub struct Config {
     pub(crate) dev: Option<Arc<Dev>>,
     /// The capabilities that scripts get.
     pub modules: &'static [&'static Module],
+    /// Who talks to the scripts, of `sampan repl`.
+    pub(crate) repl: Option<crate::repl::Link>,
 }
 
 impl Config {
@@ -104,7 +106,15 @@ impl Config {
 
     /// The same with variables of the environment beside those of the process.
     pub(crate) fn with_variables(flags: &Flags, variables: Variables) -> Result<Self, String> {
-        let project = Project::of(flags)?;
+        Self::of_project(Project::of(flags)?, flags, variables)
+    }
+
+    /// The same for a project that was found.
+    pub(crate) fn of_project(
+        project: Project,
+        flags: &Flags,
+        variables: Variables,
+    ) -> Result<Self, String> {
         let environment = Environment::of_process().with(&variables);
         let sources = Sources::of(project.root(), flags, &environment)?;
         let mut config = Self::from_sources(project, &sources)?;
@@ -193,6 +203,7 @@ impl Config {
             dev_settings: dev_settings(&raw.dev).map_err(tell("dev"))?,
             dev: None,
             modules: crate::MODULES,
+            repl: None,
         })
     }
 }

@@ -10,6 +10,7 @@
 mod imports;
 mod package;
 mod paths;
+pub mod repl;
 mod resolve;
 mod source_map;
 mod transform;

@@ -1,5 +1,7 @@
 //! `sampan build`: one executable of this program and a project.
 
+pub(crate) mod built;
+
 use crate::say;
 use sampan_app::BuildFlags;
 use std::path::PathBuf;

@@ -6,7 +6,6 @@
 mod backup;
 mod bench;
 mod build;
-mod built;
 mod check;
 mod config;
 mod db;
@@ -16,6 +15,7 @@ mod new;
 mod paint;
 mod prompt;
 mod reload;
+mod repl;
 mod shell_help;
 mod signals;
 mod test;
@@ -59,6 +59,8 @@ enum Command {
     Backup(backup::BackupArgs),
     /// Put a server or a route of a project under load, and measure it.
     Bench(bench::BenchArgs),
+    /// Run lines of Lua or JavaScript in the environment of a project.
+    Repl(repl::ReplArgs),
     /// Ask the database of a project by SQL, dump it, load it.
     Db(db::DbArgs),
     /// Make one executable of this program and a project.
@@ -155,7 +157,7 @@ impl StorageArgs {
 fn main() {
     let result = match Archive::of_this_program() {
         Ok(None) => command(),
-        Ok(Some(archive)) => built::run(&archive),
+        Ok(Some(archive)) => build::built::run(&archive),
         Err(fault) => Err(fault),
     };
     let status = result.unwrap_or_else(|message| {
@@ -179,6 +181,7 @@ fn command() -> Result<i32, String> {
         Command::Routes(args) => check::routes::run(args).map(|()| 0),
         Command::Backup(args) => backup::run(args).map(|()| 0),
         Command::Bench(args) => bench::run(args),
+        Command::Repl(args) => repl::run(args),
         Command::Db(args) => db::run(args),
         Command::Build(args) => build::run(args).map(|()| 0),
         Command::Config(args) => config::run(args).map(|()| 0),

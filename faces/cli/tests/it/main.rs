@@ -18,6 +18,7 @@ mod new;
 mod night;
 mod presence;
 mod reload;
+mod repl;
 mod requests;
 mod shutdown;
 mod sql;
