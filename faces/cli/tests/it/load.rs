@@ -39,6 +39,12 @@ fn say(stream: &mut TcpStream, text: &str) -> bool {
     stream.write_all(text.as_bytes()).is_ok()
 }
 
+/// Says it and ends the connection.
+fn say_last(stream: &mut TcpStream, text: &str) -> bool {
+    say(stream, text);
+    false
+}
+
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// Runs a bench and reads its figures.
@@ -57,14 +63,12 @@ fn count(figures: &serde_json::Value, group: &str, name: &str) -> u64 {
 fn answers_are_counted_by_status_and_faults_by_kind() {
     let address = server(|stream, number| match number % 5 {
         0 => say(stream, "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"),
-        1 => say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf") && false,
+        1 => say_last(stream, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"),
         2 => say(stream, "what is this\r\n\r\n"),
-        3 => {
-            say(
-                stream,
-                "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nuntil the end",
-            ) && false
-        }
+        3 => say_last(
+            stream,
+            "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nuntil the end",
+        ),
         _ => say(stream, OK),
     });
     let url = format!("http://{address}/");
