@@ -132,12 +132,15 @@ fn preamble(all: &[Chapter]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What an example is made of, and the blocks that other programs read.
+/// Blocks that other programs read, and whether they are those of other frameworks.
+type OtherBlocks<'a> = Vec<(&'a Block, bool)>;
+
+/// What an example is made of, and the other blocks of it.
 fn read<'a>(
     blocks: &[&'a Block],
     preamble: &BTreeMap<String, String>,
     last: &Example,
-) -> Result<(Example, Vec<(&'a Block, bool)>), String> {
+) -> Result<(Example, OtherBlocks<'a>), String> {
     let note: Note = match &blocks[0].note {
         Some(text) => toml::from_str(text).map_err(|fault| format!("<!-- test: {fault}"))?,
         None => Note::default(),
