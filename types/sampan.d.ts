@@ -49,7 +49,7 @@ declare module "sampan" {
     /** In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`. */
     readonly textDirection: string;
     /** The same as `app.validate`, with messages in the language of the request. */
-    validate(data: any, schema: any): { data: Record<string, any> | null; errors: Record<string, any> | null };
+    validate(data: any, schema: any): { data: Record<string, any>; errors: null } | { data: null; errors: Record<string, any> };
     /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
     csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
     /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
@@ -104,7 +104,7 @@ declare module "sampan" {
     /** In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`. */
     readonly textDirection: string;
     /** The same as `app.validate`, with messages in the language of the request. */
-    validate(data: any, schema: any): { data: Record<string, any> | null; errors: Record<string, any> | null };
+    validate(data: any, schema: any): { data: Record<string, any>; errors: null } | { data: null; errors: Record<string, any> };
     /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
     csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
     /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
@@ -149,11 +149,11 @@ declare module "sampan" {
 
   interface Verb<Prefix extends string> {
     /** Declares a route. */
-    <Pattern extends string>(pattern: Pattern, handler: Handler<`${Prefix}${Pattern}`>): void;
+    <Pattern extends string>(pattern: Pattern, handler: Handler<NoInfer<`${Prefix}${Pattern}`>>): void;
     <Pattern extends string>(
       pattern: Pattern,
       options: RouteOptions,
-      handler: Handler<`${Prefix}${Pattern}`>,
+      handler: Handler<NoInfer<`${Prefix}${Pattern}`>>,
     ): void;
     /** Declares a route with an answer instead of a handler: computed once, at start. */
     <T extends object | string | number | boolean | null>(pattern: string, value: Fixed<T>): void;
@@ -224,8 +224,8 @@ declare module "sampan" {
     /** Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is. */
     secureHeaders(options?: any): NativeMiddleware;
     /** Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by the names of fields. */
-    validate(data: any, schema: any): { data: Record<string, any> | null; errors: Record<string, any> | null };
-    /** An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot. */
+    validate(data: any, schema: any): { data: Record<string, any>; errors: null } | { data: null; errors: Record<string, any> };
+    /** An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot. The database and the files beside it are never sent. */
     file(path: string, how?: Record<string, any>, options?: ResponseOptions): Response;
     /** The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. Clients keep what they get there for a year, because a file that changes has another URL. Templates have the same function. */
     asset(name: string): string;
@@ -470,7 +470,7 @@ declare module "sampan" {
     contains(actual: any, part: any, message?: string): void;
     /** Fails unless the function raises an error. Returns its message. The function may wait. */
     fails(fn: (...args: any[]) => any, part?: string): Promise<string>;
-    /** Compares the value, or the text, with what it was when the test ran first. That is kept in `tests/snapshots`; `sampan test --update` keeps what it is now. */
+    /** Compares the value, or the text, with what it was when the test ran first. That is kept in `tests/snapshots`; `sampan test --update` keeps what it is now. Of an answer the date, the request's id and the values of cookies do not count. */
     snapshot(actual: any, name?: string): void;
     /** Sets the time of day for the app and the test, until the test ends: `time`, the clocks of the languages, sessions, cookies and tokens. It stands still then. SQL has its own clock. */
     setTime(seconds?: number): void;

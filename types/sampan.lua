@@ -286,9 +286,9 @@ local NativeMiddleware = {}
 ---@return table? errors
 function app.validate(data, schema) end
 
---- An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot.
----@param path string The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` has it.
----@param how? table `folder`: the folder that the path begins in and stays in, so that a client may choose the path. `download`: the name under which a browser saves the file, or true for its own. `type`: its content type, instead of the one that its name tells.
+--- An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot. The database and the files beside it are never sent.
+---@param path string The file, relative to the option `folder`. Without that option it is a file of `public/` or of `storage/`, and begins with one of these: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` has it.
+---@param how? table `folder`: a folder of the project, or `storage` or one below it. The path begins in it and stays in it, so that a client may choose the path. `download`: the name under which a browser saves the file, or true for its own. `type`: its content type, instead of the one that its name tells.
 ---@param options? sampan.Options
 ---@return sampan.Response
 function app.file(path, how, options) end
@@ -926,7 +926,7 @@ function app.t.contains(actual, part, message) end
 ---@return string
 function app.t.fails(fn, part) end
 
---- Compares the value, or the text, with what it was when the test ran first. That is kept in `tests/snapshots`; `sampan test --update` keeps what it is now.
+--- Compares the value, or the text, with what it was when the test ran first. That is kept in `tests/snapshots`; `sampan test --update` keeps what it is now. Of an answer the date, the request's id and the values of cookies do not count.
 ---@param actual any What there is.
 ---@param name? string Its name, where a test has several.
 function app.t.snapshot(actual, name) end

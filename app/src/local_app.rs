@@ -13,9 +13,9 @@ use crate::request::commit_gate::Gate;
 use crate::request::dispatch::Dispatch;
 use crate::routing::loaded::Loaded;
 use crate::watchdog::Watchdog;
-use crate::worker::{Loader, STACK_BYTES, WorkerGeneration, WorkerPlan};
+use crate::worker::{Beside, Loader, OnUnawaited, STACK_BYTES, WorkerGeneration, WorkerPlan};
 use sampan_db::{Database, Durability, RestorePoint, migrate};
-use sampan_host::{Callback, Context, CurrentRun, Error, LocalFuture, Module, Watch};
+use sampan_host::{Callback, Context, CurrentRun, Error, Isolate, LocalFuture, Module, Watch};
 use sampan_http::{DirectAnswer, Limits, answer_directly};
 use std::cell::RefCell;
 use std::fs;
@@ -52,8 +52,8 @@ impl LocalRun {
     /// A file of the project is wrong: which, where and why.
     pub fn new(mut config: Config, scratch: &Path) -> Result<Self, String> {
         config.workers = 1;
-        // Tests do not survive a power loss anyway.
-        config.db.durability = Durability::Normal;
+        config.db.durability = Durability::Throwaway;
+        config.files.durability = sampan_files::Durability::Normal;
         config.db.file = Default::default();
         let parts = ProcessParts::of(&config)?;
         let run = Self {
@@ -154,7 +154,14 @@ pub struct LocalApp {
 }
 
 /// A script beside the project. Its functions run as long as this is there.
-pub struct LocalScript(#[allow(dead_code)] Rc<Loaded>);
+pub struct LocalScript(Rc<Loaded>);
+
+impl LocalScript {
+    /// How many calls of its functions have left work behind that still goes on: timers, and promises that nobody awaits.
+    pub fn unfinished(&self) -> usize {
+        self.0.engine.background_requests()
+    }
+}
 
 impl LocalApp {
     async fn load(
@@ -219,7 +226,8 @@ impl LocalApp {
         }))
     }
 
-    /// Loads a file of the project beside it, with these capabilities; `put` gives them what they keep. One at a time.
+    /// Loads a file of the project beside it, with these capabilities; `put` gives them what they keep, `unawaited` is told of errors that
+    /// nobody awaits. One at a time.
     ///
     /// # Errors
     /// It does not load: the place, the line of the source and the stack.
@@ -228,6 +236,7 @@ impl LocalApp {
         entry: &str,
         modules: &'static [&'static Module],
         put: impl FnOnce(&Context),
+        unawaited: OnUnawaited,
     ) -> Result<LocalScript, String> {
         let watch = Arc::new(Watch::default());
         let told = Arc::clone(&self.when_deaf);
@@ -238,9 +247,13 @@ impl LocalApp {
             Box::new(move |name| told(name)),
         );
         let generation = self.loader.generation();
+        let beside = Beside {
+            put: Box::new(put),
+            unawaited,
+        };
         let loaded = self
             .loader
-            .load_file(&generation, entry, modules, &watch, put);
+            .load_file(&generation, entry, modules, &watch, Some(beside));
         let loaded = loaded.map_err(|error| match error.place() {
             Some(_) => self.config.project.load_fault(&error),
             None => format!("{entry}: {error}"),

@@ -86,7 +86,7 @@ impl Project {
                 [entry] => (whole, entry.to_owned()),
                 [] => {
                     return Err(format!(
-                        "{shown} has no app.lua, no app.js and no app.ts: name the file to run"
+                        "{shown} has no app.lua, app.js, app.jsx, app.ts or app.tsx: name the file to run"
                     ));
                 }
                 _ => {
@@ -136,10 +136,10 @@ impl Project {
             Some(_) => error.to_string(),
             None => format!("{}: {error}", self.entry),
         };
-        if let Some((place, line)) = error
-            .place()
-            .and_then(|place| Some((place, self.line(place)?)))
-        {
+        // The error of a template has its lines already.
+        let is_shown = |place: &Place| told.contains(&format!("\n> {:>4} | ", place.line));
+        let place = error.place().filter(|place| !is_shown(place));
+        if let Some((place, line)) = place.and_then(|place| Some((place, self.line(place)?))) {
             told += &format!("\n{:>5} | {line}", place.line);
         }
         for call in error.stack().into_iter().flat_map(str::lines) {
@@ -478,6 +478,7 @@ impl Sources for MemorySources {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sampan_host::ErrorKind;
     use sampan_js_modules::Asked;
     use std::fs;
 
@@ -486,6 +487,28 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         fs::create_dir_all(folder.path().join("inside/sub")).expect("folders in it");
         folder
+    }
+
+    #[test]
+    fn the_line_of_a_fault_is_told_once() {
+        let files = [
+            ("app.js", "let a = 1;\nlet b = ;\n"),
+            ("templates/a.html", "{{ x| }}"),
+        ];
+        let project = Project::in_memory("app.js", &files);
+        let told = |file: &str, line, message: &str| {
+            let place = Place {
+                file: file.to_owned(),
+                line,
+            };
+            project.load_fault(&Error::new(ErrorKind::Load, message).at(Some(place)))
+        };
+        assert_eq!(told("app.js", 2, "oh"), "app.js:2: oh\n    2 | let b = ;");
+        let of_template = "oh\n>    1 | {{ x| }}";
+        assert_eq!(
+            told("templates/a.html", 1, of_template),
+            format!("templates/a.html:1: {of_template}")
+        );
     }
 
     #[test]
@@ -603,8 +626,9 @@ mod tests {
         let inside = scratch.path().join("inside");
         let fault = |path: &Path| Project::find(path).expect_err("no project");
         assert!(
-            fault(&inside)
-                .ends_with("has no app.lua, no app.js and no app.ts: name the file to run")
+            fault(&inside).ends_with(
+                "has no app.lua, app.js, app.jsx, app.ts or app.tsx: name the file to run"
+            )
         );
         assert!(fault(&inside.join("app.lua")).contains("does not exist"));
         fs::write(inside.join("app.lua"), "").expect("written");

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::database;
-use crate::port_owner;
+use crate::listening::{self, User};
 use crate::process_parts::ProcessParts;
 use crate::reload::{Generation, Order, Reloader};
 use crate::static_files::OPEN_FILES_MAX;
@@ -11,9 +11,9 @@ use crate::worker::{self, Starting, WorkerPlan};
 use sampan_db::Database;
 use sampan_files::SPOOLED_FILES_MAX;
 use sampan_host::Error;
-use sampan_http::{Accepting, Acceptor, Limits, WorkerHandle, Workers};
+use sampan_http::{Accepting, Limits, WorkerHandle, Workers};
 use sampan_log::Level;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -29,6 +29,9 @@ const RESERVED_FILES: u64 = 64;
 
 /// How long an abandoned worker may keep the write connection.
 const LEASE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The address of a server that has no port.
+const NO_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// What ends a running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +78,9 @@ pub struct Server;
 pub struct Running {
     address: SocketAddr,
     shared: Arc<ServerShared>,
-    accepting: Accepting,
+    accepting: Vec<Accepting>,
+    /// Where it listens, for people.
+    names: String,
     events: ServerEvents,
 }
 
@@ -135,11 +140,21 @@ impl Server {
         if let Some(note) = sampan_http::raise_open_files(&mut limits, files) {
             config.logger.text(Level::Warn, note);
         }
-        let acceptor = Acceptor::bind(config.listen, &limits)
-            .map_err(|error| bind_fault(config.listen, &error))?;
-        let address = acceptor
-            .local_addr()
-            .map_err(|error| bind_fault(config.listen, &error))?;
+        let user = config
+            .user
+            .as_deref()
+            .map(User::find)
+            .transpose()?
+            .flatten();
+        let listening = listening::open(&config, &limits, user.as_ref())?;
+        if let Some(user) = &user {
+            // From here on: what is made below, such as the database, is that user's.
+            user.become_it()?;
+        }
+        let mut ports = listening.iter().map(|one| one.acceptor.local_addr());
+        let address = ports.find_map(Result::ok).unwrap_or(NO_PORT);
+        let names: Vec<&str> = listening.iter().map(|one| one.name.as_str()).collect();
+        let names = names.join(" and ");
         let parts = ProcessParts::of(&config)?;
         parts.storage().clean();
         let (database, migrated) = database::prepare(&config)?;
@@ -183,15 +198,20 @@ impl Server {
             .collect();
         let workers = Workers::new(handles, &shared.limits);
         *lock(&shared.workers) = Some(workers.clone());
-        let logger = shared.config.logger.clone();
-        let accepting = acceptor.start(workers, move |note| logger.text(Level::Warn, note));
-        let accepting = accepting.map_err(|error| format!("cannot accept connections: {error}"))?;
+        let logger = &shared.config.logger;
+        let accepting = listening.into_iter().map(|one| {
+            let logger = logger.clone();
+            let note = move |note: &str| logger.text(Level::Warn, note);
+            let started = one.acceptor.start(workers.clone(), note);
+            started.map_err(|error| format!("cannot accept connections: {error}"))
+        });
+        let accepting = accepting.collect::<Result<_, _>>()?;
         let count = shared.config.workers;
         let plural = if count == 1 { "" } else { "s" };
-        shared.config.logger.text(
+        logger.text(
             Level::Info,
             format!(
-                "listening on http://{address} with {count} worker{plural} ({}, sampan {})",
+                "listening on {names} with {count} worker{plural} ({}, sampan {})",
                 shared.config.project.entry(),
                 crate::VERSION
             ),
@@ -200,15 +220,26 @@ impl Server {
             address,
             shared,
             accepting,
+            names,
             events: inbox,
         })
     }
 }
 
 impl Running {
-    /// The address that it listens on.
+    /// The first port that it listens on; `0.0.0.0:0` where there are only Unix sockets.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it listens, for people.
+    pub(crate) fn names(&self) -> &str {
+        &self.names
+    }
+
+    /// Something that knows whether it works, for any thread.
+    pub(crate) fn health(&self) -> Health {
+        Health(Arc::clone(&self.shared))
     }
 
     /// How many requests each worker has answered.
@@ -218,6 +249,10 @@ impl Running {
             .iter()
             .map(|member| member.handle.requests())
             .collect()
+    }
+
+    pub(crate) fn watchdog(&self) -> Watchdog {
+        self.shared.watchdog.clone()
     }
 
     /// Something to load the project anew with, from any thread.
@@ -241,11 +276,24 @@ impl Running {
     pub fn shutdown(self) -> bool {
         self.shared.is_ending.store(true, Ordering::SeqCst);
         let _ = self.shared.ending.set(Instant::now());
-        self.accepting.stop();
+        self.accepting.into_iter().for_each(Accepting::stop);
         let all_ended = self.shared.end_workers();
         self.shared.watchdog.stop();
         self.shared.database.shutdown();
         all_ended
+    }
+}
+
+/// Knows whether a server works.
+pub(crate) struct Health(Arc<ServerShared>);
+
+impl Health {
+    /// Whether one of the workers has done something within this time, or waits for something to do.
+    pub(crate) fn is_alive(&self, time: Duration) -> bool {
+        let millis = time.as_millis() as u64;
+        let crew = self.0.crew();
+        crew.iter()
+            .any(|member| member.handle.last_tick_millis() < millis)
     }
 }
 
@@ -418,35 +466,4 @@ fn ready(id: u64, starting: Starting) -> Result<CrewMember, Error> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Whether the address can be listened on, for those who want to know before anything else.
-pub(crate) fn check_address(config: &Config) -> Result<(), String> {
-    let bound = Acceptor::bind(config.listen, &config.http);
-    bound
-        .map(drop)
-        .map_err(|error| bind_fault(config.listen, &error))
-}
-
-/// Why an address cannot be listened on, and what to do.
-fn bind_fault(address: SocketAddr, error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::AddrInUse => {
-            let (by, who) = match port_owner::of(address) {
-                Some(owner) => (format!(" by {owner}"), "it"),
-                None => (String::new(), "the other program"),
-            };
-            let port = address.port();
-            format!("port {port} is in use{by}: stop {who}, or choose another with --listen")
-        }
-        std::io::ErrorKind::PermissionDenied => {
-            format!(
-                "not allowed to listen on {address}: choose a port above 1023 with --listen, or run with the right to do so"
-            )
-        }
-        std::io::ErrorKind::AddrNotAvailable => {
-            format!("{address} is no address of this machine: choose another with --listen")
-        }
-        _ => format!("cannot listen on {address}: {error}"),
-    }
 }

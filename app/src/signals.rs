@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::reload::{self, ReloadInbox, ReloadRequests};
 use crate::server::{Running, Server, ServerEvent, ServerEvents, Stopper};
+use crate::systemd;
 use sampan_log::{Level, Logger};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -64,6 +65,8 @@ fn serve(
     let reloads = life.take_reloads()?;
     reloads.serve(running.reloader(), resolve, |_| {})?;
     reload::listen(&root, life.requests.clone(), &logger);
+    systemd::keep_alive(running.health())?;
+    systemd::ready(&format!("listening on {}", running.names()), &logger);
     Ok(life.wait(running, || {}, &logger))
 }
 
@@ -139,6 +142,7 @@ impl Life {
             }
             ServerEvent::Shutdown => {
                 logger.text(Level::Info, "shutting down");
+                systemd::stopping();
                 before();
                 if !running.shutdown() {
                     logger.text(

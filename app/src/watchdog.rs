@@ -5,6 +5,7 @@
 //! that its clients do not wait for ever, and a fresh worker takes its place. After [`ABANDONED_MAX`] of them the server
 //! gives up: something is wrong that a fresh process may not have.
 
+use sampan_host::samples::Stack;
 use sampan_host::{HandlerId, Watch};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,6 +21,9 @@ pub(crate) const ABANDONED_MAX: usize = 3;
 
 /// What is done about a worker that is deaf to its stop: called once, from the watchdog's thread.
 pub(crate) type Abandon = Box<dyn FnOnce(&str) + Send>;
+
+/// What the handlers of a worker are called in the log.
+type HandlerNames = Vec<(HandlerId, String)>;
 
 /// The workers that are watched. Clones watch the same ones.
 #[derive(Clone, Default)]
@@ -38,8 +42,8 @@ struct WatchdogState {
 struct WatchedWorker {
     id: u64,
     watch: Arc<Watch>,
-    /// What the worker's handlers are called in the log; empty until the project is loaded.
-    names: Vec<(HandlerId, String)>,
+    /// Empty until the project is loaded.
+    names: HandlerNames,
     abandon: Option<Abandon>,
     /// The epoch that was seen last, and since when.
     epoch: u64,
@@ -62,7 +66,7 @@ impl Watchdog {
     }
 
     /// Tells what the worker's handlers are called, and what is done about it from now on if it is deaf.
-    pub(crate) fn loaded(&self, id: u64, names: Vec<(HandlerId, String)>, abandon: Abandon) {
+    pub(crate) fn loaded(&self, id: u64, names: HandlerNames, abandon: Abandon) {
         if let Some(watched) = self.lock().iter_mut().find(|watched| watched.id == id) {
             watched.names = names;
             watched.abandon = Some(abandon);
@@ -70,7 +74,7 @@ impl Watchdog {
     }
 
     /// The worker's handlers have other names from now on.
-    pub(crate) fn rename(&self, id: u64, names: Vec<(HandlerId, String)>) {
+    pub(crate) fn rename(&self, id: u64, names: HandlerNames) {
         if let Some(watched) = self.lock().iter_mut().find(|watched| watched.id == id) {
             watched.names = names;
         }
@@ -79,6 +83,23 @@ impl Watchdog {
     /// Watches a worker no more.
     pub(crate) fn remove(&self, id: u64) {
         self.lock().retain(|watched| watched.id != id);
+    }
+
+    /// Has a sample taken of each worker whose script runs, see [`Watch::sample`].
+    pub(crate) fn sample(&self) {
+        self.lock()
+            .iter()
+            .for_each(|watched| watched.watch.sample());
+    }
+
+    /// The samples of each worker, with the names of its handlers.
+    pub(crate) fn stacks(&self) -> Vec<(Vec<Stack>, HandlerNames)> {
+        let watched = self.lock();
+        let stacks = watched.iter().filter_map(|watched| {
+            let samples = watched.watch.samples()?;
+            Some((samples.stacks(), watched.names.clone()))
+        });
+        stacks.collect()
     }
 
     /// Starts the thread.

@@ -114,8 +114,11 @@ fn run(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready) {
 }
 
 async fn serve(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready) {
-    let watch = Arc::new(Watch::default());
     let config = Arc::clone(&plan.generation.config);
+    let watch = Arc::new(match config.is_profiled {
+        true => Watch::sampled(),
+        false => Watch::default(),
+    });
     let (deaf, script_millis) = (ready.clone(), config.script.script_millis_max);
     let deaf_while_loading = move |name: &str| {
         let message =
@@ -205,6 +208,7 @@ impl WorkerGeneration {
                 config.project.root(),
                 config.project.archive(),
                 &config.files.storage,
+                &config.db.path,
                 config.static_files.clone(),
             )?,
             compression: compression.map(Rc::new),
@@ -217,6 +221,17 @@ struct NextProject {
     generation: Rc<WorkerGeneration>,
     loaded: Rc<Loaded>,
 }
+
+/// A script that is loaded beside the project.
+pub(crate) struct Beside<'a> {
+    /// Gives its capabilities what they keep beside the usual.
+    pub(crate) put: Box<dyn FnOnce(&Context) + 'a>,
+    /// Told of its errors that nobody awaits.
+    pub(crate) unawaited: OnUnawaited,
+}
+
+/// Told of an error that nobody awaits.
+pub(crate) type OnUnawaited = Box<dyn Fn(Error)>;
 
 /// Loads the project on this worker: at start, when its isolate is worn out, and at a reload.
 pub(crate) struct Loader {
@@ -283,17 +298,17 @@ impl Loader {
     ) -> Result<Rc<Loaded>, Error> {
         let config = &generation.shared.config;
         let (entry, modules) = (config.project.entry(), config.modules);
-        self.load_file(generation, entry, modules, &self.watch, |_| ())
+        self.load_file(generation, entry, modules, &self.watch, None)
     }
 
-    /// Loads a file of the project into an isolate. `put` gives its capabilities what they keep beside the usual.
+    /// Loads a file of the project into an isolate: the one that is run, or a script beside it.
     pub(crate) fn load_file(
         self: &Rc<Self>,
         generation: &WorkerGeneration,
         entry: &str,
         modules: &'static [&'static Module],
         watch: &Arc<Watch>,
-        put: impl FnOnce(&Context),
+        beside: Option<Beside<'_>>,
     ) -> Result<Rc<Loaded>, Error> {
         let Generation { config, parts } = &*generation.shared;
         let files = &generation.files;
@@ -317,9 +332,13 @@ impl Loader {
             repl.put_into(&context, watch);
         }
         self.sessions.put_into(&context, config)?;
-        put(&context);
+        let (is_project, mut told) = (beside.is_none(), None);
+        if let Some(beside) = beside {
+            (beside.put)(&context);
+            told = Some(beside.unawaited);
+        }
         let context = Rc::new(context);
-        templates::put_store(&context, parts.templates(), Rc::clone(files));
+        templates::put_store(&context, parts.templates(), Rc::clone(files), is_project);
         let gate = Rc::clone(&self.gate);
         let (report_to, printed) = (Rc::clone(&logger), Rc::clone(&logger));
         let (current, printing) = (self.current.clone(), self.current.clone());
@@ -344,6 +363,9 @@ impl Loader {
             }),
             sleep: Rc::new(|time| Box::pin(tokio::time::sleep(time))),
             report: Rc::new(move |error| {
+                if let Some(told) = &told {
+                    return told(error);
+                }
                 let request = current.request();
                 let text = format!("in the background: {error}");
                 response_sink::log_of(&report_to, request.as_deref(), text, &error);
@@ -381,8 +403,15 @@ impl Loader {
         self.gate.set_loading(true);
         let loaded = Loaded::load(language, setup, Rc::new(control));
         self.gate.set_loading(false);
+        let is_first = loaded.is_ok() && self.place.index == 1;
+        if is_first && let Some(folder) = generation.files.missing_folder() {
+            let message =
+                format!("[static] folder = {folder:?}: there is no such folder in the project");
+            config.logger.text(Level::Warn, message);
+        }
         if let Ok(loaded) = &loaded
-            && self.place.index == 1
+            && is_project
+            && is_first
             && loaded.answers_nothing()
         {
             let entry = config.project.entry();

@@ -5,7 +5,7 @@ use crate::check;
 use crate::content_coding;
 use crate::scenario::{Expectation, Request, Scenario};
 use crate::{Answer, Client};
-use sampan_app::{Config, Level, Logger, Running, Server};
+use sampan_app::{Config, Level, ListenAddress, Logger, Running, Server};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -170,7 +170,7 @@ fn start(
     if !says("workers") {
         config.workers = 1;
     }
-    config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    config.listen = vec![ListenAddress::Tcp(([127, 0, 0, 1], 0).into())];
     let mut settings = config.log_settings();
     if !scenario.config.contains_key("log") {
         settings.level_min = Level::Debug;

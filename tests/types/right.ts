@@ -63,3 +63,16 @@ app.get("/thing", () => new Thing());
 interface P { a: number }
 const pp: P = { a: 1 };
 app.get("/iface", pp);
+app.get("/typed", (req: SampanRequest) => req.path);
+app.get("/typed/:id", { stream: true }, async (req: SampanRequest) => req.params.id);
+app.get("/typed/:id", (req: SampanRequest<"/typed/:id">) => req.params.id);
+app.group("/g", (g) => { g.post("/typed", (req: SampanRequest) => req.path); });
+app.post("/checked", async (req) => {
+  const { data, errors } = req.validate(await req.form(), { name: "text" });
+  if (errors) return json(errors, 422);
+  return data.name;
+});
+app.post("/checked", async (req) => {
+  const checked = app.validate(await req.json(), { name: "text" });
+  return checked.errors === null ? checked.data.name : checked.errors.name;
+});

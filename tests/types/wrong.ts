@@ -1,5 +1,5 @@
 // Each line below a directive must be an error: one that is none is an error itself.
-import { app, db, env } from "sampan";
+import { app, db, env, type SampanRequest } from "sampan";
 // @ts-expect-error a parameter that the pattern does not have
 app.get("/users/:id", (req) => req.params.name);
 // @ts-expect-error a handler that returns a function
@@ -18,3 +18,7 @@ db.query<{ id: number }>("SELECT 1")[0].email;
 db.one<{ id: number }>("SELECT 1").id;
 // @ts-expect-error the function of a batch does not wait
 db.batch(async () => { db.exec("x"); });
+// @ts-expect-error there are no data until it is known that there are no errors
+app.validate({}, {}).data.name;
+// @ts-expect-error a request of another pattern
+app.get("/typed/:id", (req: SampanRequest<"/typed/:name">) => req.params.name);

@@ -63,9 +63,15 @@ impl Archive {
     /// # Errors
     /// It is damaged: what of it, and what to do.
     pub fn of_this_program() -> Result<Option<Arc<Self>>, String> {
-        // Without /proc nobody can tell; what is started then is a plain `sampan`.
-        let Ok(file) = File::open(THIS_PROGRAM) else {
-            return Ok(None);
+        let file = match File::open(THIS_PROGRAM) {
+            Ok(file) => file,
+            // Without /proc nobody can tell; what is started then is a plain `sampan`.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(format!(
+                    "this executable cannot be read: {error}; whoever starts it needs the right to read it too (chmod a+r)"
+                ));
+            }
         };
         match Self::open(file) {
             Ok(archive) => Ok(archive.map(Arc::new)),

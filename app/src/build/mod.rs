@@ -28,6 +28,8 @@ pub struct BuildFlags {
     pub path: PathBuf,
     /// The file to write.
     pub output: PathBuf,
+    /// Whether a file of that name that is no earlier build is replaced.
+    pub force: bool,
     /// The executable that the project is appended to, instead of this program.
     pub target: Option<PathBuf>,
     /// Files and folders of the project that stay out.
@@ -59,12 +61,13 @@ type Files = BTreeMap<String, Vec<u8>>;
 /// # Errors
 /// What is wrong with the project, with its place; or why the file cannot be written. Nothing is left under its name then.
 pub fn build(flags: &BuildFlags) -> Result<Built, String> {
-    let output = write::Output::at(&flags.output)?;
     let project = Project::find(&flags.path)?;
+    let output = write::Output::at(&flags.output, flags.force)?;
     let base = Base::open(flags.target.as_deref())?;
     let settings = PackedSettings::read(project.root())?;
     check(&project, &settings)?;
     let reached = reach::reached(&project)?;
+    output.check_outside(project.root(), reached.files.keys())?;
     let skipped = collect::Skipped {
         storage: project.root().join(&settings.storage),
         database: project.root().join(&settings.database),

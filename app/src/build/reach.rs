@@ -91,7 +91,7 @@ fn reached_js(project: &Project) -> Result<Reached, String> {
     let mut next = vec![project.entry().to_owned()];
     while let Some(path) = next.pop() {
         let script = modules.load(&path).map_err(fault)?;
-        for import in script.imports() {
+        for import in script.imports().map_err(fault)? {
             if import.name == "sampan" {
                 continue;
             }

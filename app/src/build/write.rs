@@ -3,7 +3,8 @@
 use super::Files;
 use super::base::Base;
 use super::canonical;
-use crate::archive::format::{Checksum, Index, IndexedFile, Trailer, checksum, hex};
+use crate::archive::format::{Appended, Checksum, Index, IndexedFile, Trailer};
+use crate::archive::format::{appended, checksum, hex};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -44,14 +45,19 @@ impl Output {
     /// The place that a path names.
     ///
     /// # Errors
-    /// No file can be there.
-    pub(super) fn at(path: &Path) -> Result<Self, String> {
+    /// No file can be there, or one is there that `sampan build` has not made, and `force` does not allow to replace it.
+    pub(super) fn at(path: &Path, force: bool) -> Result<Self, String> {
         let shown = path.display().to_string();
         if path.is_dir() {
             return Err(format!("-o {shown} is a folder: name the file to write"));
         }
         if path.exists() && !path.is_file() {
             return Err(format!("-o {shown} is no file that can be replaced"));
+        }
+        if !force && !may_be_replaced(path) {
+            return Err(format!(
+                "-o {shown} exists, and is no executable that sampan build has made: name another file, or replace it with --force"
+            ));
         }
         match canonical(path) {
             Some(path) => Ok(Self { path, shown }),
@@ -61,6 +67,26 @@ impl Output {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Refuses to write over a file of the project: one of its folder that `sampan build` has not made, or one that is `packed`.
+    ///
+    /// # Errors
+    /// Which file that is.
+    pub(super) fn check_outside<'a>(
+        &self,
+        root: &Path,
+        mut packed: impl Iterator<Item = &'a String>,
+    ) -> Result<(), String> {
+        let is_own = self.path.starts_with(root) && !may_be_replaced(&self.path)
+            || packed.any(|path| canonical(&root.join(path)).as_ref() == Some(&self.path));
+        match is_own {
+            true => Err(format!(
+                "-o {} is a file of the project: name another file",
+                self.shown
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Writes the executable and the archive, has them on the disk, and gives them their name.
@@ -120,6 +146,15 @@ impl Output {
         };
         Ok((unfinished, file))
     }
+}
+
+/// Whether nothing is lost with the file: there is none, it is empty, or `sampan build` has made it.
+fn may_be_replaced(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else {
+        return !path.exists();
+    };
+    let is_empty = file.metadata().is_ok_and(|file| file.len() == 0);
+    is_empty || matches!(appended(&file), Ok(Some(Appended::Archive(_))))
 }
 
 fn write_all(

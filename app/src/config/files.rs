@@ -44,8 +44,8 @@ impl RawFiles {
             },
             temp: self.temp.as_ref().map(|temp| root.join(temp)),
             durability: match durability {
-                Some(sampan_db::Durability::Normal) => Durability::Normal,
                 Some(sampan_db::Durability::Full) | None => Durability::Full,
+                Some(_) => Durability::Normal,
             },
             forms: forms.resolve(),
         }

@@ -29,6 +29,11 @@ impl Config {
             }
         };
         keep("server.listen", self.listen == running.listen);
+        keep(
+            "server.socket_mode",
+            self.socket_mode == running.socket_mode,
+        );
+        keep("server.user", self.user == running.user);
         keep("server.workers", self.workers == running.workers);
         keep(
             "[limits]",
@@ -36,7 +41,9 @@ impl Config {
         );
         keep("[db]", self.db == running.db);
         keep("[log]", self.log_settings() == running.log_settings());
-        self.listen = running.listen;
+        self.listen.clone_from(&running.listen);
+        self.socket_mode = running.socket_mode;
+        self.user.clone_from(&running.user);
         self.workers = running.workers;
         self.http.clone_from(&running.http);
         self.script.clone_from(&running.script);

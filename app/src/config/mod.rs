@@ -4,6 +4,7 @@ pub(crate) mod db;
 mod fields;
 mod files;
 mod fixed;
+mod listen;
 mod packed;
 mod raw;
 mod session;
@@ -13,6 +14,7 @@ mod told;
 pub(crate) mod units;
 
 pub use db::Storage;
+pub use listen::{ListenAddress, address};
 pub(crate) use packed::PackedSettings;
 pub use raw::Flags;
 pub use shown::{Setting, settings};
@@ -20,9 +22,10 @@ pub use shown::{Setting, settings};
 use crate::dev::{Dev, DevSettings};
 use crate::project::Project;
 use crate::request::csrf::CsrfGuard;
-use crate::request::proxies::Cidr;
+use crate::request::proxies::TrustedProxy;
 use crate::routing::pattern::Pattern;
 use crate::static_files::{self, StaticSettings};
+use listen::RawListen;
 use raw::{FILE, RawConfig, RawDev, RawLog, RawStatic};
 use sampan_crypto::SecretKeys;
 use sampan_env::Variables;
@@ -33,7 +36,6 @@ use sampan_log::{Logger, Settings};
 use sampan_session::SessionConfig;
 use sampan_template::UndefinedBehavior;
 use sources::{Environment, Sources};
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -41,6 +43,8 @@ use std::time::Duration;
 
 /// Where a server listens unless told otherwise.
 const LISTEN: &str = "127.0.0.1:8080";
+/// The rights of the files of Unix sockets unless told otherwise: those of the server's user and group may connect.
+const SOCKET_MODE: &str = "660";
 /// How many bytes of compressed bodies each worker keeps unless told otherwise.
 const COMPRESSED_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most workers that can be asked for.
@@ -52,11 +56,15 @@ pub struct Config {
     /// The files.
     pub project: Project,
     /// The address to listen on.
-    pub listen: SocketAddr,
+    pub listen: Vec<ListenAddress>,
+    /// The rights of the files of Unix sockets.
+    pub(crate) socket_mode: u32,
+    /// The user, or user and group, that the process becomes once it listens.
+    pub(crate) user: Option<String>,
     /// How many threads run scripts.
     pub workers: usize,
     /// The networks of proxies whose `X-Forwarded-*` fields are believed.
-    pub trusted_proxies: Vec<Cidr>,
+    pub trusted_proxies: Vec<TrustedProxy>,
     /// The limits of the HTTP engine.
     pub http: Limits,
     /// The limits of the scripts.
@@ -93,6 +101,8 @@ pub struct Config {
     pub modules: &'static [&'static Module],
     /// Who talks to the scripts, of `sampan repl`.
     pub(crate) repl: Option<crate::repl::Link>,
+    /// Whether samples can be taken of what scripts do; in Lua of one worker only.
+    pub is_profiled: bool,
 }
 
 impl Config {
@@ -149,15 +159,20 @@ impl Config {
         let raw = &sources.resolved()?;
         let tell =
             |section: &'static str| move |fault: String| sources.origins.tell(section, &fault);
-        let listen = raw.server.listen.as_deref().unwrap_or(LISTEN);
-        let listen = address(listen).map_err(|fault| tell("server")(format!("listen: {fault}")))?;
+        let listen = raw.server.listen.clone();
+        let listen = listen.unwrap_or_else(|| RawListen::split(LISTEN));
+        let listen = listen.resolve(project.root());
+        let listen = listen.map_err(|fault| tell("server")(format!("listen: {fault}")))?;
+        let socket_mode = raw.server.socket_mode.as_deref().unwrap_or(SOCKET_MODE);
+        let socket_mode = listen::mode(socket_mode)
+            .map_err(|fault| tell("server")(format!("socket_mode: {fault}")))?;
         let workers = raw.server.workers.unwrap_or_else(cores);
         if !(1..=WORKERS_MAX).contains(&workers) {
             let fault = format!("workers: {workers} workers; it must be 1 to {WORKERS_MAX}");
             return Err(tell("server")(fault));
         }
         let trusted = raw.server.trusted_proxies.iter().map(|text| text.parse());
-        let trusted: Result<Vec<Cidr>, String> = trusted.collect();
+        let trusted: Result<Vec<TrustedProxy>, String> = trusted.collect();
         let trusted_proxies =
             trusted.map_err(|fault| tell("server")(format!("trusted_proxies: {fault}")))?;
         let (http, script) = limits(raw).map_err(tell("limits"))?;
@@ -181,6 +196,8 @@ impl Config {
         Ok(Self {
             project,
             listen,
+            socket_mode,
+            user: raw.server.user.clone(),
             workers,
             trusted_proxies,
             http,
@@ -202,6 +219,7 @@ impl Config {
             variables: Variables::default(),
             dev_settings: dev_settings(&raw.dev).map_err(tell("dev"))?,
             dev: None,
+            is_profiled: false,
             modules: crate::MODULES,
             repl: None,
         })
@@ -376,30 +394,6 @@ fn limits(raw: &RawConfig) -> Result<(Limits, ScriptLimits), String> {
     Ok((http, script))
 }
 
-/// An address to listen on: `127.0.0.1:8080`, `[::]:8080`, `localhost:8080`.
-///
-/// # Errors
-/// What is wrong with it and what to write, in one line.
-pub fn address(text: &str) -> Result<SocketAddr, String> {
-    if let Ok(address) = text.parse() {
-        return Ok(address);
-    }
-    let resolved = text
-        .to_socket_addrs()
-        .ok()
-        .and_then(|mut addresses| addresses.next());
-    resolved.ok_or_else(|| {
-        // A port alone could mean this machine or all networks, and the wrong guess is a hole.
-        let port = text.strip_prefix(':').unwrap_or(text);
-        if port.parse::<u16>().is_ok() {
-            return format!(
-                "{text:?} has no host: write 127.0.0.1:{port} for this machine only, [::]:{port} for all networks"
-            );
-        }
-        format!("{text:?} is no address to listen on: write host and port, as in 127.0.0.1:8080")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -416,11 +410,11 @@ mod tests {
         let config = resolve(text, &Flags::default()).expect("valid");
         assert_eq!(
             (
-                config.listen.port(),
+                config.listen[0].to_string().as_str(),
                 config.workers,
                 config.trusted_proxies.len()
             ),
-            (81, 3, 1)
+            ("http://127.0.0.1:81", 3, 1)
         );
         assert!(!config.logger.writes(Level::Info));
         let flags = Flags {
@@ -430,15 +424,12 @@ mod tests {
         };
         let config = resolve(text, &flags).expect("valid");
         assert_eq!(
-            (config.listen.to_string().as_str(), config.workers),
-            ("[::1]:82", 5)
+            (config.listen[0].to_string().as_str(), config.workers),
+            ("http://[::1]:82", 5)
         );
         assert_eq!(
-            resolve("", &Flags::default())
-                .expect("valid")
-                .listen
-                .to_string(),
-            LISTEN
+            resolve("", &Flags::default()).expect("valid").listen,
+            [address(LISTEN).expect("valid")]
         );
     }
 

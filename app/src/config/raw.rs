@@ -2,6 +2,7 @@
 
 use super::db::RawDb;
 use super::files::{RawFiles, RawForms};
+use super::listen::RawListen;
 use super::session::RawSession;
 use super::told;
 use super::units::{Bytes, Millis};
@@ -18,8 +19,10 @@ use std::sync::Arc;
 pub struct Flags {
     /// The project: its folder, or the file to run.
     pub path: PathBuf,
-    /// `--listen`.
+    /// `--listen`: an address, or several with commas between.
     pub listen: Option<String>,
+    /// `--user`.
+    pub user: Option<String>,
     /// `--workers`.
     pub workers: Option<usize>,
     /// `--config`.
@@ -125,9 +128,11 @@ pub(crate) struct RawStatic {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RawServer {
-    pub(crate) listen: Option<String>,
+    pub(crate) listen: Option<RawListen>,
     pub(crate) workers: Option<usize>,
     pub(crate) trusted_proxies: Vec<String>,
+    pub(crate) socket_mode: Option<String>,
+    pub(crate) user: Option<String>,
 }
 
 /// `[log]`.
@@ -266,7 +271,7 @@ mod tests {
             (
                 "[log]\n\n[server] # x\nlisten = 8080 # the port\n",
                 4,
-                "[server] listen = 8080: text in quotes is expected",
+                "[server] listen = 8080: an address such as \"127.0.0.1:8080\"",
             ),
             (
                 "[limits]\nbody_bytes_max = true\n",

@@ -89,6 +89,7 @@ fn default_of(key: &str) -> Option<Value> {
     }
     Some(match key {
         "server.listen" => LISTEN.into(),
+        "server.socket_mode" => super::SOCKET_MODE.into(),
         "server.workers" => size(super::cores()),
         "server.trusted_proxies" | "secrets.keys" | "csrf.trusted_origins" | "csrf.except" => {
             Value::Array(Vec::new())
@@ -161,6 +162,7 @@ mod tests {
         }
         assert!(shown > 60, "{shown}");
         let decided_later = [
+            "server.user",
             "files.temp",
             "session.secure",
             "static.immutable",

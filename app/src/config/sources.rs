@@ -2,7 +2,7 @@
 //! `SAMPAN_SECTION_KEY` and `SAMPAN_SECTION_KEY_FILE`, the command line.
 
 use super::raw::{FILE, Flags, RawConfig};
-use super::{fields, told};
+use super::{fields, listen, told};
 use crate::archive::Archive;
 use sampan_env::Variables;
 use sampan_host::Sources as _;
@@ -215,7 +215,9 @@ impl Sources {
             .table
             .get("server")
             .and_then(|server| server.get("listen")?.as_str());
+        // Of several addresses, or of a path, none is the one that the port is meant for.
         let host = written
+            .filter(|listen| !listen.contains(',') && !listen.starts_with("unix:"))
             .and_then(|listen| listen.rsplit_once(':'))
             .map_or(PORT_HOST, |(host, _)| host);
         let listen = Value::from(format!("{host}:{port}"));
@@ -235,12 +237,16 @@ impl Sources {
             self.put(section, key, value, "--set".to_owned());
         }
         if let Some(listen) = &flags.listen {
-            self.put(
-                "server",
-                "listen",
-                Value::from(listen.as_str()),
-                "--listen".to_owned(),
-            );
+            let addresses = listen::of_flag(listen)?.0;
+            let value = match &addresses[..] {
+                [one] => Value::from(one.as_str()),
+                _ => Value::from(addresses),
+            };
+            self.put("server", "listen", value, "--listen".to_owned());
+        }
+        if let Some(user) = &flags.user {
+            let value = Value::from(user.as_str());
+            self.put("server", "user", value, "--user".to_owned());
         }
         if let Some(workers) = flags.workers {
             let workers = i64::try_from(workers).unwrap_or(i64::MAX);
@@ -334,14 +340,17 @@ fn value_of(section: &str, key: &str, text: &str, origin: &str) -> Result<Value,
         .ok()
         .filter(|table| table.len() == 1)
         .and_then(|mut table| table.remove("v"));
-    let mut fault = String::new();
-    for value in written.into_iter().chain([Value::from(items), quoted]) {
-        match checked(section, key, &value.to_string(), origin) {
-            Ok(()) => return Ok(value),
-            Err(told) => fault = told,
-        }
+    let list = Value::from(items);
+    // What takes both is a list only where there are several items.
+    let texts = match text.contains(',') {
+        true => [&list, &quoted],
+        false => [&quoted, &list],
+    };
+    let takes = |value: &&Value| checked(section, key, &value.to_string(), origin).is_ok();
+    match written.as_ref().into_iter().chain(texts).find(takes) {
+        Some(value) => Ok(value.clone()),
+        None => checked(section, key, &quoted.to_string(), origin).map(|()| quoted.clone()),
     }
-    Err(fault)
 }
 
 /// Fails if a key does not take this value, which is written as in TOML.
@@ -412,6 +421,7 @@ fn filled_text(text: &str, environment: &Environment) -> Result<String, String> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::listen::RawListen;
     use super::*;
 
     fn sources(text: &str, variables: &[(&str, &str)], set: &[&str]) -> Result<Sources, String> {
@@ -440,7 +450,7 @@ mod tests {
         .expect("valid");
         let raw = all.resolved().expect("valid");
         assert_eq!(raw.server.workers, Some(5));
-        assert_eq!(raw.server.listen.as_deref(), Some("127.0.0.1:81"));
+        assert_eq!(raw.server.listen, Some(RawListen::split("127.0.0.1:81")));
         assert_eq!(raw.server.trusted_proxies, ["10.0.0.0/8", "::1"]);
         assert_eq!(raw.csrf.enabled, Some(false));
         let origin = |key| all.origins.of(key);
@@ -458,13 +468,21 @@ mod tests {
     fn a_port_alone_is_that_of_the_file_or_of_all_networks() {
         let listen = |text: &str, port: &str| {
             let raw = sources(text, &[("PORT", port)], &[])?.resolved()?;
-            Ok::<_, String>(raw.server.listen.unwrap_or_default())
+            Ok::<_, String>(
+                raw.server
+                    .listen
+                    .map_or_else(String::new, |all| all.0.join(",")),
+            )
         };
         assert_eq!(listen("", "5000").as_deref(), Ok("0.0.0.0:5000"));
         assert_eq!(
             listen("[server]\nlisten = \"[::1]:80\"", "5000").as_deref(),
             Ok("[::1]:5000")
         );
+        for text in ["unix:/run/a.sock", "[::1]:80,[::1]:81"] {
+            let text = format!("[server]\nlisten = \"{text}\"");
+            assert_eq!(listen(&text, "5000").as_deref(), Ok("0.0.0.0:5000"));
+        }
         let fault = listen("", "http").expect_err("no number");
         assert!(fault.starts_with("PORT: \"http\" is no port"), "{fault}");
     }
@@ -476,7 +494,7 @@ mod tests {
         let raw = sources(text, &variables, &[])
             .and_then(|all| all.resolved())
             .expect("valid");
-        assert_eq!(raw.server.listen.as_deref(), Some("::1:80"));
+        assert_eq!(raw.server.listen, Some(RawListen::split("::1:80")));
         assert_eq!(raw.server.workers, Some(2));
         assert_eq!(raw.csrf.except, ["/hooks/*"]);
         assert_eq!(raw.i18n.default.as_deref(), Some("${x}"));

@@ -5,10 +5,9 @@ use super::browser::{CLIENT, EVENTS, PREFIX};
 use crate::request::dispatch::Dispatch;
 use sampan_http::codec::{DATE_BYTES, Exceeded, Exchange};
 use sampan_http::{
-    Answer, Body, BodyRule, Handler, Method, Observer, Precomputed, PrecomputedRest, Request,
+    Answer, Body, BodyRule, Handler, Method, Observer, Peer, Precomputed, PrecomputedRest, Request,
     Response,
 };
-use std::net::SocketAddr;
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -63,7 +62,7 @@ impl Handler for DevHandler {
         self.dispatch.error(status, limit)
     }
 
-    fn observe(&self, peer: SocketAddr, request: Option<&Request>) -> Option<Box<dyn Observer>> {
+    fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Box<dyn Observer>> {
         if request.is_some_and(|request| request.path().starts_with(PREFIX)) {
             return None;
         }

@@ -47,8 +47,8 @@ fn tell_all(inbox: &Receiver<(String, Duration)>, db: &DatabaseConfig, logger: &
         let mut text = format!("slow statement, {} ms: {shown}", elapsed.as_millis());
         match sampan_db::explain(db, &sql) {
             Ok(plan) => {
-                for line in plan {
-                    text += &format!("\n{line}");
+                for step in plan {
+                    text += &format!("\n{step}");
                 }
             }
             Err(error) => text += &format!("\n(no plan: {error})"),

@@ -5,9 +5,10 @@ use super::plans::Plans;
 use super::watch::{self, Changes, Watched};
 use super::{Dev, dotenv, page, reset};
 use crate::config::{Config, Flags};
+use crate::listening;
 use crate::project::Project;
 use crate::reload::{self, ReloadOutcome, ReloadRequests};
-use crate::server::{self, Running, Server};
+use crate::server::{Running, Server};
 use crate::signals::{FLUSH_TIME_MAX, Life, ServerEnd};
 use sampan_log::{Level, Logger};
 use std::net::SocketAddr;
@@ -57,7 +58,7 @@ fn resolve(flags: &Flags) -> Result<Config, String> {
 
 fn serve(mut config: Config, flags: DevFlags, logger: &Logger) -> Result<ServerEnd, String> {
     let life = Life::begin()?;
-    server::check_address(&config)?;
+    listening::check(&config)?;
     let dev = Arc::new(Dev {
         root: config.project.root().to_owned(),
         settings: config.dev_settings.clone(),
@@ -111,7 +112,7 @@ fn serve(mut config: Config, flags: DevFlags, logger: &Logger) -> Result<ServerE
     };
     let folder = dev.root.display();
     logger.text(Level::Info, format!("watching {folder}; Ctrl-C ends"));
-    if flags.open {
+    if flags.open && running.address().port() != 0 {
         open(running.address(), logger);
     }
     follow(&life, running.reloader(), &dev, resolve, changes)?;

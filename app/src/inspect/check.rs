@@ -30,6 +30,8 @@ pub struct Finding {
     pub file: Option<String>,
     /// The line of it.
     pub line: Option<u32>,
+    /// The column of the line, where it is known.
+    pub column: Option<u32>,
     /// What it is, and what is around it, in one or several lines.
     pub text: String,
 }
@@ -51,18 +53,28 @@ impl Finding {
     /// An error, as others tell it: often with its place in front.
     pub fn error(told: &str) -> Self {
         let place = told.split_once(": ").and_then(|(place, text)| {
-            let (file, line) = place.rsplit_once(':')?;
+            let (file, last) = place.rsplit_once(':')?;
+            let last: u32 = last.parse().ok()?;
+            let before = file.rsplit_once(':').and_then(|(file, line)| {
+                let line: u32 = line.parse().ok()?;
+                Some((file, line))
+            });
+            let (file, line, column) = match before {
+                Some((file, line)) => (file, line, Some(last)),
+                None => (file, last, None),
+            };
             let is_file = !file.is_empty() && !file.contains(['\n', ' ']);
-            is_file.then_some((file, line.parse().ok()?, text))
+            is_file.then_some((file, line, column, text))
         });
-        let (file, line, text) = match place {
-            Some((file, line, text)) => (Some(file.to_owned()), Some(line), text),
-            None => (None, None, told),
+        let (file, line, column, text) = match place {
+            Some((file, line, column, text)) => (Some(file.to_owned()), Some(line), column, text),
+            None => (None, None, None, told),
         };
         Self {
             severity: Severity::Error,
             file,
             line,
+            column,
             text: text.to_owned(),
         }
     }
@@ -73,6 +85,7 @@ impl Finding {
             severity: Severity::Warning,
             file: Some(file.to_owned()),
             line,
+            column: None,
             text: text.into(),
         }
     }
@@ -81,7 +94,13 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, self.line) {
-            (Some(file), Some(line)) => write!(f, "{file}:{line}: {}", self.text),
+            (Some(file), Some(line)) => {
+                write!(f, "{file}:{line}")?;
+                if let Some(column) = self.column {
+                    write!(f, ":{column}")?;
+                }
+                write!(f, ": {}", self.text)
+            }
             (Some(file), None) => write!(f, "{file}: {}", self.text),
             (None, _) => f.write_str(&self.text),
         }
@@ -209,4 +228,33 @@ fn migration_faults(config: &Config, report: &mut CheckReport) -> Result<Vec<Str
         Some(format!("migrations/{}.sql:1: {what}", entry.name))
     });
     Ok(told.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_an_error_is_taken_apart() {
+        for (told, file, line, column, text) in [
+            (
+                "m/0001_a.sql:1:20: no such",
+                "m/0001_a.sql",
+                1,
+                Some(20),
+                "no such",
+            ),
+            ("app.lua:3: a: b", "app.lua", 3, None, "a: b"),
+        ] {
+            let found = Finding::error(told);
+            let place = (found.file.as_deref(), found.line, found.column);
+            assert_eq!(place, (Some(file), Some(line), column));
+            assert_eq!(
+                (found.text.as_str(), found.to_string()),
+                (text, told.to_owned())
+            );
+        }
+        let found = Finding::error("it is wrong: 3: really");
+        assert_eq!((found.file, found.line), (None, None));
+    }
 }

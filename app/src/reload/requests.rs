@@ -2,6 +2,7 @@
 
 use super::Reloader;
 use crate::config::Config;
+use crate::systemd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// What came of a reload: a line about it, or why there was none.
@@ -49,7 +50,9 @@ impl ReloadInbox {
             while let Ok(first) = self.0.recv() {
                 // Those who asked before it begins get the same one.
                 let asked: Vec<_> = std::iter::once(first).chain(self.0.try_iter()).collect();
+                systemd::reloading();
                 let outcome = reload(&reloader, &resolve);
+                systemd::reloaded();
                 after(&outcome);
                 for reply in asked.into_iter().flatten() {
                     let _ = reply.send(outcome.clone());

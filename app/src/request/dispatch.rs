@@ -20,11 +20,10 @@ use sampan_host::{
     Call, Error, ErrorKind, FileAnswer, GuardStep, HandlerId, Isolate, RequestView, Step, Suspended,
 };
 use sampan_http::codec::Exceeded;
-use sampan_http::{Answer, BodyRule, Handler, Method, Observer, Request, Response};
+use sampan_http::{Answer, BodyRule, Handler, Method, Observer, Peer, Request, Response};
 use sampan_log::{Cause, Entry, Level};
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -59,7 +58,7 @@ impl Dispatch {
     pub(crate) fn observe_for(
         &self,
         dev: &Arc<Dev>,
-        peer: SocketAddr,
+        peer: Peer,
         request: Option<&Request>,
     ) -> Box<dyn Observer> {
         let loaded = self.current.borrow();
@@ -168,7 +167,7 @@ impl Handler for Dispatch {
         errors::refusal(status, limit)
     }
 
-    fn observe(&self, peer: SocketAddr, request: Option<&Request>) -> Option<Box<dyn Observer>> {
+    fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Box<dyn Observer>> {
         let loaded = self.current.borrow();
         let logger = &loaded.control.logger;
         if !logger.has_access_log() {

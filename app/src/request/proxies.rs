@@ -63,25 +63,57 @@ impl fmt::Display for Cidr {
     }
 }
 
-/// Whether one of the networks holds the address.
-pub(crate) fn is_trusted(trusted: &[Cidr], address: IpAddr) -> bool {
-    trusted.iter().any(|network| network.contains(address))
+/// How those are written who come over a Unix socket and have no address.
+pub(crate) const UNIX: &str = "unix:";
+
+/// Who is believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrustedProxy {
+    /// The addresses of a network.
+    Network(Cidr),
+    /// Whoever may connect to the Unix sockets that the server listens on.
+    Unix,
+}
+
+impl FromStr for TrustedProxy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            UNIX => Ok(Self::Unix),
+            _ => text.parse().map(Self::Network),
+        }
+    }
+}
+
+/// Whether somebody with this address is believed; without one it comes over a Unix socket.
+pub(crate) fn is_trusted(trusted: &[TrustedProxy], address: Option<IpAddr>) -> bool {
+    trusted.iter().any(|proxy| match (proxy, address) {
+        (TrustedProxy::Network(network), Some(address)) => network.contains(address),
+        (TrustedProxy::Unix, None) => true,
+        _ => false,
+    })
+}
+
+/// An address as people and scripts read it.
+pub(crate) fn shown(address: Option<IpAddr>) -> String {
+    address.map_or_else(|| UNIX.to_owned(), |address| address.to_string())
 }
 
 /// The client behind trusted proxies: each proxy appended whom it was talking to, so the list is believed from its right
 /// end up to the first address that is no trusted proxy. An entry that is no address ends the belief.
 pub(crate) fn client<'a>(
-    trusted: &[Cidr],
-    peer: IpAddr,
+    trusted: &[TrustedProxy],
+    peer: Option<IpAddr>,
     forwarded_for: impl DoubleEndedIterator<Item = &'a str>,
-) -> IpAddr {
-    let mut client = peer.to_canonical();
+) -> Option<IpAddr> {
+    let mut client = peer.map(|address| address.to_canonical());
     for entry in forwarded_for.rev() {
         if !is_trusted(trusted, client) {
             break;
         }
         match address_of(entry.trim()) {
-            Some(address) => client = address,
+            Some(address) => client = Some(address),
             None => break,
         }
     }
@@ -105,7 +137,7 @@ fn address_of(entry: &str) -> Option<IpAddr> {
 mod tests {
     use super::*;
 
-    fn nets(list: &[&str]) -> Vec<Cidr> {
+    fn proxies(list: &[&str]) -> Vec<TrustedProxy> {
         list.iter()
             .map(|text| text.parse().expect("a network"))
             .collect()
@@ -146,31 +178,45 @@ mod tests {
 
     #[test]
     fn the_right_most_untrusted_address_is_the_client() {
-        let trusted = nets(&["10.0.0.0/8", "127.0.0.1"]);
-        for (peer, list, expected) in [
-            ("127.0.0.1", &["1.2.3.4"][..], "1.2.3.4"),
+        let networks = proxies(&["10.0.0.0/8", "127.0.0.1"]);
+        let all = proxies(&["10.0.0.0/8", "unix:"]);
+        for (trusted, peer, list, expected) in [
+            (&networks, "127.0.0.1", &["1.2.3.4"][..], "1.2.3.4"),
             (
+                &networks,
                 "127.0.0.1",
                 &["6.6.6.6", " 1.2.3.4 ", "10.0.0.7"],
                 "1.2.3.4",
             ),
-            ("9.9.9.9", &["1.2.3.4"], "9.9.9.9"),
-            ("127.0.0.1", &["10.1.1.1", "10.2.2.2"], "10.1.1.1"),
+            (&networks, "9.9.9.9", &["1.2.3.4"], "9.9.9.9"),
             (
+                &networks,
+                "127.0.0.1",
+                &["10.1.1.1", "10.2.2.2"],
+                "10.1.1.1",
+            ),
+            (
+                &networks,
                 "127.0.0.1",
                 &["1.2.3.4", "nonsense", "10.0.0.7"],
                 "10.0.0.7",
             ),
-            ("127.0.0.1", &[], "127.0.0.1"),
-            ("127.0.0.1", &["[2001:db8::1]:443"], "2001:db8::1"),
-            ("127.0.0.1", &["1.2.3.4:5678"], "1.2.3.4"),
+            (&networks, "127.0.0.1", &[], "127.0.0.1"),
+            (
+                &networks,
+                "127.0.0.1",
+                &["[2001:db8::1]:443"],
+                "2001:db8::1",
+            ),
+            (&networks, "127.0.0.1", &["1.2.3.4:5678"], "1.2.3.4"),
+            (&networks, UNIX, &["1.2.3.4"], UNIX),
+            (&all, UNIX, &["1.2.3.4"], "1.2.3.4"),
+            (&all, UNIX, &["1.2.3.4", "10.0.0.7"], "1.2.3.4"),
+            (&all, UNIX, &["nonsense"], UNIX),
+            (&all, "127.0.0.1", &["1.2.3.4"], "127.0.0.1"),
         ] {
-            let found = client(
-                &trusted,
-                peer.parse().expect("an address"),
-                list.iter().copied(),
-            );
-            assert_eq!(found.to_string(), expected, "{peer} {list:?}");
+            let found = client(trusted, peer.parse().ok(), list.iter().copied());
+            assert_eq!(shown(found), expected, "{peer} {list:?}");
         }
     }
 }

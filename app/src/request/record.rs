@@ -1,12 +1,12 @@
 //! What the access log tells of one request: collected while it is answered, written when the answer has been sent.
 
 use crate::dev::RequestTrace;
+use crate::request::proxies;
 use crate::request::request_view::{self, RouteInfo};
 use sampan_host::RanStatement;
-use sampan_http::{Observer, Request, RequestOutcome};
+use sampan_http::{Observer, Peer, Request, RequestOutcome};
 use sampan_log::{Access, Logger, RequestLine};
 use std::cell::{Cell, Ref, RefCell};
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -53,7 +53,7 @@ impl Record {
     /// A record of a request that has just arrived. `info` tells what the worker's requests share.
     pub(crate) fn new(
         logger: Rc<Logger>,
-        peer: SocketAddr,
+        peer: Peer,
         request: Option<&Request>,
         info: &RouteInfo,
         trace: Option<RequestTrace>,
@@ -76,7 +76,7 @@ impl Record {
         Rc::new(Self {
             logger,
             since_1970: now.unwrap_or_default(),
-            client: client.to_string(),
+            client: proxies::shown(client),
             head,
             route: RefCell::default(),
             script: Cell::default(),

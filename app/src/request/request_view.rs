@@ -4,7 +4,7 @@ use crate::compression::Compression;
 use crate::request::additions::Additions;
 use crate::request::errors;
 use crate::request::id::{self, Ids};
-use crate::request::proxies::{self, Cidr};
+use crate::request::proxies::{self, TrustedProxy};
 use crate::request::record::Record;
 use crate::request::response_sink;
 use crate::routing::routes::Spans;
@@ -28,15 +28,15 @@ pub(crate) struct RouteInfo {
     /// Where the route was declared.
     pub(crate) place: Option<Place>,
     /// The proxies whose `X-Forwarded-*` fields are believed.
-    pub(crate) trusted: Rc<[Cidr]>,
+    pub(crate) trusted: Rc<[TrustedProxy]>,
     /// Makes the ids of the worker's requests.
     pub(crate) ids: Rc<Ids>,
     /// Compresses its answers, if they may be.
     pub(crate) compression: Option<Rc<Compression>>,
 }
 
-/// The client's address: the peer's, or what a trusted proxy says it is.
-pub(crate) fn client(request: &Request, trusted: &[Cidr]) -> IpAddr {
+/// The client's address: the peer's, or what a trusted proxy says it is. `None` for one who came over a Unix socket.
+pub(crate) fn client(request: &Request, trusted: &[TrustedProxy]) -> Option<IpAddr> {
     let said = forwarded(request, trusted, "x-forwarded-for");
     proxies::client(trusted, request.peer().ip(), said.into_iter())
 }
@@ -53,7 +53,7 @@ pub(crate) fn id_of(request: &Request, info: &RouteInfo) -> Box<str> {
 }
 
 /// The entries of all field lines with this name, split at commas, if a trusted proxy sent them.
-fn forwarded<'a>(request: &'a Request, trusted: &[Cidr], name: &str) -> Vec<&'a str> {
+fn forwarded<'a>(request: &'a Request, trusted: &[TrustedProxy], name: &str) -> Vec<&'a str> {
     if !proxies::is_trusted(trusted, request.peer().ip()) {
         return Vec::new();
     }
@@ -329,11 +329,11 @@ impl RequestView for View {
     }
 
     fn ip(&self) -> String {
-        client(&self.request, &self.info.trusted).to_string()
+        proxies::shown(self.client())
     }
 
     fn client(&self) -> Option<IpAddr> {
-        Some(client(&self.request, &self.info.trusted))
+        client(&self.request, &self.info.trusted)
     }
 
     fn is_https(&self) -> bool {

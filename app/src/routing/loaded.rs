@@ -8,7 +8,7 @@ use crate::hooks::Hooks;
 use crate::project::Language;
 use crate::request::commit_gate::{Gate, RouteUses};
 use crate::request::id::Ids;
-use crate::request::proxies::Cidr;
+use crate::request::proxies::TrustedProxy;
 use crate::request::request_view::RouteInfo;
 use crate::request::response_sink::HttpSink;
 use crate::routing::pattern::Pattern;
@@ -59,7 +59,7 @@ pub(crate) struct Control {
     /// The way to the database and out.
     pub(crate) gate: Rc<Gate>,
     /// The proxies whose `X-Forwarded-*` fields are believed.
-    pub(crate) trusted: Rc<[Cidr]>,
+    pub(crate) trusted: Rc<[TrustedProxy]>,
     /// Makes the ids of the worker's requests.
     pub(crate) ids: Rc<Ids>,
     /// Compresses answers, if that is on.

@@ -5,6 +5,7 @@ use sampan_host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value, answer,
     refusals,
 };
+use sampan_log::{Level, Logger};
 use std::rc::Rc;
 
 /// The functions that stand beside the builders of answers.
@@ -19,21 +20,22 @@ pub(crate) static MODULE: Module = Module {
                     name: "path",
                     ty: Type::Text,
                     optional: false,
-                    doc: "The file, relative to the project's folder, or to the option `folder`: `storage/report.pdf`. `storage/` is the storage folder, \
-                          wherever `[files]` has it.",
+                    doc: "The file, relative to the option `folder`. Without that option it is a file of `public/` or of `storage/`, and begins with \
+                          one of these: `storage/report.pdf`. `storage/` is the storage folder, wherever `[files]` has it.",
                 },
                 Param {
                     name: "how",
                     ty: Type::Map,
                     optional: true,
-                    doc: "`folder`: the folder that the path begins in and stays in, so that a client may choose the path. `download`: the name under which a browser saves the file, or \
+                    doc: "`folder`: a folder of the project, or `storage` or one below it. The path begins in it and stays in it, so that a client may choose the path. \
+                          `download`: the name under which a browser saves the file, or \
                           true for its own. `type`: its content type, instead of the one that its name tells.",
                 },
             ],
             returns: Type::Answer,
             doc: "An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at \
                   all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` \
-                  nor by a link, and has no names that begin with a dot.",
+                  nor by a link, and has no names that begin with a dot. The database and the files beside it are never sent.",
             kind: FunctionKind::Sync(file),
         },
         Function {
@@ -67,13 +69,17 @@ fn file(context: &Context, mut args: Args) -> Result<Value, Error> {
     let given = args.text(0);
     let options = Options::read(args.take(1))?;
     let files = files(context)?;
-    let served = match &options.folder {
-        None => files.named(&given)?,
-        Some(folder) => match name_in(folder.trim_end_matches('/'), &given) {
-            Some(name) => files.named(&name)?,
-            None => None,
-        },
+    let name = match &options.folder {
+        None => files.open_name(&given),
+        Some(folder) => name_in(folder.trim_end_matches('/'), &given),
     };
+    let is_open = name.is_some() || options.folder.is_some();
+    let of_database = name.as_ref().is_some_and(|name| files.is_of_database(name));
+    if of_database || !is_open {
+        warn_once(context, &files, &given);
+    }
+    let name = name.filter(|_| !of_database);
+    let served = name.map(|name| files.named(&name)).transpose()?.flatten();
     let Some(served) = served else {
         let text = answer::label(404);
         return Err(Error::new(ErrorKind::Status(404), text));
@@ -86,6 +92,21 @@ fn file(context: &Context, mut args: Args) -> Result<Value, Error> {
         content_type,
         disposition.as_deref(),
     ))
+}
+
+/// Says in the log why a path is answered with 404, once: a client may choose the path.
+#[cold]
+fn warn_once(context: &Context, files: &StaticFiles, path: &str) {
+    if let Some(logger) = context.get::<Logger>()
+        && !files.has_warned.replace(true)
+    {
+        let text = format!(
+            "app.file({path:?}) is answered with 404: without the option `folder` a path begins with {:?} or \"storage/\"; it has no '..' and no \
+             hidden names, and the database is never sent (said once)",
+            format!("{}/", files.settings.folder)
+        );
+        logger.text(Level::Warn, text);
+    }
 }
 
 #[derive(Default)]

@@ -86,6 +86,12 @@ pub(crate) struct StaticFiles {
     storage: OnceCell<Folder>,
     storage_path: PathBuf,
     named: FileCache,
+    /// The project's folder, empty if it has none.
+    root: PathBuf,
+    /// The file of the database.
+    database: PathBuf,
+    /// Whether it has been said why a path that a script named is not sent.
+    has_warned: Cell<bool>,
     /// The time of the worker's last tick.
     now_millis: Cell<u64>,
 }
@@ -98,7 +104,7 @@ pub(crate) enum Served {
 
 impl StaticFiles {
     /// The files of a project in an archive or in the folder `root`, and of its storage folder, which need not exist yet; none where a path
-    /// is empty.
+    /// is empty. Files of the database are not among them.
     ///
     /// # Errors
     /// A folder cannot be read: one line that says which.
@@ -106,6 +112,7 @@ impl StaticFiles {
         root: &Path,
         archive: Option<&Arc<Archive>>,
         storage: &Path,
+        database: &Path,
         settings: StaticSettings,
     ) -> Result<Rc<Self>, Error> {
         let limits = CacheLimits {
@@ -140,6 +147,9 @@ impl StaticFiles {
             storage: OnceCell::new(),
             storage_path: storage.to_owned(),
             named: FileCache::new(&[], always_checked),
+            root: root.to_owned(),
+            database: database.to_owned(),
+            has_warned: Cell::new(false),
             now_millis: Cell::new(0),
         }))
     }
@@ -228,6 +238,13 @@ impl StaticFiles {
         self.public.is_some()
     }
 
+    /// The folder whose files are served, if it was named and is not there.
+    pub(crate) fn missing_folder(&self) -> Option<&str> {
+        let is_missing = self.public.is_none() && self.project.is_some();
+        let is_named = self.settings.folder != StaticSettings::default().folder;
+        (is_missing && is_named).then_some(&*self.settings.folder)
+    }
+
     /// The file with a name that [`name_in`] made, or one relative to the project's folder; `storage/` is the storage folder, wherever that
     /// is. `None` if there is none.
     ///
@@ -256,6 +273,36 @@ impl StaticFiles {
             Ok(_) => Ok(None),
             Err(error) => Err(unreadable(path, &error)),
         }
+    }
+
+    /// The name of a file that may be sent wherever its path comes from: one of `public/` or of the storage folder.
+    fn open_name(&self, path: &str) -> Option<String> {
+        let (folder, _) = path.split_once('/')?;
+        let public = path.strip_prefix(&*self.settings.folder);
+        let is_open = folder == STORAGE || public.is_some_and(|rest| rest.starts_with('/'));
+        (is_open && paths::is_below(path)).then(|| path.to_owned())
+    }
+
+    /// Whether a name is that of the database, of what SQLite keeps beside it, or of one that was moved away: `data.db-wal`.
+    fn is_of_database(&self, name: &str) -> bool {
+        let name = name.replace(BELOW, "/");
+        let Some(database) = self.database.file_name().and_then(|own| own.to_str()) else {
+            return false;
+        };
+        let file = name.rsplit('/').next().unwrap_or_default();
+        match file.strip_prefix(database) {
+            Some(rest) if rest.is_empty() || rest.starts_with(['-', '.']) => {}
+            _ => return false,
+        }
+        let path = match name.split_once('/') {
+            Some((STORAGE, below)) => self.storage_path.join(below),
+            _ => self.root.join(&name),
+        };
+        let folder = |path: &Path| match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.canonicalize().ok(),
+            _ => Path::new(".").canonicalize().ok(),
+        };
+        folder(&path) == folder(&self.database)
     }
 
     fn find_named(&self, folder: Option<&str>, path: &str, name: &str) -> io::Result<Found> {

@@ -55,7 +55,7 @@ fn open(folder: &tempfile::TempDir, file_bytes_max: u64) -> Rc<StaticFiles> {
         ..StaticSettings::default()
     };
     let at = |name: &str| folder.path().join(name);
-    StaticFiles::open(&at("project"), None, &at("kept"), settings).expect("readable")
+    StaticFiles::open(&at("project"), None, &at("kept"), Path::new(""), settings).expect("readable")
 }
 
 fn text(file: &StoredFile) -> String {
@@ -294,8 +294,14 @@ fn files_that_scripts_name_are_never_older_than_the_last_write() {
     };
     let kept = folder.path().join("kept");
     fs::create_dir(&kept).expect("made");
-    let files =
-        StaticFiles::open(&folder.path().join("project"), None, &kept, settings).expect("readable");
+    let files = StaticFiles::open(
+        &folder.path().join("project"),
+        None,
+        &kept,
+        Path::new(""),
+        settings,
+    )
+    .expect("readable");
     for content in ["one", "two"] {
         fs::write(kept.join("a"), content).expect("written");
         let served = files.named("storage/a").expect("readable").expect("there");
@@ -320,4 +326,44 @@ fn a_file_of_the_future_was_changed_now() {
     let date = httpdate::parse_http_date(found.last_modified.as_deref().expect("a date"));
     let date = date.expect("a date");
     assert!(date <= SystemTime::now());
+}
+
+#[test]
+fn the_database_is_known_by_its_name_and_folder() {
+    let folder = project();
+    let at = |name: &str| folder.path().join(name);
+    let (root, kept) = (at("project"), at("kept"));
+    for (database, of_database, others) in [
+        (
+            "project/data.db",
+            &[
+                "data.db",
+                "data.db-wal",
+                "data.db-shm",
+                "data.db-journal",
+                "data.db.before-reset-1-wal",
+            ][..],
+            &["secret/data.db", "data.dbx", "data", "storage/data.db"][..],
+        ),
+        (
+            "kept/main.sqlite",
+            &["storage/main.sqlite", "storage//main.sqlite-wal"][..],
+            &["main.sqlite", "storage/other.sqlite"][..],
+        ),
+        (
+            "project/secret/x.db",
+            &["secret/x.db", "secret//x.db", "secret//x.db-wal"][..],
+            &["x.db"][..],
+        ),
+    ] {
+        let settings = StaticSettings::default();
+        let files =
+            StaticFiles::open(&root, None, &kept, &at(database), settings).expect("readable");
+        for name in of_database {
+            assert!(files.is_of_database(name), "{name} is {database}");
+        }
+        for name in others {
+            assert!(!files.is_of_database(name), "{name} is not {database}");
+        }
+    }
 }

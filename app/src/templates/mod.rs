@@ -10,8 +10,14 @@ use sampan_template::{ForRequest, TemplateStore, Templates};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-/// Puts the templates into a context, with what they get from elsewhere.
-pub(crate) fn put_store(context: &Rc<Context>, templates: Arc<Templates>, files: Rc<StaticFiles>) {
+/// Puts the templates into a context, with what they get from elsewhere. `is_project`: it is the project's script that is loaded, which
+/// declares the filters that they name.
+pub(crate) fn put_store(
+    context: &Rc<Context>,
+    templates: Arc<Templates>,
+    files: Rc<StaticFiles>,
+    is_project: bool,
+) {
     let (of_session, of_flashes) = (Rc::downgrade(context), Rc::downgrade(context));
     let asset = move |_: ForRequest<'_>, args: &[Value]| match args {
         [Value::Text(name)] => files.asset(name).map(Value::Text),
@@ -31,6 +37,10 @@ pub(crate) fn put_store(context: &Rc<Context>, templates: Arc<Templates>, files:
                 Ok(Value::List(session.take_flashes()))
             }),
         );
+    let store = match is_project {
+        true => store,
+        false => store.beside_project(),
+    };
     context.put(texts::given(store, context));
 }
 

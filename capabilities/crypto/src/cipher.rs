@@ -42,6 +42,7 @@ fn key(bytes: &[u8]) -> Result<LessSafeKey, Error> {
             "the key must have 32 bytes, not {}: make one by crypto.random_bytes(32)",
             bytes.len()
         ))
+        .naming(["random_bytes"])
     })?;
     Ok(LessSafeKey::new(key))
 }

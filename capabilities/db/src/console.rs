@@ -5,20 +5,20 @@
 
 mod dump;
 mod load;
-mod plan;
 mod read_only;
 pub mod statements;
 
 pub use dump::DumpError;
 pub use load::{Keys, LoadReport};
-pub use plan::PlanStep;
 
 use crate::config::DatabaseConfig;
 use crate::migrate::position;
+use crate::plan::{self, PlanStep};
 use crate::sqlite::connection::Role;
 use crate::sqlite::error::words;
 use crate::sqlite::open::{explain, open};
 use read_only::ReadOnly;
+use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, InterruptHandle};
 use sampan_host::{Error, ErrorKind};
@@ -27,6 +27,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The largest value. Shown as text it takes twice as much memory.
+const CELL_BYTES_MAX: i32 = 128 * 1024 * 1024;
 
 /// A value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,6 +136,8 @@ impl Console {
             .busy_timeout(Duration::from_millis(config.busy_millis_max))
             // Nobody else copies the log of a long load.
             .and_then(|()| sqlite.execute_batch("PRAGMA wal_autocheckpoint=1000"))
+            .and_then(|()| sqlite.set_limit(Limit::SQLITE_LIMIT_LENGTH, CELL_BYTES_MAX))
+            .map(drop)
             .and_then(|()| match &read_only {
                 Some(read_only) => read_only.install(&mut sqlite),
                 None => Ok(()),
@@ -283,7 +288,8 @@ impl Console {
         if error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) {
             return RunError::Interrupted;
         }
-        let refusal = self.read_only.as_ref().and_then(|it| it.take_refusal());
+        let refusal = self.read_only.as_ref();
+        let refusal = refusal.and_then(|read_only| read_only.take_refusal(error));
         let at = match error {
             rusqlite::Error::SqlInputError { offset, .. } => {
                 start + usize::try_from(*offset).unwrap_or(0)

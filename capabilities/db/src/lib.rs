@@ -19,5 +19,5 @@ pub use api::MODULE;
 pub use config::{DatabaseConfig, Durability};
 pub use database::{Database, ReportLine, RouteUse};
 pub use group_commit::group::Db;
-pub use plan::explain;
+pub use plan::{PlanStep, explain};
 pub use restore::RestorePoint;

@@ -3,6 +3,7 @@
 use crate::message::{CATEGORIES, Message, Text};
 use crate::negotiate;
 use icu_locale_core::Locale;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use toml::Spanned;
@@ -129,7 +130,7 @@ impl Catalogs {
                         .filter(|(group, _)| own.messages.contains_key(*group))
                     {
                         return fault(format!(
-                            "{group} is one text in {}: forms by number need one called other",
+                            "{group} is one text in {}, and a group here",
                             own.tag
                         ));
                     }
@@ -257,6 +258,13 @@ impl<'a> Reading<'a> {
                     let forms = forms.into_iter().collect::<Result<_, _>>()?;
                     self.add(key, name.span().start, Message::Plural(forms));
                 }
+                DeValue::Table(inner) if lacks_other(inner) => {
+                    let line = line_at(self.text, name.span().start);
+                    let path = self.path;
+                    return Err(format!(
+                        "{path}:{line}: {key}: forms by number need one called other"
+                    ));
+                }
                 DeValue::Table(inner) => self.group(&format!("{key}."), inner)?,
                 _ => {
                     let text = self.text(&key, value)?;
@@ -290,6 +298,15 @@ fn is_plural(table: &DeTable<'_>) -> bool {
     let is_category = |name: &str| CATEGORIES.iter().any(|(known, _)| *known == name);
     let names = || table.keys().map(|name| name.get_ref().as_ref());
     names().any(|name| name == "other") && names().all(is_category)
+}
+
+/// Whether a table has nothing but forms of one text, without the one that each language needs.
+fn lacks_other(table: &DeTable<'_>) -> bool {
+    let is_form = |(name, form): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+        let is_category = CATEGORIES.iter().any(|(known, _)| *known == name.get_ref());
+        is_category && matches!(form.get_ref(), DeValue::String(_))
+    };
+    !table.is_empty() && !is_plural(table) && table.iter().all(is_form)
 }
 
 /// The line of a position, from 1.
@@ -366,7 +383,17 @@ mod tests {
             (
                 "locales/de.toml",
                 "[pets]\none = \"ein Tier\"\n",
-                "locales/de.toml:2: pets is one text in en: forms by number need one called other",
+                "locales/de.toml:1: pets: forms by number need one called other",
+            ),
+            (
+                "locales/de.toml",
+                "a = \"b\"\n[x]\ncats = { one = \"eine\", few = \"paar\" }\n",
+                "locales/de.toml:3: x.cats: forms by number need one called other",
+            ),
+            (
+                "locales/de.toml",
+                "[pets]\none = \"ein Tier\"\nbirds = \"B\"\n",
+                "locales/de.toml:3: pets is one text in en, and a group here",
             ),
             (
                 "locales/de.toml",

@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use sampan_host::{
-    Args, AskingGuard, Callback, Context, Error, ErrorKind, Guard, GuardStep, Reader, RequestView,
-    Value,
+    Args, AskingGuard, Callback, Context, Error, ErrorKind, Guard, GuardStep, Hint, Reader,
+    RequestView, Value,
 };
 use sha2::{Digest, Sha256};
 use std::hint::black_box;
@@ -102,8 +102,14 @@ fn make(
     match (options.function("verify")?, options.pairs(list)?) {
         (Some(verify), None) => Ok(asking(context, ScriptAuth { challenge, verify })),
         (None, Some(pairs)) => {
-            if pairs.iter().any(|(_, secret)| secret.is_empty()) {
-                return Err(Error::script(format!("{list} has an empty secret")));
+            if pairs.is_empty() {
+                let text = format!("{list} is empty, so nobody could come in");
+                return Err(Error::script(text).with_hint(Some(Hint::NoMembers)));
+            }
+            if let Some((name, _)) = pairs.iter().find(|(_, secret)| secret.is_empty()) {
+                return Err(Error::script(format!(
+                    "{list}: the secret of {name} is empty"
+                )));
             }
             let pairs = pairs.into_iter();
             let known = pairs

@@ -21,8 +21,8 @@ impl<'a> Options<'a> {
             Kind::Nothing | Kind::Null | Kind::Map => {}
             Kind::List if reader.len(given)? == 0 => {}
             _ => {
-                let known = known.join(", ");
-                return Err(Error::script(format!("the options must be named: {known}")));
+                let text = format!("the options must be named: {}", known.join(", "));
+                return Err(Error::script(text).naming(known.iter().copied()));
             }
         }
         for key in reader.keys(given)?.iter() {
@@ -113,12 +113,26 @@ impl<'a> Options<'a> {
         }
         let pair = |key: Handle| {
             let value = reader.value(found, key)?;
-            let is_text = reader.kind(key) == Kind::Text && reader.kind(value) == Kind::Text;
-            let pair = reader.text(key).zip(reader.text(value));
-            pair.filter(|_| is_text).ok_or_else(fault)
+            let name_of_pair = reader.text(key).filter(|_| reader.kind(key) == Kind::Text);
+            let own = name_of_pair.ok_or_else(fault)?;
+            match (reader.kind(value), reader.text(value)) {
+                (Kind::Text, Some(text)) => Ok((own, text)),
+                (kind, _) => {
+                    let found = match kind {
+                        Kind::Nothing => "nothing",
+                        Kind::Null => "null",
+                        Kind::Bool(_) => "true or false",
+                        Kind::Int(_) | Kind::Float(_) => "a number",
+                        _ => "another value",
+                    };
+                    Err(Error::script(format!(
+                        "{name}: {own} must be text, not {found}"
+                    )))
+                }
+            }
         };
         let pairs = reader.keys(found)?.iter().map(pair);
-        pairs.collect::<Result<_, _>>().map(Some)
+        pairs.collect::<Result<Vec<_>, _>>().map(Some)
     }
 
     /// An option that is one text or a list of them.
@@ -146,5 +160,5 @@ impl<'a> Options<'a> {
 
 /// What is said of an option of a wrong kind.
 pub(crate) fn wrong(name: &str, wanted: &str) -> Error {
-    Error::script(format!("{name} must be {wanted}"))
+    Error::script(format!("{name} must be {wanted}")).naming([name])
 }

@@ -128,6 +128,8 @@ pub struct TemplateStore {
     functions: Rc<ScriptFunctions>,
     strings: RefCell<HashMap<String, Rc<Template>>>,
     is_loaded: std::cell::Cell<bool>,
+    /// Whether all that templates name must be there once the script is loaded.
+    is_checked: bool,
 }
 
 impl TemplateStore {
@@ -139,6 +141,16 @@ impl TemplateStore {
             functions: ScriptFunctions::new(environment),
             strings: RefCell::default(),
             is_loaded: std::cell::Cell::new(false),
+            is_checked: true,
+        }
+    }
+
+    /// The same for a script beside the project: filters and functions that it lacks are the project's, so a name is looked up when it is used.
+    #[must_use]
+    pub fn beside_project(self) -> Self {
+        Self {
+            is_checked: false,
+            ..self
         }
     }
 
@@ -169,6 +181,9 @@ impl TemplateStore {
     /// A template names a filter, a test or another template that there is not.
     pub fn close(&self) -> Result<(), Error> {
         self.is_loaded.set(true);
+        if !self.is_checked {
+            return Ok(());
+        }
         check(&self.templates, &self.functions.environment())
     }
 

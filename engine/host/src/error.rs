@@ -110,6 +110,8 @@ pub enum Hint {
     ShortList,
     /// A map lacks a member.
     MissingMember,
+    /// A map has no members: what was to be one may be missing.
+    NoMembers,
 }
 
 /// An error on its way from a script or a capability to the log and the client.
@@ -124,6 +126,7 @@ struct ErrorParts {
     stack: Option<String>,
     details: Option<Box<Details>>,
     hint: Option<Hint>,
+    names: Vec<String>,
 }
 
 impl Error {
@@ -136,6 +139,7 @@ impl Error {
             stack: None,
             details: None,
             hint: None,
+            names: Vec::new(),
         }))
     }
 
@@ -179,6 +183,33 @@ impl Error {
     pub fn with_hint(mut self, hint: Option<Hint>) -> Self {
         self.0.hint = hint;
         self
+    }
+
+    /// The same error with the names in its message that are ours, of options and functions, as the tables spell them. The engine spells
+    /// them as its language does.
+    #[must_use]
+    pub fn naming<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        // Others are spelled alike everywhere.
+        let names = names.into_iter().filter(|name| name.contains('_'));
+        self.0.names.extend(names.map(str::to_owned));
+        self
+    }
+
+    /// The message with the names in it that are ours as `spell` spells them.
+    pub fn message_spelled(&self, spell: fn(&str) -> String) -> Cow<'_, str> {
+        if self.0.names.is_empty() {
+            return self.message().into();
+        }
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let words = self.0.message.split_inclusive(|c| !is_part(c));
+        let spelled = words.map(|word| {
+            let name = word.trim_end_matches(|c| !is_part(c));
+            match self.0.names.iter().any(|own| own == name) {
+                true => spell(name) + &word[name.len()..],
+                false => word.to_owned(),
+            }
+        });
+        spelled.collect::<String>().into()
     }
 
     /// The same error with another message.
@@ -251,3 +282,21 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::camel_case;
+
+    #[test]
+    fn names_in_a_message_are_spelled() {
+        let error = Error::script("max_age, my_max_age: no max_age").naming(["max_age", "path"]);
+        assert_eq!(error.message(), "max_age, my_max_age: no max_age");
+        assert_eq!(
+            error.message_spelled(camel_case),
+            "maxAge, my_max_age: no maxAge"
+        );
+        let none = Error::script("user_id");
+        assert_eq!(none.message_spelled(camel_case), "user_id");
+    }
+}

@@ -23,7 +23,7 @@ pub mod store;
 mod tables;
 pub mod value;
 
-pub use run::{current_run, limits, outbox, watch};
+pub use run::{current_run, limits, outbox, samples, watch};
 pub use tables::{Args, callback, module, names, objects, reader, refusals, words};
 
 pub use callback::{Callback, ScriptFunction};

@@ -283,6 +283,27 @@ pub fn is_over() -> Error {
     Error::script("the request is over")
 }
 
+/// What is said to whoever assigns a field of a request that has keys of the script's own.
+#[cold]
+pub fn has_keys(field: &str) -> Error {
+    Error::script(format!(
+        "req.{field} cannot be replaced: change its fields, as in req.{field}.name = value"
+    ))
+}
+
+/// Whether a number that a handler returns behind its answer looks like a status.
+pub fn is_status(number: f64) -> bool {
+    number.fract() == 0.0 && (100.0..600.0).contains(&number)
+}
+
+/// What is said of a handler that returns something that looks like a status beside its answer.
+#[cold]
+pub fn status_beside(status: f64) -> Error {
+    Error::script(format!(
+        "a handler returns one value, and this one returned {status} behind it: write return app.json(value, {status})"
+    ))
+}
+
 /// What is said to whoever adds a field to an answer whose head has been handed over.
 #[cold]
 pub fn is_answered() -> Error {

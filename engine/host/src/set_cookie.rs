@@ -109,7 +109,10 @@ impl<'a> SetCookie<'a> {
                 "invalid cookie name {name:?}: it must have letters, digits and signs such as '-' and '_' only"
             )));
         }
-        let refuse = |fault: &str| Err(Error::script(format!("the cookie {name}: {fault}")));
+        let refuse = |fault: &str| {
+            let text = format!("the cookie {name}: {fault}");
+            Err(Error::script(text).naming(["same_site"]))
+        };
         // `cookie-octet` of RFC 6265 section 4.1.1.
         let is_octet = |byte: u8| matches!(byte, b'!'..=b'~') && !b"\",;\\".contains(&byte);
         if !self.value.bytes().all(is_octet) {
@@ -139,11 +142,11 @@ impl<'a> SetCookie<'a> {
         }
         if !self.is_secure {
             let why = if has_prefix(name, "__Secure-") || has_prefix(name, "__Host-") {
-                "a name with this prefix needs secure = true"
+                "a name with this prefix needs secure to be true"
             } else if self.same_site == SameSite::None {
-                "same_site = \"none\" needs secure = true"
+                "same_site \"none\" needs secure to be true"
             } else if self.is_partitioned {
-                "partitioned needs secure = true"
+                "partitioned needs secure to be true"
             } else {
                 return Ok(());
             };

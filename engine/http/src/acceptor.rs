@@ -1,16 +1,17 @@
 //! Accepting: one thread that takes connections from the system and hands each to a worker.
 
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
-
 use crate::driver::WorkerHandle;
 use crate::limits::Limits;
+use crate::listener::Listener;
 
 /// How long accepting pauses when the system is out of files or memory.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -120,9 +121,7 @@ impl Workers {
 
 /// A bound address. [`Acceptor::start`] begins to accept.
 #[derive(Debug)]
-pub struct Acceptor {
-    listener: TcpListener,
-}
+pub struct Acceptor(Listener);
 
 impl Acceptor {
     /// Binds and listens. The address can be used again at once after an earlier process has ended.
@@ -130,25 +129,43 @@ impl Acceptor {
     /// # Errors
     /// Those of the system; `AddrInUse` and `PermissionDenied` are the usual ones.
     pub fn bind(address: SocketAddr, limits: &Limits) -> io::Result<Acceptor> {
-        let socket = Socket::new(
-            Domain::for_address(address),
-            Type::STREAM,
-            Some(Protocol::TCP),
-        )?;
-        socket.set_reuse_address(true)?;
-        socket.bind(&address.into())?;
-        socket.listen(limits.backlog_max)?;
-        Ok(Acceptor {
-            listener: socket.into(),
-        })
+        Listener::tcp(address, limits).map(Acceptor)
+    }
+
+    /// Listens on a Unix socket at `path`, with these rights, and owned by this user and group if they are given. A socket on which
+    /// nobody listens any more is replaced. The file is removed with the acceptor.
+    ///
+    /// # Errors
+    /// Those of the system; `AddrInUse` if somebody listens there, or the file is no socket.
+    pub fn bind_unix(
+        path: &Path,
+        mode: u32,
+        owner: Option<(u32, u32)>,
+        limits: &Limits,
+    ) -> io::Result<Acceptor> {
+        Listener::unix(path, mode, owner, limits).map(Acceptor)
+    }
+
+    /// A socket that whoever started the process has bound, TCP or Unix. It is assumed to go on listening when this ends.
+    ///
+    /// # Errors
+    /// It does not listen.
+    pub fn from_handed_over(socket: OwnedFd) -> io::Result<Acceptor> {
+        Listener::handed_over(socket).map(Acceptor)
     }
 
     /// The address, with the port that the system chose for port 0.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Those of the system, and that it is a Unix socket.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        self.0.tcp_addr()
+    }
+
+    /// The path of a Unix socket; `None` if it is none, or has no path.
+    pub fn path(&self) -> Option<PathBuf> {
+        let address = self.0.local_addr().ok()?;
+        address.as_pathname().map(Path::to_owned)
     }
 
     /// Accepts for these workers on a thread of its own. `note` gets a line for the log when accepting has to
@@ -161,8 +178,7 @@ impl Acceptor {
         workers: Workers,
         note: impl Fn(&str) + Send + 'static,
     ) -> io::Result<Accepting> {
-        let address = self.local_addr()?;
-        let listener = Arc::new(self.listener);
+        let listener = Arc::new(self.0);
         let stop = Arc::new(AtomicBool::new(false));
         let thread = {
             let (listener, stop) = (listener.clone(), stop.clone());
@@ -172,7 +188,6 @@ impl Acceptor {
         };
         Ok(Accepting {
             listener,
-            address,
             stop,
             thread: Some(thread),
         })
@@ -182,16 +197,18 @@ impl Acceptor {
 /// An acceptor at work. Dropping it stops it.
 #[derive(Debug)]
 pub struct Accepting {
-    listener: Arc<TcpListener>,
-    address: SocketAddr,
+    listener: Arc<Listener>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Accepting {
-    /// The address that is listened on.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.address
+    /// As [`Acceptor::local_addr`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.tcp_addr()
     }
 
     /// Stops accepting and closes the listener. Connections that the system has queued are handed over first.
@@ -204,24 +221,10 @@ impl Accepting {
             return;
         };
         self.stop.store(true, Relaxed);
-        // The thread is inside a blocking accept, which sees the flag only after one more connection. With
-        // the listener no longer blocking it then takes what is queued and ends.
-        let _ = self.listener.set_nonblocking(true);
-        let ip = match self.address.ip() {
-            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-            ip => ip,
-        };
-        if TcpStream::connect_timeout(
-            &SocketAddr::new(ip, self.address.port()),
-            Duration::from_millis(200),
-        )
-        .is_err()
-        {
-            // A full queue or a filter in between; this ends the accept too, at the cost of the queue.
-            let _ = SockRef::from(&*self.listener).shutdown(Shutdown::Both);
+        // A thread that cannot be woken ends with the process.
+        if self.listener.wake() {
+            let _ = thread.join();
         }
-        let _ = thread.join();
     }
 }
 
@@ -231,14 +234,13 @@ impl Drop for Accepting {
     }
 }
 
-fn accept(listener: &TcpListener, workers: &Workers, stop: &AtomicBool, note: &dyn Fn(&str)) {
+fn accept(listener: &Listener, workers: &Workers, stop: &AtomicBool, note: &dyn Fn(&str)) {
     let mut noted = false;
     loop {
         match listener.accept() {
-            Ok((socket, _)) => {
+            Ok(socket) => {
                 noted = false;
-                // Answers are written whole, so waiting for more to send only delays them.
-                if socket.set_nonblocking(true).is_ok() && socket.set_nodelay(true).is_ok() {
+                if let Some(socket) = socket {
                     workers.place(socket);
                 }
             }

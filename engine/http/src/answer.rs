@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::codec::{Exceeded, reason};
+use crate::peer::Peer;
 use crate::precomputed::Precomputed;
 use crate::request::Request;
 use crate::response::Response;
@@ -85,7 +85,7 @@ pub trait Handler: 'static {
 
     /// Called once for each request that is answered, right before [`Handler::handle`], and for each that the engine refuses; then
     /// `request` is `None` if its head could not be read. Whoever wants to know what became of it returns somebody to tell.
-    fn observe(&self, peer: SocketAddr, request: Option<&Request>) -> Option<Box<dyn Observer>> {
+    fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Box<dyn Observer>> {
         let _ = (peer, request);
         None
     }

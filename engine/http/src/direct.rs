@@ -70,7 +70,7 @@ fn read(
     peer: SocketAddr,
     limits: &Limits,
 ) -> Result<Rc<Request>, Fault> {
-    let mut request = Request::empty(peer);
+    let mut request = Request::empty(peer.into());
     request.decoder.feed(bytes);
     loop {
         match request.decoder.next(limits) {

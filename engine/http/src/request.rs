@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use crate::Method;
 use crate::codec::{Decoder, DecoderEvent, Exchange, Fault, name_bit};
 use crate::limits::Limits;
+use crate::peer::Peer;
 use crate::request_body::{ReadError, RequestBody};
 
 /// A request with its head, and its body unless that is read as it comes. Nothing is copied out of the receive buffer, which it owns; lookups walk it.
@@ -18,11 +19,11 @@ pub struct Request {
     pub(crate) decoder: Decoder,
     /// Where the body comes from, if the handler reads it as it comes.
     pub(crate) streamed: Option<Rc<RequestBody>>,
-    peer: SocketAddr,
+    peer: Peer,
 }
 
 impl Request {
-    pub(crate) fn empty(peer: SocketAddr) -> Request {
+    pub(crate) fn empty(peer: Peer) -> Request {
         Request {
             decoder: Decoder::new(),
             streamed: None,
@@ -30,7 +31,7 @@ impl Request {
         }
     }
 
-    pub(crate) fn set_peer(&mut self, peer: SocketAddr) {
+    pub(crate) fn set_peer(&mut self, peer: Peer) {
         self.peer = peer;
     }
 
@@ -48,7 +49,7 @@ impl Request {
     /// As [`Request::from_bytes`].
     pub fn from_bytes_and_peer(bytes: &[u8], peer: SocketAddr) -> Result<Rc<Request>, Fault> {
         let limits = Limits::default();
-        let mut request = Request::empty(peer);
+        let mut request = Request::empty(peer.into());
         request.decoder.feed(bytes);
         loop {
             match request.decoder.next(&limits) {
@@ -171,7 +172,7 @@ impl Request {
     }
 
     /// The other end of the connection, which may be a proxy.
-    pub fn peer(&self) -> SocketAddr {
+    pub fn peer(&self) -> Peer {
         self.peer
     }
 

@@ -107,7 +107,7 @@ fn ask(socket: &mut TcpStream, path: &str) -> String {
 fn connections_are_balanced() {
     let (handles, workers, accepting, threads) = start_many(3, Limits::default());
     let mut sockets: Vec<_> = (0..30)
-        .map(|_| TcpStream::connect(accepting.local_addr()).unwrap())
+        .map(|_| TcpStream::connect(accepting.local_addr().unwrap()).unwrap())
         .collect();
     for socket in &mut sockets {
         ask(socket, "/");
@@ -139,7 +139,7 @@ fn a_stuck_worker_gets_no_connections_and_can_be_abandoned() {
     let limits = Limits::default();
     let (handles, workers, accepting, mut threads) = start_many(2, limits.clone());
     let connect = || {
-        let socket = TcpStream::connect(accepting.local_addr()).unwrap();
+        let socket = TcpStream::connect(accepting.local_addr().unwrap()).unwrap();
         socket
             .set_read_timeout(Some(Duration::from_secs(10)))
             .unwrap();

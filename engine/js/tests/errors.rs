@@ -149,6 +149,17 @@ fn what_does_not_load_says_where() {
             "app.js:2: SyntaxError",
         ),
         (
+            vec![("app.js", "const page =\n  <p>hello</p>;\n")],
+            "'<': if this is JSX, the name of the file must end with .jsx or .tsx",
+        ),
+        (
+            vec![
+                ("app.js", "import './page.jsx';"),
+                ("page.jsx", "\nexport const page = <p>hello</p>;\n"),
+            ],
+            "page.jsx:1: cannot import \"react/jsx-runtime\": ",
+        ),
+        (
             vec![("app.js", "\nimport './missing.js';")],
             "app.js:2: cannot import \"./missing.js\": there is no file missing.js",
         ),

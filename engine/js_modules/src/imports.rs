@@ -1,9 +1,11 @@
 //! What a module imports, without running it: for those who want all files of a project together.
 
+use crate::nesting::with_stack_for;
 use crate::{Kind, Script};
 use oxc_allocator::Allocator;
 use oxc_parser::{ParseOptions, Parser};
 use oxc_span::{SourceType, Span};
+use sampan_host::{Error, ErrorKind};
 
 /// A name that a module imports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,11 +31,28 @@ pub enum ImportWay {
 
 impl Script {
     /// What it imports by names that are written out, in their order.
-    pub fn imports(&self) -> Vec<Import> {
+    ///
+    /// # Errors
+    /// It is nested too deeply.
+    pub fn imports(&self) -> Result<Vec<Import>, Error> {
         if self.kind == Kind::Json {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let code = String::from_utf8_lossy(&self.code);
+        let found = with_stack_for(&code, || self.names(&code));
+        let mut found = found
+            .map_err(|fault| Error::new(ErrorKind::Load, format!("{}: {fault}", self.path)))?;
+        found.sort_by_key(|(at, ..)| *at);
+        let imports = found.into_iter().map(|(at, name, way)| Import {
+            name,
+            line: self.source_line(&code, at),
+            way,
+        });
+        Ok(imports.collect())
+    }
+
+    /// The names, and where each is written.
+    fn names(&self, code: &str) -> Vec<(usize, String, ImportWay)> {
         let allocator = Allocator::default();
         let kind = match self.kind {
             Kind::CommonJs => SourceType::unambiguous(),
@@ -43,7 +62,7 @@ impl Script {
             allow_return_outside_function: true,
             ..ParseOptions::default()
         };
-        let parsed = Parser::new(&allocator, &code, kind)
+        let parsed = Parser::new(&allocator, code, kind)
             .with_options(options)
             .parse();
         let record = &parsed.module_record;
@@ -62,16 +81,10 @@ impl Script {
             }
         }
         if self.kind == Kind::CommonJs {
-            let required = required(&code).into_iter();
+            let required = required(code).into_iter();
             found.extend(required.map(|(at, name)| (at, name, ImportWay::Require)));
         }
-        found.sort_by_key(|(at, ..)| *at);
-        let imports = found.into_iter().map(|(at, name, way)| Import {
-            name,
-            line: self.source_line(&code, at),
-            way,
-        });
-        imports.collect()
+        found
     }
 
     fn source_line(&self, code: &str, at: usize) -> u32 {

@@ -8,6 +8,7 @@
 //! Nothing here runs a script, and files are read through [`Sources`] alone.
 
 mod imports;
+mod nesting;
 mod package;
 mod paths;
 pub mod repl;
@@ -221,7 +222,7 @@ impl Modules {
             _ => {}
         }
         self.once(path, &source, &TransformSettings::default(), || {
-            let is_module = transform::is_module(&text_of(path, &source)?);
+            let is_module = transform::is_module(path, &text_of(path, &source)?)?;
             let kind = if is_module { Kind::Esm } else { Kind::CommonJs };
             Ok(self.script(path, kind, source.clone()))
         })

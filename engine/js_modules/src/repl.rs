@@ -4,6 +4,7 @@
 //! The function has one parameter, `__scope`, whose members are names in the text. It gives a promise. What the text declares is assigned
 //! instead, and so becomes a global.
 
+use crate::nesting::with_stack_for;
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{Program, Statement, VariableDeclaration};
 use oxc_parser::Parser;
@@ -37,6 +38,14 @@ fn wrapped(code: &str) -> String {
 }
 
 fn body_of(text: &str) -> Result<String, Fault> {
+    let fault = |message| Fault {
+        message,
+        is_open: false,
+    };
+    with_stack_for(text, || body_here(text)).map_err(fault)?
+}
+
+fn body_here(text: &str) -> Result<String, Fault> {
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, text, SourceType::mjs()).parse();
     if let Some(fault) = parsed.diagnostics.errors().next() {

@@ -3,6 +3,7 @@
 //! Types go, enums, namespaces, parameter properties, old decorators and JSX become plain code. Syntax that the engine knows
 //! stays as it is written.
 
+use crate::nesting::with_stack_for;
 use crate::source_map::SourceMap;
 use crate::tsconfig::TransformSettings;
 use oxc_allocator::Allocator;
@@ -20,6 +21,15 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// The first thing that is wrong with the source, at its place.
 pub(crate) fn transform(
+    path: &str,
+    source: &str,
+    settings: &TransformSettings,
+) -> Result<(String, SourceMap), Error> {
+    let done = with_stack_for(source, || transform_here(path, source, settings));
+    done.map_err(|fault| Error::new(ErrorKind::Load, format!("{path}: {fault}")))?
+}
+
+fn transform_here(
     path: &str,
     source: &str,
     settings: &TransformSettings,
@@ -63,17 +73,24 @@ pub(crate) fn transform(
     Ok((printed.code, map))
 }
 
-/// Whether a text has the syntax of a module, and not only that of a script.
-pub(crate) fn is_module(source: &str) -> bool {
-    let allocator = Allocator::default();
-    let options = ParseOptions {
-        allow_return_outside_function: true,
-        ..ParseOptions::default()
+/// Whether a file has the syntax of a module, and not only that of a script.
+///
+/// # Errors
+/// It is nested too deeply.
+pub(crate) fn is_module(path: &str, source: &str) -> Result<bool, Error> {
+    let has_syntax = || {
+        let allocator = Allocator::default();
+        let options = ParseOptions {
+            allow_return_outside_function: true,
+            ..ParseOptions::default()
+        };
+        let parsed = Parser::new(&allocator, source, SourceType::unambiguous())
+            .with_options(options)
+            .parse();
+        parsed.module_record.has_module_syntax
     };
-    let parsed = Parser::new(&allocator, source, SourceType::unambiguous())
-        .with_options(options)
-        .parse();
-    parsed.module_record.has_module_syntax
+    with_stack_for(source, has_syntax)
+        .map_err(|fault| Error::new(ErrorKind::Load, format!("{path}: {fault}")))
 }
 
 fn options(settings: &TransformSettings) -> TransformOptions {

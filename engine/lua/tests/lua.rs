@@ -290,10 +290,24 @@ fn capabilities_are_bound_from_their_rows() {
     );
     check("return app.probe.rows()[2].id", "9223372036854775807");
     check_error("app.probe.echo(print)", "a function cannot be passed here");
-    check_error(
-        "return app:json({ a = 1 })",
-        "app.json: write a dot, not a colon",
-    );
+    for (call, name) in [
+        ("app:json({ a = 1 })", "app.json"),
+        ("app:html('x')", "app.html"),
+        ("app:redirect('/')", "app.redirect"),
+        ("app:stream(print)", "app.stream"),
+        ("app:first('x')", "app.first"),
+        ("app:get('/', print)", "app.get"),
+        ("app:use(print)", "app.use"),
+        ("app:on_error(print)", "app.on_error"),
+        ("app.json:array({})", "app.json.array"),
+        ("app.probe:echo('x')", "probe.echo"),
+        ("app.probe:within('x', print)", "probe.within"),
+    ] {
+        check_error(
+            &format!("return {call}"),
+            &format!("{name}: write {name}(...) with a dot, not with a colon"),
+        );
+    }
 }
 
 #[test]

@@ -56,7 +56,10 @@ fn what_fields_and_methods_refuse_is_an_error_of_the_script() {
             "req.remember('x')",
             "expected a request: call its methods with a colon, as in req:json()",
         ),
-        ("req.remember({}, 'x')", "the request is over"),
+        (
+            "req.remember({}, 'x')",
+            "expected a request: call its methods with a colon, as in req:json()",
+        ),
         (
             "req.remember()",
             "expected a request: call its methods with a colon, as in req:json()",

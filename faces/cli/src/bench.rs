@@ -14,7 +14,7 @@ mod target;
 
 use crate::signals;
 use clap::Args;
-use load::Shared;
+pub(crate) use load::Shared;
 use own_server::OwnServer;
 use report::Report;
 use std::io::{self, IsTerminal, Write};
@@ -71,6 +71,17 @@ pub(crate) struct RequestArgs {
     body: Option<String>,
 }
 
+impl RequestArgs {
+    fn target(&self, url: &str) -> Result<Target, String> {
+        Target::new(&TargetArgs {
+            url,
+            method: self.method.as_deref(),
+            headers: &self.headers,
+            body: self.body.as_deref(),
+        })
+    }
+}
+
 /// The project that is started for a ROUTE.
 #[derive(Args)]
 pub(crate) struct OwnServerArgs {
@@ -82,22 +93,30 @@ pub(crate) struct OwnServerArgs {
     pub(crate) workers: Option<usize>,
 }
 
+/// The first Ctrl-C ends the load, so that what was seen so far is told. What else ends the process leaves no copy of a database.
+pub(crate) fn watch_signals(shared: &Arc<Shared>) -> Result<(), String> {
+    let shared = Arc::clone(shared);
+    let stop = move || shared.has_begun.load(Relaxed) && !shared.is_stopped.swap(true, Relaxed);
+    signals::on_end(stop, own_server::remove_copy)
+}
+
 pub(crate) fn run(args: BenchArgs) -> Result<i32, String> {
+    let shared = Arc::new(Shared::default());
+    watch_signals(&shared)?;
     let own = match args.target.starts_with('/') {
-        true => Some(OwnServer::start(&args.server)?),
+        true => {
+            // What is wrong with it is told before anything starts.
+            args.request
+                .target(&format!("http://localhost{}", args.target))?;
+            Some(OwnServer::start(&args.server)?)
+        }
         false => None,
     };
     let url = match &own {
         Some(server) => format!("http://{}{}", server.address(), args.target),
         None => args.target.clone(),
     };
-    let request = TargetArgs {
-        url: &url,
-        method: args.request.method.as_deref(),
-        headers: &args.request.headers,
-        body: args.request.body.as_deref(),
-    };
-    let target = Target::new(&request)?;
+    let target = args.request.target(&url)?;
     let threads = args.threads.min(args.connections);
     let plan = load::Plan {
         target,
@@ -107,10 +126,7 @@ pub(crate) fn run(args: BenchArgs) -> Result<i32, String> {
         rate: args.rate,
         timeout: args.timeout,
     };
-    let shared = Arc::new(Shared::default());
-    let for_signals = Arc::clone(&shared);
-    // The first Ctrl-C ends the load, and the figures so far are printed.
-    signals::on_interrupt(move || !for_signals.is_stopped.swap(true, Relaxed))?;
+    shared.has_begun.store(true, Relaxed);
     let started = Instant::now();
     let tally = load::run(&plan, &shared, || show_progress(&plan, &shared, started))?;
     let report = Report::new(&plan, tally, started.elapsed());
@@ -123,6 +139,28 @@ pub(crate) fn run(args: BenchArgs) -> Result<i32, String> {
     crate::say(text)?;
     // A bench without one answer has measured nothing.
     Ok(i32::from(report.answers() == 0))
+}
+
+/// Puts a route under load for another command, and says in a line what was answered.
+pub(crate) fn load_route(
+    url: &str,
+    request: &RequestArgs,
+    connections: usize,
+    duration: Duration,
+    shared: &Shared,
+) -> Result<String, String> {
+    const TIMEOUT: Duration = Duration::from_secs(30);
+    let plan = load::Plan {
+        target: request.target(url)?,
+        connections,
+        threads: 1,
+        duration,
+        rate: None,
+        timeout: TIMEOUT,
+    };
+    let started = Instant::now();
+    let tally = load::run(&plan, shared, || show_progress(&plan, shared, started))?;
+    Ok(Report::new(&plan, tally, started.elapsed()).line())
 }
 
 /// A line that is written over, on a terminal. Returns when the load ends.

@@ -18,6 +18,9 @@ pub(crate) struct BuildArgs {
     /// The executable of Sampan that the project is put into, for another machine [default: this program].
     #[arg(long, value_name = "EXECUTABLE")]
     target: Option<PathBuf>,
+    /// Replace the file if it exists, whatever it is.
+    #[arg(long)]
+    force: bool,
     /// A file or folder of the project that stays out.
     #[arg(long, value_name = "PATH")]
     exclude: Vec<String>,
@@ -37,6 +40,7 @@ pub(crate) fn run(args: BuildArgs) -> Result<(), String> {
     let flags = BuildFlags {
         path: args.path,
         output: args.output,
+        force: args.force,
         target: args.target,
         exclude: args.exclude,
     };

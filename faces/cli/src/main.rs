@@ -12,18 +12,18 @@ mod db;
 mod dev;
 mod migrate;
 mod new;
-mod paint;
-mod prompt;
+mod profile;
 mod reload;
 mod repl;
 mod shell_help;
-mod signals;
+mod terminal;
 mod test;
 
 use clap::{Parser, Subcommand};
 use sampan_app::{Archive, Config, Flags, Storage};
 use std::io::{self, Write};
 use std::path::PathBuf;
+use terminal::{paint, prompt, signals};
 
 /// Faster than the system's under many small allocations, which is what requests are.
 #[global_allocator]
@@ -59,6 +59,8 @@ enum Command {
     Backup(backup::BackupArgs),
     /// Put a server or a route of a project under load, and measure it.
     Bench(bench::BenchArgs),
+    /// Draw where the scripts of a project spend their time, under load.
+    Profile(profile::ProfileArgs),
     /// Run lines of Lua or JavaScript in the environment of a project.
     Repl(repl::ReplArgs),
     /// Ask the database of a project by SQL, dump it, load it.
@@ -86,9 +88,15 @@ struct ServerArgs {
 /// How to serve it.
 #[derive(clap::Args)]
 struct ServerOptions {
-    /// Where to listen [default: 127.0.0.1:8080].
-    #[arg(long, value_name = "HOST:PORT", value_parser = an_address)]
-    listen: Option<String>,
+    /// Where to listen; several with commas between [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "HOST:PORT|unix:PATH", value_parser = an_address, value_delimiter = ',')]
+    listen: Vec<String>,
+    /// What many other servers have in its place: only its refusal is of use.
+    #[arg(long, hide = true, value_name = "PORT", value_parser = no_port)]
+    port: Option<String>,
+    /// Whom to become, once it listens, if root starts it.
+    #[arg(long, value_name = "NAME[:GROUP]")]
+    user: Option<String>,
     /// How many threads run scripts [default: one per core].
     #[arg(long, value_name = "N", value_parser = a_count)]
     workers: Option<usize>,
@@ -118,7 +126,8 @@ impl ServerArgs {
 impl ServerOptions {
     fn flags(self) -> Flags {
         Flags {
-            listen: self.listen,
+            listen: Some(self.listen.join(",")).filter(|listen| !listen.is_empty()),
+            user: self.user,
             workers: self.workers,
             config: self.config,
             db: self.db,
@@ -181,6 +190,7 @@ fn command() -> Result<i32, String> {
         Command::Routes(args) => check::routes::run(args).map(|()| 0),
         Command::Backup(args) => backup::run(args).map(|()| 0),
         Command::Bench(args) => bench::run(args),
+        Command::Profile(args) => profile::run(args),
         Command::Repl(args) => repl::run(args),
         Command::Db(args) => db::run(args),
         Command::Build(args) => build::run(args).map(|()| 0),
@@ -195,11 +205,25 @@ fn an_address(text: &str) -> Result<String, String> {
     sampan_app::address(text).map(|_| text.to_owned())
 }
 
+/// Says what to write in place of `--port`.
+fn no_port(text: &str) -> Result<String, String> {
+    let port: u16 = text.parse().unwrap_or(3000);
+    Err(format!("write --listen 127.0.0.1:{port}"))
+}
+
 fn a_count(text: &str) -> Result<usize, String> {
     let most = sampan_app::WORKERS_MAX;
     match text.parse() {
         Ok(count) if (1..=most).contains(&count) => Ok(count),
         _ => Err(format!("it must be a number from 1 to {most}")),
+    }
+}
+
+/// A number of things, in words.
+fn counted(count: u64, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
     }
 }
 

@@ -209,10 +209,14 @@ fn name_of(folder: &Path) -> Result<String, String> {
     })
 }
 
-/// Refuses a folder that has anything in it.
+/// Refuses a folder that has anything in it but an empty repository's `.git`.
 fn check_empty(folder: &Path) -> Result<(), String> {
     let shown = folder.display();
-    match fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
+    let is_something = |entry: io::Result<fs::DirEntry>| {
+        let name = entry.map(|entry| entry.file_name());
+        name.is_ok_and(|name| name != ".git")
+    };
+    match fs::read_dir(folder).map(|mut entries| entries.any(is_something)) {
         Ok(false) => Ok(()),
         Ok(true) => Err(format!("{shown} is not empty: name another folder")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

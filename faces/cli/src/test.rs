@@ -1,13 +1,13 @@
 //! `sampan test`: runs the tests of a project and shows what became of them.
 
-use crate::{say, signals};
+use crate::{bench, counted, say, signals};
 use sampan_testkit::project::{self, ProjectWatch, TestOptions, TestOutcome, TestSummary};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long one test may take unless told otherwise.
-const TEST_SECONDS_MAX: &str = "10";
+const TEST_TIME_MAX: &str = "10s";
 
 /// From this time on it is shown how long a test took.
 const SLOW: Duration = Duration::from_millis(100);
@@ -15,7 +15,7 @@ const SLOW: Duration = Duration::from_millis(100);
 /// What comes after `sampan test`.
 #[derive(clap::Args)]
 pub(crate) struct TestArgs {
-    /// The project's folder, or the file in it that is run.
+    /// The project's folder, the file in it that is run, or one file of its tests.
     #[arg(value_name = "DIR|FILE", default_value = ".")]
     path: PathBuf,
     /// Run only the tests whose file and name contain this.
@@ -34,24 +34,19 @@ pub(crate) struct TestArgs {
     #[arg(long)]
     watch: bool,
     /// How long one test may take.
-    #[arg(long, value_name = "SECONDS", default_value = TEST_SECONDS_MAX, value_parser = a_time)]
+    #[arg(long, value_name = "TIME", default_value = TEST_TIME_MAX, value_parser = bench::time)]
     timeout: Duration,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
-fn a_time(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok();
-    let seconds = seconds.filter(|seconds| (0.001..=86_400.0).contains(seconds));
-    let time = seconds.map(Duration::from_secs_f64);
-    time.ok_or_else(|| "it must be a number of seconds, as in 10 or 0.5".to_owned())
-}
-
 pub(crate) fn run(args: TestArgs) -> Result<i32, String> {
+    let (path, only) = project::locate(&args.path)?;
     let scratch = signals::scratch("sampan-test-")?;
     let options = TestOptions {
-        path: args.path,
+        path,
+        only,
         config: args.config,
         filter: args.filter,
         update: args.update,
@@ -166,7 +161,13 @@ impl Style {
             line += &format!(", {} filtered out", summary.filtered);
         }
         if summary.snapshots > 0 {
-            line += &format!(", {} snapshots written", summary.snapshots);
+            let written = counted(summary.snapshots as u64, "snapshot");
+            line += &format!(", {written} written");
+        }
+        for file in &summary.not_loaded {
+            say(format_args!(
+                "\nleft out: {file} does not load; the filter names nothing in it"
+            ))?;
         }
         let colour = if summary.failed > 0 { "31" } else { "32" };
         let seconds = summary.elapsed.as_secs_f64();

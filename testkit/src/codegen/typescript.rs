@@ -156,11 +156,20 @@ pub(super) fn ts_type(ty: Type) -> Cow<'static, str> {
             return format!("{{ {} }}", members.join("; ")).into();
         }
         Type::Results(results) => {
-            let results: Vec<String> = results
-                .iter()
-                .map(|(name, ty)| format!("{}: {} | null", camel_case(name), ts_type(*ty)))
-                .collect();
-            return format!("{{ {} }}", results.join("; ")).into();
+            // One of them is there, and which one tells the type of the others.
+            let members = |there: usize| {
+                let members = results.iter().enumerate().map(|(at, (name, ty))| {
+                    let ty = if at == there {
+                        ts_type(*ty)
+                    } else {
+                        "null".into()
+                    };
+                    format!("{}: {ty}", camel_case(name))
+                });
+                members.collect::<Vec<_>>().join("; ")
+            };
+            let all = (0..results.len()).map(|there| format!("{{ {} }}", members(there)));
+            return all.collect::<Vec<_>>().join(" | ").into();
         }
         Type::Object(class) => class.name,
     };

@@ -77,11 +77,11 @@ declare module "sampan" {
 
   interface Verb<Prefix extends string> {
     /** Declares a route. */
-    <Pattern extends string>(pattern: Pattern, handler: Handler<`${Prefix}${Pattern}`>): void;
+    <Pattern extends string>(pattern: Pattern, handler: Handler<NoInfer<`${Prefix}${Pattern}`>>): void;
     <Pattern extends string>(
       pattern: Pattern,
       options: RouteOptions,
-      handler: Handler<`${Prefix}${Pattern}`>,
+      handler: Handler<NoInfer<`${Prefix}${Pattern}`>>,
     ): void;
     /** Declares a route with an answer instead of a handler: computed once, at start. */
     <T extends object | string | number | boolean | null>(pattern: string, value: Fixed<T>): void;

@@ -10,6 +10,7 @@ use sampan_app::host::{
     Value, clock, refusals,
 };
 use sampan_app::{LocalApp, Project};
+use slab::Slab;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -165,7 +166,7 @@ pub static MODULE: Module = Module {
             ],
             returns: Type::Nothing,
             doc: "Compares the value, or the text, with what it was when the test ran first. That is kept in `tests/snapshots`; `sampan test --update` \
-                  keeps what it is now.",
+                  keeps what it is now. Of an answer the date, the request's id and the values of cookies do not count.",
             kind: FunctionKind::Sync(snapshot),
         },
         Function {
@@ -259,6 +260,22 @@ pub(super) struct TestState {
     /// The snapshots that it compared, and those of them that it wrote.
     snapshots: RefCell<Vec<String>>,
     written: RefCell<Vec<String>>,
+    /// Errors that nobody awaits.
+    unawaited: RefCell<Vec<Error>>,
+    /// Calls of `t` that wait, as the test wrote them.
+    running: RefCell<Slab<String>>,
+}
+
+/// A call of `t` that waits; it is over when this goes.
+struct RunningCall {
+    state: Rc<TestState>,
+    key: usize,
+}
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        self.state.running.borrow_mut().try_remove(self.key);
+    }
 }
 
 impl TestState {
@@ -275,6 +292,8 @@ impl TestState {
             browsers: RefCell::default(),
             snapshots: RefCell::default(),
             written: RefCell::default(),
+            unawaited: RefCell::default(),
+            running: RefCell::default(),
         })
     }
 
@@ -289,6 +308,32 @@ impl TestState {
         self.name.replace(name.to_owned());
         self.browsers.take();
         self.snapshots.take();
+        self.unawaited.take();
+    }
+
+    /// Takes note of an error that nobody awaits.
+    pub(super) fn note_unawaited(&self, error: Error) {
+        self.unawaited.borrow_mut().push(error);
+    }
+
+    /// The errors that nobody awaits, so far.
+    pub(super) fn take_unawaited(&self) -> Vec<Error> {
+        self.unawaited.take()
+    }
+
+    /// A call of `t` that still waits, as the test wrote it.
+    pub(super) fn running_call(&self) -> Option<String> {
+        let running = self.running.borrow();
+        running.iter().next().map(|(_, call)| call.clone())
+    }
+
+    /// Takes note of a call that waits.
+    fn runs(self: &Rc<Self>, call: String) -> RunningCall {
+        let key = self.running.borrow_mut().insert(call);
+        RunningCall {
+            state: Rc::clone(self),
+            key,
+        }
     }
 
     /// The snapshots that the test wrote.
@@ -352,14 +397,16 @@ fn send(
     path: &str,
     options: Value,
 ) -> LocalFuture<Result<Value, Error>> {
+    let call = format!("t.{}({path:?})", method.to_ascii_lowercase());
     let prepared = state_of(context).and_then(|state| {
+        let running = state.runs(call);
         let request = TestRequest::new(method, path, options)?;
         // What the answer needs of the context outlives this call in it.
         let objects = context.objects().clone();
-        Ok((state, request, objects))
+        Ok((state, request, objects, running))
     });
     Box::pin(async move {
-        let (state, request, objects) = prepared?;
+        let (state, request, objects, _running) = prepared?;
         let browser = |name: &str| state.browsers.borrow().get(name).and_then(Cookies::field);
         let bytes = request.bytes(browser(&request.browser));
         let peer = SocketAddr::from(([127, 0, 0, 1], 50_000));
@@ -442,9 +489,11 @@ fn contains(_: &Context, mut args: Args) -> Result<Value, Error> {
     Err(failed(args, 2, text, ""))
 }
 
-fn fails(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+fn fails(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let (function, part) = (function(&args, 0), args.take(1));
+    let running = state_of(context).map(|state| state.runs("t.fails".to_owned()));
     Box::pin(async move {
+        let _running = running?;
         let Err(error) = function?.start(Vec::new()).await else {
             return Err(Error::script("the function did not fail"));
         };
@@ -460,7 +509,7 @@ fn fails(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
 
 fn snapshot(context: &Context, mut args: Args) -> Result<Value, Error> {
     let state = state_of(context)?;
-    let (actual, name) = (shown(&args.take(0)), args.text(1));
+    let (actual, name) = (shown(&snapshots::steady(args.take(0))), args.text(1));
     let mut seen = state.snapshots.borrow_mut();
     if seen.contains(&name) {
         let text = "the test has a snapshot of this name already: give each its own";

@@ -120,6 +120,7 @@ fn write_members<'a>(
 /// How `actual` differs from `expected`: their lines, with `-` where only `expected` has them and `+` where only `actual` does.
 pub(super) fn difference(expected: &str, actual: &str) -> String {
     let diff = TextDiff::from_lines(expected, actual);
+    let ends_apart = expected.ends_with('\n') != actual.ends_with('\n');
     let mut lines = vec!["    - expected".to_owned(), "    + actual".to_owned()];
     for (at, group) in diff
         .grouped_ops(DIFFERENCE_CONTEXT_LINES)
@@ -138,6 +139,10 @@ pub(super) fn difference(expected: &str, actual: &str) -> String {
             let line = change.value();
             let line = line.strip_suffix('\n').unwrap_or(line);
             lines.push(format!("    {sign} {line}"));
+            let is_last = !change.value().ends_with('\n');
+            if is_last && ends_apart {
+                lines.push("      (no line break at the end)".to_owned());
+            }
         }
     }
     let more = lines.len().saturating_sub(DIFFERENCE_LINES_MAX);
@@ -184,6 +189,11 @@ mod tests {
         let other = map(&[("b", Value::Bool(false)), ("a", Value::Int(1))]);
         let expected = "    - expected\n    + actual\n      {\n        \"a\": 1,\n    -   \"b\": true\n    +   \"b\": false\n      }";
         assert_eq!(difference(&shown(&one), &shown(&other)), expected);
+        let text = difference("a\n", "a");
+        assert!(
+            text.ends_with("- a\n    + a\n      (no line break at the end)"),
+            "{text}"
+        );
         let (long, longer) = ("a\n".repeat(500), "b\n".repeat(500));
         let text = difference(&long, &longer);
         assert_eq!(text.lines().count(), DIFFERENCE_LINES_MAX + 1);

@@ -2,6 +2,7 @@
 
 use super::limits::FILES_MAX;
 use sampan_app::{Language, Project};
+use std::path::{Path, PathBuf};
 
 /// The folder that they are in.
 const FOLDER: &str = "tests";
@@ -27,6 +28,39 @@ pub(super) fn files(project: &Project) -> Result<Vec<String>, String> {
         ));
     }
     Ok(files)
+}
+
+/// The project that `path` names, and the file of its tests that is to be run alone, where it names one.
+///
+/// # Errors
+/// It is a file below `tests/` that is none of tests, or there is no project above it.
+pub fn locate(path: &Path) -> Result<(PathBuf, Option<String>), String> {
+    let whole = match path.canonicalize() {
+        Ok(whole) if whole.is_file() => whole,
+        // What is wrong with it is told when the project is looked for.
+        _ => return Ok((path.to_owned(), None)),
+    };
+    let shown = path.display();
+    let is_named_test = is_test(&whole.to_string_lossy());
+    let folders = whole.ancestors().skip(1);
+    let mut roots = folders
+        .filter(|folder| folder.ends_with(FOLDER))
+        .filter_map(Path::parent);
+    let Some(root) = roots.find(|root| Project::find(root).is_ok()) else {
+        return match is_named_test {
+            true => Err(format!(
+                "{shown} is in no folder {FOLDER}/ of a project: name the project's folder, and what to run with --filter"
+            )),
+            false => Ok((path.to_owned(), None)),
+        };
+    };
+    if !is_named_test {
+        return Err(format!(
+            "{shown} is no file of tests: its name must end in .test.lua, .test.js, .test.ts or the like"
+        ));
+    }
+    let file = whole.strip_prefix(root).unwrap_or(&whole);
+    Ok((root.to_owned(), Some(file.to_string_lossy().into_owned())))
 }
 
 fn is_test(path: &str) -> bool {

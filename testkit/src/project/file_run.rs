@@ -1,9 +1,10 @@
 //! One file of tests, on its thread.
 
 use super::api::{DeclaredTest, TestState};
+use super::limits::{LEFT_PAUSE, LEFT_TIME_MAX};
 use super::{TestFailure, TestOptions, TestOutcome, failed_file};
 use sampan_app::host::{Context, Error, ErrorKind, LocalFuture, Module, clock};
-use sampan_app::{LocalApp, Project};
+use sampan_app::{LocalApp, LocalScript, Project};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -15,6 +16,8 @@ pub(super) enum Message {
     Began(String),
     /// The filter left a test out.
     Filtered,
+    /// The file does not load, and the filter names nothing in it.
+    NotLoaded,
     /// A test has ended.
     Ended(TestOutcome),
     /// A script cannot be stopped: what it was doing.
@@ -62,8 +65,18 @@ impl FileRun {
         let state = TestState::new(&app, &self.project, &self.file, self.options.update);
         let shared = Rc::clone(&state);
         let put = move |context: &Context| context.put(shared);
-        // It keeps the script of the tests alive.
-        let _script = app.script(&self.file, self.modules, put)?;
+        let noting = Rc::clone(&state);
+        let unawaited = Box::new(move |error| noting.note_unawaited(error));
+        let script = match app.script(&self.file, self.modules, put, unawaited) {
+            Err(_) if !self.may_be_meant() => {
+                self.tell(Message::NotLoaded);
+                return Ok(());
+            }
+            script => script?,
+        };
+        if let Some(error) = state.take_unawaited().pop() {
+            return Err(told(&self.project, &error));
+        }
         let (tests, before_each) = state.declared();
         for test in tests {
             if self.is_filtered(&test) {
@@ -73,6 +86,7 @@ impl FileRun {
             self.tell(Message::Began(test.name.clone()));
             let begun = Instant::now();
             let log_start = app.log().len();
+            let left_before = script.unfinished();
             let run = async {
                 app.restore().await?;
                 state.begin(&test.name);
@@ -82,12 +96,14 @@ impl FileRun {
                 app.call(Rc::clone(&test.function)).await
             };
             let result = tokio::time::timeout(self.options.test_time_max, run).await;
-            clock::set(None);
             let result = result.unwrap_or_else(|_| {
                 let seconds = self.options.test_time_max.as_secs_f64();
                 let text = format!("the test did not end within {seconds} s (--timeout)");
                 Err(Error::new(ErrorKind::Timeout, text))
             });
+            let left = left_running(&state, &script, left_before).await;
+            clock::set(None);
+            let result = result.and(left);
             let failure = result.err().map(|error| TestFailure {
                 text: told(&self.project, &error),
                 log: app.log().get(log_start..).unwrap_or_default().to_owned(),
@@ -103,11 +119,53 @@ impl FileRun {
         Ok(())
     }
 
+    /// Whether the filter could mean a test of the file, which does not load: its path, or a word of its text.
+    fn may_be_meant(&self) -> bool {
+        let Some(filter) = self.options.filter.as_deref() else {
+            return true;
+        };
+        // The filter may begin in the path and end in the name of a test.
+        let name = filter.split_once(": ").map_or(filter, |(_, name)| name);
+        let text = self.project.sources().read(&self.file);
+        let text = String::from_utf8_lossy(text.as_deref().unwrap_or_default()).into_owned();
+        self.file.contains(filter) || text.contains(name)
+    }
+
     fn is_filtered(&self, test: &DeclaredTest) -> bool {
         let whole = format!("{}: {}", self.file, test.name);
         let filter = self.options.filter.as_deref();
         filter.is_some_and(|part| !whole.contains(part))
     }
+}
+
+/// Lets what the test did not wait for come to its end, and gives what is wrong with it.
+async fn left_running(
+    state: &TestState,
+    script: &LocalScript,
+    left_before: usize,
+) -> Result<(), Error> {
+    let call = state.running_call();
+    let goes_on = || state.running_call().is_some() || script.unfinished() > left_before;
+    let until = Instant::now() + LEFT_TIME_MAX;
+    while goes_on() && Instant::now() < until {
+        tokio::time::sleep(LEFT_PAUSE).await;
+    }
+    if let Some(call) = call {
+        let text = format!("{call} was still running when the test ended: await it");
+        return Err(Error::script(text));
+    }
+    if let Some(error) = state.take_unawaited().into_iter().next() {
+        let text = format!(
+            "{}\nThe test did not wait for what failed here: await it",
+            error.message()
+        );
+        return Err(error.with_message(text));
+    }
+    if goes_on() {
+        let text = "something still runs after the end of the test: await it, or clear its timer";
+        return Err(Error::script(text));
+    }
+    Ok(())
 }
 
 /// An error for its reader: the place, the line of the source, what is wrong, and the calls on the way there.

@@ -2,6 +2,12 @@
 
 use super::{TestOutcome, TestSummary};
 use serde_json::json;
+use std::time::Duration;
+
+/// A time in milliseconds, to the microsecond.
+fn millis(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1000.0
+}
 
 /// The outcome of one test.
 pub fn json_line(outcome: &TestOutcome) -> String {
@@ -11,7 +17,7 @@ pub fn json_line(outcome: &TestOutcome) -> String {
         "file": outcome.file,
         "name": outcome.name,
         "passed": failure.is_none(),
-        "millis": outcome.elapsed.as_secs_f64() * 1000.0,
+        "millis": millis(outcome.elapsed),
         "message": failure.map(|failure| &failure.text),
         "log": failure.map(|failure| &failure.log),
         "snapshots": outcome.snapshots,
@@ -27,7 +33,8 @@ pub fn json_summary(summary: &TestSummary) -> String {
         "failed": summary.failed,
         "filtered": summary.filtered,
         "snapshots": summary.snapshots,
-        "millis": summary.elapsed.as_secs_f64() * 1000.0,
+        "not_loaded": summary.not_loaded,
+        "millis": millis(summary.elapsed),
     })
     .to_string()
 }

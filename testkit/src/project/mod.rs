@@ -17,6 +17,7 @@ mod snapshots;
 mod watch;
 
 pub use api::MODULE;
+pub use discover::locate;
 pub use json::{json_line, json_summary};
 pub use junit::junit;
 pub use watch::ProjectWatch;
@@ -43,6 +44,8 @@ const TEST_KEY: &str = "the key of tests, which no server uses";
 pub struct TestOptions {
     /// The project's folder, or the file in it that is run.
     pub path: PathBuf,
+    /// The only file of tests to run, relative to the project's folder.
+    pub only: Option<String>,
     /// The configuration file, where it is not the project's own.
     pub config: Option<PathBuf>,
     /// Only tests whose file and name, with `: ` between, contain this.
@@ -90,6 +93,8 @@ pub struct TestSummary {
     pub filtered: usize,
     /// How many snapshots were written.
     pub snapshots: usize,
+    /// Files that do not load, and in which the filter names nothing.
+    pub not_loaded: Vec<String>,
     /// From the first to the last.
     pub elapsed: Duration,
 }
@@ -108,7 +113,10 @@ pub fn run(
         config: options.config.clone(),
         ..Flags::default()
     })?;
-    let files = discover::files(&config.project)?;
+    let files = match &options.only {
+        Some(file) => vec![file.clone()],
+        None => discover::files(&config.project)?,
+    };
     config.logger = Logger::captured(config.log_settings().level_min);
     if config.secret_keys.is_none() {
         config.set_secret_key(TEST_KEY)?;
@@ -157,6 +165,7 @@ fn follow(
         match message {
             Message::Began(name) => running = name,
             Message::Filtered => summary.filtered += 1,
+            Message::NotLoaded => summary.not_loaded.push(file.to_owned()),
             Message::Ended(outcome) => count(summary, &outcome, tell),
             Message::Over => return true,
             Message::Deaf(what) => {

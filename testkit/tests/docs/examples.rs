@@ -271,6 +271,7 @@ fn test(example: &Example, program: &str, code: &str, ending: &str) -> Result<()
     let folder = project(example, program, code, is_wanted)?;
     let options = TestOptions {
         path: folder.path().join(program),
+        only: None,
         config: None,
         filter: None,
         update: false,

@@ -124,6 +124,12 @@ fn systemd(code: &str) -> Check {
     };
     let code: String = code.lines().map(here).collect();
     with_file(name, &code, |path| {
+        if let Some(unit) = path.strip_suffix(".socket") {
+            // A socket starts the service of its name, which another block of the chapter has.
+            let service = "[Service]\nExecStart=/bin/true\n";
+            let written = std::fs::write(format!("{unit}.service"), service);
+            written.map_err(|error| error.to_string())?;
+        }
         run("systemd-analyze", &["verify", path])
     })
 }

@@ -63,13 +63,17 @@ pub(crate) fn read<'a>(
                 ));
             }
             ("max_age", _) => {
-                return Err(Error::script("max_age must be a number of seconds from 0"));
+                let text = "max_age must be a number of seconds from 0";
+                return Err(Error::script(text).naming(["max_age"]));
             }
             ("path" | "domain", _) => {
                 return Err(Error::script(format!("{name} must be a string")));
             }
             ("same_site", _) => return Err(no_same_site()),
-            _ => return Err(Error::script(format!("{name} must be true or false"))),
+            (name, _) => {
+                let text = format!("{name} must be true or false");
+                return Err(Error::script(text).naming([name]));
+            }
         }
     }
     Ok(protection)
@@ -85,5 +89,5 @@ fn same_site(text: &str) -> Result<SameSite, Error> {
 
 #[cold]
 fn no_same_site() -> Error {
-    Error::script("same_site must be \"lax\", \"strict\" or \"none\"")
+    Error::script("same_site must be \"lax\", \"strict\" or \"none\"").naming(["same_site"])
 }

@@ -81,12 +81,12 @@ pub(super) fn complete(claims: Option<Value>, options: Value) -> Result<Value, E
     };
     for (_, value) in options::members(options, &["expires_in"])? {
         let seconds = number(&value).filter(|seconds| (0.0..9.0e15).contains(seconds));
-        let seconds = seconds
-            .ok_or_else(|| Error::script("expires_in must be a number of seconds from 0"))?;
+        let seconds = seconds.ok_or_else(|| {
+            Error::script("expires_in must be a number of seconds from 0").naming(["expires_in"])
+        })?;
         if claims.iter().any(|(name, _)| name == "exp") {
-            return Err(Error::script(
-                "the claims have exp already: leave out expires_in",
-            ));
+            let text = "the claims have exp already: leave out expires_in";
+            return Err(Error::script(text).naming(["expires_in"]));
         }
         let now = now() as i64;
         if !claims.iter().any(|(name, _)| name == "iat") {

@@ -41,6 +41,10 @@ impl Console {
         let ran = self
             .plain(begin)
             .and_then(|()| self.load_all(text, progress))
+            .map_err(|error| match keys {
+                Keys::Checked => error,
+                Keys::CheckedAtEnd => with_advice(error),
+            })
             .and_then(|report| {
                 if keys == Keys::CheckedAtEnd {
                     self.check_keys()?;
@@ -115,6 +119,18 @@ impl Console {
             })),
             Err(error) => Err(self.failed(&error, "", 0)),
         }
+    }
+}
+
+/// Says what to do with a dump that makes what is there already.
+fn with_advice(error: RunError) -> RunError {
+    match error {
+        RunError::Sql(mut fault) if fault.message.ends_with("already exists") => {
+            fault.message +=
+                ": a dump makes its tables itself, so load it into a new file (--db FILE)";
+            RunError::Sql(fault)
+        }
+        error => error,
     }
 }
 

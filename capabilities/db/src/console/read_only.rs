@@ -1,4 +1,4 @@
-//! Lets only statements pass that read.
+//! Lets only statements pass that read: by an authorizer, and by `PRAGMA query_only`, which the authorizer guards.
 
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -36,7 +36,7 @@ pub(super) struct ReadOnly {
 
 impl ReadOnly {
     pub(super) fn install(self: &Arc<Self>, sqlite: &mut Connection) -> rusqlite::Result<()> {
-        // The second fence: SQLite asks nobody about VACUUM.
+        // SQLite asks nobody about VACUUM, and modules of virtual tables prepare statements that write before they read.
         sqlite.execute_batch("PRAGMA query_only=ON")?;
         let read_only = Arc::clone(self);
         sqlite.authorizer(Some(move |asked: AuthContext<'_>| {
@@ -56,23 +56,27 @@ impl ReadOnly {
         done
     }
 
-    /// Why the last statement was refused, if it was.
-    pub(super) fn take_refusal(&self) -> Option<String> {
+    /// Why the last statement was refused, if it was. `error` is what SQLite said of it.
+    pub(super) fn take_refusal(&self, error: &rusqlite::Error) -> Option<String> {
         let has_refused = self.has_refused.swap(false, Relaxed);
-        has_refused.then(|| {
+        let is_read_only = error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly);
+        (has_refused || is_read_only).then(|| {
             "this would write, and the database is open for reading only: start with --write"
                 .to_owned()
         })
     }
 }
 
-/// Whether an action changes nothing, neither in the database nor on the connection.
+/// Whether an action may be prepared: it changes nothing, neither in the database nor on the connection, or `query_only` stops it.
 fn reads(action: &AuthAction<'_>) -> bool {
     match action {
         AuthAction::Read { .. }
         | AuthAction::Select
         | AuthAction::Function { .. }
         | AuthAction::Recursive
+        | AuthAction::Insert { .. }
+        | AuthAction::Update { .. }
+        | AuthAction::Delete { .. }
         | AuthAction::Transaction { .. }
         | AuthAction::Savepoint { .. } => true,
         AuthAction::Pragma {

@@ -157,6 +157,25 @@ fn reading_only_lets_nothing_write() {
 }
 
 #[test]
+fn reading_only_reads_virtual_tables_and_checks() {
+    let folder = TestFolder::new();
+    let made =
+        "CREATE VIRTUAL TABLE box USING rtree(id, low, high); INSERT INTO box VALUES (1, 2, 3)";
+    lines(&filled(&folder), made);
+    let console = console(&folder, "data.db", false);
+    assert_eq!(lines(&console, "SELECT high FROM box")[1], "Real(3.0)");
+    for check in ["PRAGMA integrity_check", "PRAGMA quick_check"] {
+        assert_eq!(lines(&console, check)[1], "ok", "{check}");
+    }
+    for sql in ["DELETE FROM box", "INSERT INTO box VALUES (2, 3, 4)"] {
+        let fault = fault_of(&console, sql);
+        assert!(fault.message.ends_with("start with --write"), "{sql}");
+    }
+    let large = fault_of(&console, "SELECT zeroblob(1000000000)");
+    assert!(large.message.contains("too big"), "{}", large.message);
+}
+
+#[test]
 fn a_fault_has_its_line_and_column() {
     let folder = TestFolder::new();
     let console = filled(&folder);
@@ -237,7 +256,7 @@ fn a_file_is_loaded_whole_or_not_at_all() {
         (
             "DELETE FROM note; CREATE TABLE user(x);",
             Keys::CheckedAtEnd,
-            "already exists",
+            "already exists: a dump makes its tables itself, so load it into a new file (--db FILE)",
         ),
         (
             "BEGIN; DELETE FROM note; ROLLBACK; SELECT 1;",

@@ -5,7 +5,7 @@
 //! long as it should be, writers are asked to wait, and a RESTART checkpoint copies the last few pages. Readers that still need an old
 //! state of the database (a backup, a long query) make it give up soon, and it comes back less and less often.
 
-use crate::config::DatabaseConfig;
+use crate::config::{DatabaseConfig, Durability};
 use crate::sqlite::connection::{Role, SqliteConnection};
 use crate::sqlite::error::{ErrorCode, classify, words};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -322,6 +322,9 @@ impl CheckpointWorker {
     }
 
     fn close(&mut self) -> Result<(), String> {
+        if self.shared.config.durability == Durability::Throwaway {
+            return Ok(());
+        }
         let sqlite = self.connection()?.sqlite();
         let optimized = sqlite
             .busy_timeout(CLOSE_WAIT)

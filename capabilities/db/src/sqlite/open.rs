@@ -88,6 +88,7 @@ fn set_up(sqlite: &Connection, config: &DatabaseConfig, role: Role) -> rusqlite:
     let synchronous = match config.durability {
         Durability::Full => "FULL",
         Durability::Normal => "NORMAL",
+        Durability::Throwaway => "OFF",
     };
     let kept_bytes = WAL_KEPT_BYTES.min(config.wal_bytes_max);
     // A damaged page is found when it is read (cell_size_check), and not by what it does later.
@@ -185,7 +186,11 @@ mod tests {
         let folder = TestFolder::new();
         let mut config = DatabaseConfig::new(folder.path("data.db"));
         config.mmap_bytes = 1024 * 1024;
-        for (durability, synchronous) in [(Durability::Full, "2"), (Durability::Normal, "1")] {
+        for (durability, synchronous) in [
+            (Durability::Full, "2"),
+            (Durability::Normal, "1"),
+            (Durability::Throwaway, "0"),
+        ] {
             config.durability = durability;
             for role in ROLES {
                 let sqlite = open(&config, role).unwrap();

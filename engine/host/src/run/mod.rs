@@ -3,4 +3,5 @@
 pub mod current_run;
 pub mod limits;
 pub mod outbox;
+pub mod samples;
 pub mod watch;

@@ -5,6 +5,7 @@
 //! and the watchdog stores that epoch as the one to be stopped. A stop that arrives late names an epoch that is
 //! over, so it can never hit the next request.
 
+use crate::samples::Samples;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,9 +19,23 @@ pub struct Watch {
     stop: AtomicU64,
     handler: AtomicU64,
     kick: OnceLock<Kick>,
+    samples: Option<Box<Samples>>,
 }
 
 impl Watch {
+    /// A stopwatch that also keeps samples of what runs.
+    pub fn sampled() -> Self {
+        Self {
+            samples: Some(Box::default()),
+            ..Self::default()
+        }
+    }
+
+    /// The samples of what runs, if there are to be any.
+    pub fn samples(&self) -> Option<&Samples> {
+        self.samples.as_deref()
+    }
+
     /// Called by the engine when it enters a script. Only the worker's own thread may call this.
     #[inline]
     pub fn enter(&self, handler: u32) {
@@ -59,6 +74,16 @@ impl Watch {
     /// The handler that was entered last, for the log.
     pub fn handler(&self) -> u32 {
         self.handler.load(Ordering::Relaxed) as u32
+    }
+
+    /// Called by the thread that samples: a script that runs now is due to show its stack.
+    pub fn sample(&self) {
+        let (epoch, handler) = (self.epoch(), self.handler());
+        if let Some(samples) = &self.samples
+            && self.epoch() == epoch
+        {
+            samples.look(epoch, handler);
+        }
     }
 
     /// Called by the watchdog: the run of `epoch` must stop.

@@ -80,6 +80,13 @@ pub struct Function {
     pub kind: FunctionKind,
 }
 
+impl Function {
+    /// Whether it gives an object that has keys of the script's own.
+    pub fn gives_keyed(&self) -> bool {
+        matches!(self.returns, Type::Object(class) if class.is_keyed)
+    }
+}
+
 /// A parameter of a function.
 #[derive(Debug)]
 pub struct Param {

@@ -17,8 +17,9 @@ pub fn wrong_type(words: &Words, what: &str, wanted: &str, found: &str) -> Error
 /// What is said of an option that does not exist.
 #[cold]
 pub fn unknown_option(name: &str, known: &[&str]) -> Error {
-    let known = known.join(" and ");
-    Error::script(format!("unknown option '{name}'; there is {known}"))
+    let all = known.join(" and ");
+    let names = known.iter().copied().chain([name]);
+    Error::script(format!("unknown option '{name}'; there is {all}")).naming(names)
 }
 
 /// Checks how the pattern of a route, of middleware or of a group begins.

@@ -10,12 +10,12 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use socket2::SockRef;
 use tokio::net::TcpStream;
 
 use super::deadlines::{Expired, NEVER};
@@ -26,6 +26,7 @@ use super::output::Output;
 use super::readiness::{read_once, write_once};
 use super::streaming::{Receiving, Streaming};
 use crate::codec::{Exceeded, Exchange};
+use crate::peer::Peer;
 use crate::request::Request;
 
 /// Requests answered in one poll; then other connections get their turn.
@@ -70,7 +71,7 @@ pub(super) enum PollStep {
 pub(super) struct Connection {
     pub(super) socket: Arc<TcpStream>,
     pub(super) local: Rc<Local>,
-    pub(super) peer: SocketAddr,
+    pub(super) peer: Peer,
     /// The place in the worker's deadlines, and the deadline set there.
     pub(super) deadline_key: usize,
     pub(super) armed: u64,
@@ -119,7 +120,8 @@ impl Connection {
         local: Rc<Local>,
         refused: bool,
     ) -> io::Result<Connection> {
-        let peer = socket.peer_addr()?;
+        let address = SockRef::from(&socket).peer_addr()?;
+        let peer = address.as_socket().map_or(Peer::Unix, Peer::Tcp);
         let socket = Arc::new(TcpStream::from_std(socket)?);
         let read_by = local.now_millis() + local.limits.head_millis_max;
         Ok(Connection {

@@ -1,9 +1,9 @@
 //! Receive and send buffers that no connection needs at the moment. An idle connection owns none.
 
 use std::cell::RefCell;
-use std::net::SocketAddr;
 use std::rc::Rc;
 
+use crate::peer::Peer;
 use crate::request::Request;
 
 /// Kept for reuse, of each kind: enough for the connections that are active at one time; more are freed.
@@ -20,7 +20,7 @@ pub(super) struct BufferPool {
 
 impl BufferPool {
     /// An empty request that nobody else holds.
-    pub(super) fn request(&self, peer: SocketAddr) -> Rc<Request> {
+    pub(super) fn request(&self, peer: Peer) -> Rc<Request> {
         let pooled = self.requests.borrow_mut().pop();
         if let Some(mut pooled) = pooled
             && let Some(request) = Rc::get_mut(&mut pooled)

@@ -35,6 +35,12 @@ pub(crate) fn names(cx: Cx<'_>) -> impl Iterator<Item = String> {
     fields(cx).map(|field| camel_case(field.name))
 }
 
+/// The name of the `index`th field, if it has keys of the script's own: these are assigned, not the field.
+pub(crate) fn keyed(cx: Cx<'_>, index: usize) -> Option<String> {
+    let field = fields(cx).nth(index)?;
+    field.gives_keyed().then(|| camel_case(field.name))
+}
+
 /// The names of the methods.
 pub(crate) fn method_names(cx: Cx<'_>) -> Vec<CString> {
     let modules = cx.core().modules.iter();

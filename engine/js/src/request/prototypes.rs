@@ -17,7 +17,7 @@ use crate::vm::sys::{
 };
 use rquickjs::qjs;
 use sampan_host::RequestView;
-use sampan_host::request::{FIELDS, Field, Pairs};
+use sampan_host::request::{self, FIELDS, Field, Pairs};
 use std::ffi::{CStr, c_int};
 
 /// Properties that are made once and kept: the index of each in `RequestData::made`.
@@ -64,6 +64,9 @@ unsafe extern "C" fn set(
     which: c_int,
 ) -> RawValue {
     native(ctx, |cx| {
+        if let Some(name) = added::keyed(cx, (which as usize).wrapping_sub(FIELDS.len())) {
+            return Err(request::has_keys(&name).into());
+        }
         let name = match FIELDS.get(which as usize) {
             Some((name, _)) => Some((*name).to_owned()),
             None => added::names(cx).nth(which as usize - FIELDS.len()),

@@ -237,40 +237,48 @@ unsafe extern "C" fn call(
         // SAFETY: QuickJS passes `argc` values.
         let args = unsafe { arguments(argc, argv) };
         let row = cx.core().rows.borrow()[index as usize];
-        let context = &cx.core().context_of_capabilities;
-        match row.function.kind {
-            FunctionKind::Sync(body) => {
-                let args = checked(cx, &row, this, args)?;
-                returned(cx, &row, body(context, args)?)
-            }
-            FunctionKind::Reading(body) => {
-                returned(cx, &row, read_in_place(cx, &row, this, args, body)?)
-            }
-            FunctionKind::Prompt { body, awaited, .. } => {
-                let args = checked(cx, &row, this, args)?;
-                let result = body(context, args);
-                let result = result.map_err(|error| row.with_advice(error, awaited));
-                returned(cx, &row, result?)
-            }
-            FunctionKind::Tag(body) => {
-                let args = arguments::tagged(cx, &row, args)?;
-                returned(cx, &row, body(context, args)?)
-            }
-            FunctionKind::Async(body) => {
-                let args = checked(cx, &row, this, args)?;
-                check_loaded(cx, &row)?;
-                promised(cx, &row, body(context, args))
-            }
-            FunctionKind::AsyncBracket { enter, .. } => {
-                bracket::check_function(cx, &row, args)?;
-                let args = checked(cx, &row, this, args)?;
-                check_loaded(cx, &row)?;
-                bracket::check_none_open(cx, &row)?;
-                promised(cx, &row, enter(context, args))
-            }
-            FunctionKind::Bracket { .. } => bracket(cx, &row, this, args),
+        let result = run(cx, &row, this, args);
+        if cx.core().sampler.get().is_some() && result.is_ok() {
+            cx.core().sample_after(&row);
         }
+        result
     })
+}
+
+/// What a row gives.
+#[inline(always)]
+fn run(cx: Cx<'_>, row: &BoundRow, this: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
+    let context = &cx.core().context_of_capabilities;
+    match row.function.kind {
+        FunctionKind::Sync(body) => {
+            let args = checked(cx, row, this, args)?;
+            returned(cx, row, body(context, args)?)
+        }
+        FunctionKind::Reading(body) => returned(cx, row, read_in_place(cx, row, this, args, body)?),
+        FunctionKind::Prompt { body, awaited, .. } => {
+            let args = checked(cx, row, this, args)?;
+            let result = body(context, args);
+            let result = result.map_err(|error| row.with_advice(error, awaited));
+            returned(cx, row, result?)
+        }
+        FunctionKind::Tag(body) => {
+            let args = arguments::tagged(cx, row, args)?;
+            returned(cx, row, body(context, args)?)
+        }
+        FunctionKind::Async(body) => {
+            let args = checked(cx, row, this, args)?;
+            check_loaded(cx, row)?;
+            promised(cx, row, body(context, args))
+        }
+        FunctionKind::AsyncBracket { enter, .. } => {
+            bracket::check_function(cx, row, args)?;
+            let args = checked(cx, row, this, args)?;
+            check_loaded(cx, row)?;
+            bracket::check_none_open(cx, row)?;
+            promised(cx, row, enter(context, args))
+        }
+        FunctionKind::Bracket { .. } => bracket(cx, row, this, args),
+    }
 }
 
 /// What a body gives that reads the arguments where they lie. Not a part of `call`, where other rows would pay for its room.

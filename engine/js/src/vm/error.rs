@@ -1,5 +1,8 @@
 //! Exceptions become [`sampan_host::Error`]s with file, line and stack, and those become exceptions.
 
+mod advice;
+
+use crate::vm::bind::WORDS;
 use crate::vm::source_text::callee;
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, Val, float_of, int_of, is_nothing, is_object, is_string, number,
@@ -27,12 +30,12 @@ pub(crate) fn here(cx: Cx<'_>) -> Result<Val, Thrown> {
 /// Makes an error object say what a native error says.
 pub(crate) fn fill(cx: Cx<'_>, made: Val, error: &Error) -> Result<Val, Thrown> {
     // A list keeps what is undefined, so a short one has lost nothing.
+    let said = error.message_spelled(WORDS.spell);
     let message = match error.hint() {
         Some(Hint::MissingMember) => {
-            let said = error.message();
             cx.string(&format!("{said} (undefined is no value: use null)"))?
         }
-        Some(Hint::ShortList) | None => cx.string(error.message())?,
+        Some(Hint::ShortList | Hint::NoMembers) | None => cx.string(&said)?,
     };
     hidden(cx, made.raw(), c"message", message)?;
     let status = error.kind().status();
@@ -135,6 +138,13 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: RawValue) -> Error {
         ("TypeError", Some(text)) if text == "not a function" => {
             Some(not_a_function(cx, stack.as_deref()))
         }
+        ("SyntaxError", Some(text)) if text.ends_with("'<'") => Some(format!(
+            "{text}: if this is JSX, the name of the file must end with .jsx or .tsx"
+        )),
+        ("ReferenceError", Some(text)) => Some(match advice::of_global(&text) {
+            Some(advice) => format!("{text}: {advice}"),
+            None => text,
+        }),
         (_, message) => message,
     };
     let message = match message {
@@ -199,7 +209,12 @@ fn not_a_function(cx: Cx<'_>, stack: Option<&str>) -> String {
             .1
             .parse()
             .ok()?;
-        Some(format!("{} is {PLAIN}", callee(line, column)?))
+        let callee = callee(line, column)?;
+        let said = format!("{callee} is {PLAIN}");
+        Some(match advice::of_function(cx, callee) {
+            Some(advice) => format!("{said}: {advice}"),
+            None => said,
+        })
     });
     named.unwrap_or_else(|| PLAIN.to_owned())
 }

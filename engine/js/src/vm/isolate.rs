@@ -3,6 +3,7 @@
 mod atoms;
 mod classes;
 mod run;
+pub(crate) mod samples;
 
 pub(crate) use classes::Classes;
 pub(crate) use run::RunResult;
@@ -29,6 +30,7 @@ use sampan_host::{
     Context, Error, ErrorKind, HandlerId, LocalFuture, Program, ScriptLimits, Setup, Watch,
 };
 use sampan_js_modules::Modules;
+use samples::Sampler;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -126,6 +128,8 @@ pub(crate) struct Core {
     pub(crate) scripts: Arc<Modules>,
     /// The scripts whose lines stand for lines of a source.
     pub(crate) stacks: Stacks,
+    /// Takes samples, if any are wanted.
+    pub(crate) sampler: OnceCell<Sampler>,
     /// Loads modules of CommonJS, once there is one.
     pub(crate) commonjs: OnceCell<Val>,
     /// The project's files that were compiled, in that order.
@@ -223,6 +227,7 @@ impl Core {
             context_of_capabilities: setup.context.clone(),
             scripts,
             stacks: Stacks::default(),
+            sampler: OnceCell::new(),
             commonjs: OnceCell::new(),
             compiled: RefCell::default(),
             limits: setup.limits.clone(),

@@ -8,6 +8,7 @@
 use crate::vm::isolate::Core;
 use rquickjs::qjs;
 use sampan_host::Watch;
+use sampan_host::watch::Kick;
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -65,13 +66,19 @@ pub(crate) const VALUES_PER_CHECK: u32 = 1024;
 /// Above this share of its limit, in quarters, an isolate that has collected its garbage is worn out.
 pub(crate) const WORN_OUT_QUARTERS: usize = 3;
 
-/// What the interrupt handler of a runtime does: it says stop for as long as the run is to stop.
+/// What the interrupt handler of a runtime does: it says stop for as long as the run is to stop, and takes samples where they are wanted.
 ///
 /// # Safety
 /// `opaque` must be the address of the runtime's [`Core`].
 pub(crate) unsafe extern "C" fn interrupt(_: *mut qjs::JSRuntime, opaque: *mut c_void) -> c_int {
     // SAFETY: set with the core's address, which outlives the runtime.
     let core = unsafe { &*opaque.cast::<Core>() };
+    if core.sampler.get().is_some() {
+        if core.is_sampling() {
+            return 0;
+        }
+        core.sample();
+    }
     c_int::from(core.must_stop())
 }
 
@@ -145,6 +152,12 @@ impl Stopper {
     /// The counter, for those who live in the context.
     pub(crate) fn counter(&self) -> Option<*const AtomicI32> {
         self.place
+    }
+
+    /// What makes the next poll ask, from any thread.
+    pub(crate) fn expiring(&self) -> Kick {
+        let shared = self.shared.clone();
+        Box::new(move || shared.expire())
     }
 
     /// Makes the next poll of this thread ask.

@@ -10,7 +10,7 @@ use crate::vm::bind;
 use crate::vm::declare;
 use crate::vm::error;
 use crate::vm::hooks;
-use crate::vm::isolate::{Core, Tables};
+use crate::vm::isolate::{Core, Tables, samples};
 use crate::vm::modules;
 use crate::vm::sys::{Cx, Failure, Thrown, UNDEFINED, Val, is_nothing, is_object, is_true, number};
 use crate::web;
@@ -23,6 +23,8 @@ use sampan_js_modules::Script;
 use std::ffi::CStr;
 use std::rc::Rc;
 use std::sync::Arc;
+
+const PRELUDE: &str = include_str!("prelude.js");
 
 /// Hidden keys of the Web surface's contract that the prelude uses.
 const HIDDEN: &[&CStr] = &[
@@ -80,6 +82,7 @@ fn set_up(core: &Rc<Core>) -> Result<(), Error> {
     modules::install(cx);
     guard::install(cx).map_err(|Thrown| modules::load_error(cx))?;
     hooks::install(cx).map_err(|Thrown| modules::load_error(cx))?;
+    samples::install(cx).map_err(|Thrown| modules::load_error(cx))?;
     core.with_context(web::install)
         .map_err(|_| modules::load_error(cx))?;
     find_layouts(cx).map_err(|Thrown| modules::load_error(cx))?;
@@ -154,11 +157,6 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
 }
 
 fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
-    const SOURCE: &CStr =
-        match CStr::from_bytes_with_nul(concat!(include_str!("prelude.js"), "\0").as_bytes()) {
-            Ok(source) => source,
-            Err(_) => panic!("the prelude has a NUL"),
-        };
     let native = cx.object()?;
     for (name, function) in declare::FUNCTIONS {
         cx.define(native.raw(), name, cx.function(name, 0, 0, *function)?)?;
@@ -212,7 +210,7 @@ fn prelude(cx: Cx<'_>, web: &Val) -> Result<Val, Failure> {
     cx.define(native.raw(), c"worker", worker)?;
     let node_env = cx.string(cx.core().scripts.node_env())?;
     cx.define(native.raw(), c"nodeEnv", node_env)?;
-    let function = cx.eval(SOURCE, c"sampan:prelude.js")?;
+    let function = cx.run_own(PRELUDE, "sampan:prelude.js")?;
     Ok(cx.call(function.raw(), UNDEFINED, &[native.raw()])?)
 }
 

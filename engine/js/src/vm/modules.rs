@@ -84,8 +84,9 @@ fn resolve(core: &Core, base: &str, name: &str, asked: Asked) -> Result<String, 
 
 /// An error about an import, at the line of it.
 fn missing(core: &Core, base: &str, name: &str, why: &str) -> Failure {
+    // JSX is imported by no line of the source.
     let place = places::import_place(core, base, name);
-    let at = place.map_or_else(|| base.to_owned(), |place| place.to_string());
+    let at = place.map_or_else(|| format!("{base}:1"), |place| place.to_string());
     Error::new(
         ErrorKind::Load,
         format!("{at}: cannot import \"{name}\": {why}"),

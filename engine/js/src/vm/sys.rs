@@ -5,8 +5,10 @@
 //! [`Val`] is dropped before the `Core` that its context belongs to: whatever keeps a `Val` beyond a call keeps an `Rc<Core>` too.
 
 mod cx;
+mod own_script;
 
 pub(crate) use cx::Cx;
+pub(crate) use own_script::own_function;
 
 use rquickjs::qjs;
 use sampan_host::Error;

@@ -69,7 +69,8 @@ mod url;
 #[cfg(test)]
 mod tests;
 
-use rquickjs::{Ctx, Exception, Function, Object, Result, context::EvalOptions};
+use crate::vm::sys::own_function;
+use rquickjs::{Ctx, Exception, Function, Object, Result};
 
 /// The files of the Web surface by the name under which `boot.js` asks for them.
 const SOURCES: &[(&str, &str)] = &[
@@ -111,11 +112,8 @@ pub(crate) fn install(ctx: &Ctx<'_>) -> Result<()> {
     boot.call((compile, natives, env!("CARGO_PKG_VERSION")))
 }
 
-fn evaluate<'js>(ctx: &Ctx<'js>, name: &str, source: &str) -> Result<Function<'js>> {
-    // Strict mode is the default of `EvalOptions`.
-    let mut options = EvalOptions::default();
-    options.filename = Some(format!("sampan:web/{name}.js"));
-    ctx.eval_with_options(source, options)
+fn evaluate<'js>(ctx: &Ctx<'js>, name: &str, source: &'static str) -> Result<Function<'js>> {
+    own_function(ctx, source, &format!("sampan:web/{name}.js"))
 }
 
 /// The function of one file.

@@ -9,6 +9,7 @@ mod gsub;
 mod matcher;
 mod pattern;
 
+use crate::libraries::chunk;
 use crate::vm::limits;
 use crate::vm::state::{State, push_text};
 use mlua_sys::lua51::*;
@@ -34,7 +35,7 @@ pub(crate) unsafe fn install(state: State, globals: c_int) {
         lua_getfield(state, -1, c"find".as_ptr());
         fill_string(state, lua_gettop(state) - 1);
         lua_pop(state, 1);
-        push_chunk(state, TABLE, c"=[table]");
+        chunk::push(state, TABLE, c"=[table]");
         lua_getfield(state, globals, c"table".as_ptr());
         lua_call(state, 1, 0);
     }
@@ -48,21 +49,11 @@ pub(crate) unsafe fn fill_string(state: State, string: c_int) {
             lua_pushcfunction(state, function);
             lua_setfield(state, string, name.as_ptr());
         }
-        push_chunk(state, FIND, c"=[string]");
+        chunk::push(state, FIND, c"=[string]");
         lua_insert(state, -2);
         lua_getfield(state, string, c"find".as_ptr());
         lua_call(state, 2, 1);
         lua_setfield(state, string, c"find".as_ptr());
-    }
-}
-
-/// Pushes the function that a chunk of our own is.
-unsafe fn push_chunk(state: State, text: &str, name: &CStr) {
-    // SAFETY: under protection.
-    unsafe {
-        if luaL_loadbuffer(state, text.as_ptr().cast(), text.len(), name.as_ptr()) != LUA_OK {
-            lua_error(state);
-        }
     }
 }
 

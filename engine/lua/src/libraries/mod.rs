@@ -1,6 +1,8 @@
 //! The libraries of scripts that are more than a choice of LuaJIT's functions: modules, environments, `debug`, `utf8`, `string.buffer`, and
 //! what the sandbox refuses. Each is a chunk of Lua.
 
+pub(crate) mod chunk;
+
 use crate::vm::state::State;
 use mlua_sys::lua51::*;
 use std::ffi::{CStr, c_int};
@@ -30,9 +32,7 @@ pub(crate) unsafe fn open(state: State, own: c_int, host: c_int, env: c_int) {
     // SAFETY: under protection; no destructors on this frame.
     unsafe {
         for (name, text) in CHUNKS {
-            if luaL_loadbuffer(state, text.as_ptr().cast(), text.len(), name.as_ptr()) != LUA_OK {
-                lua_error(state);
-            }
+            chunk::push(state, text, name);
             lua_pushvalue(state, own);
             lua_pushvalue(state, host);
             lua_pushvalue(state, env);

@@ -15,6 +15,12 @@ pub(crate) fn names(modules: &'static [&'static Module]) -> impl Iterator<Item =
     fields(modules).map(|field| field.name)
 }
 
+/// The names of those that have keys of the script's own.
+pub(crate) fn keyed(modules: &'static [&'static Module]) -> impl Iterator<Item = &'static str> {
+    let keyed = fields(modules).filter(|field| field.gives_keyed());
+    keyed.map(|field| field.name)
+}
+
 /// Pushes the value of the `index`th field for the request whose table is argument 1. May raise.
 pub(crate) unsafe fn push_field(state: State, index: usize) {
     // SAFETY: two stages.

@@ -10,7 +10,7 @@ use crate::vm::isolate::{Core, Thread, Wait};
 use crate::vm::raise;
 use crate::vm::state::{State, data, push_ref, push_text};
 use mlua_sys::lua51::*;
-use sampan_host::{Error, ErrorKind, FileAnswer, LocalFuture, ResponseSink, Step, Value};
+use sampan_host::{Error, ErrorKind, FileAnswer, LocalFuture, ResponseSink, Step, Value, request};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -287,10 +287,17 @@ unsafe fn advance(state: State, entry: &mut HandlerEntry<'_>, thread: Thread, co
         core.running.set(std::ptr::null_mut());
         entry.outcome = match status {
             LUA_OK => {
+                let beside = match lua_gettop(thread.state) {
+                    0 | 1 => None,
+                    _ => status_beside(thread.state),
+                };
                 lua_settop(thread.state, 1);
                 lua_xmove(thread.state, state, 1);
                 core.give_thread(thread);
                 match entry.sink.as_deref_mut() {
+                    Some(_) if beside.is_some() => {
+                        CallOutcome::Failed(request::status_beside(beside.unwrap_or_default()))
+                    }
                     Some(sink) => response::deliver(core, state, sink)
                         .map_or_else(CallOutcome::Failed, CallOutcome::Done),
                     None => CallOutcome::Done(None),
@@ -321,6 +328,16 @@ unsafe fn advance(state: State, entry: &mut HandlerEntry<'_>, thread: Thread, co
                 CallOutcome::Failed(fault.0)
             }
         };
+    }
+}
+
+/// What a handler returned behind its answer, if that looks like a status. Other values, such as the count of `gsub`, are dropped.
+#[cold]
+unsafe fn status_beside(thread: State) -> Option<f64> {
+    // SAFETY: reads the second result of a coroutine that has ended.
+    unsafe {
+        let number = lua_tonumber(thread, 2);
+        (lua_type(thread, 2) == LUA_TNUMBER && request::is_status(number)).then_some(number)
     }
 }
 

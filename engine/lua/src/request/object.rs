@@ -120,9 +120,7 @@ pub(crate) unsafe fn view_at(state: State, index: c_int) -> Result<Rc<dyn Reques
     // SAFETY: reads only.
     let number = unsafe {
         if lua_type(state, index) != LUA_TTABLE {
-            return Err(Error::script(
-                "expected a request: call its methods with a colon, as in req:json()",
-            ));
+            return Err(no_request());
         }
         lua_rawgeti(state, index, 1);
         let number = lua_tonumber(state, -1);
@@ -130,8 +128,32 @@ pub(crate) unsafe fn view_at(state: State, index: c_int) -> Result<Rc<dyn Reques
         number as u64
     };
     let requests = current().requests.borrow();
-    let live = live(&requests, number).ok_or_else(request::is_over)?;
-    live.view.clone().ok_or_else(request::is_over)
+    let view = live(&requests, number).and_then(|live| live.view.clone());
+    // SAFETY: as above.
+    view.ok_or_else(|| match unsafe { has_meta(state, index) } {
+        true => request::is_over(),
+        false => no_request(),
+    })
+}
+
+#[cold]
+fn no_request() -> Error {
+    Error::script("expected a request: call its methods with a colon, as in req:json()")
+}
+
+/// Whether the table at `index` is that of a request, which may be over.
+#[cold]
+unsafe fn has_meta(state: State, index: c_int) -> bool {
+    // SAFETY: reads only; the caller has room for two values.
+    unsafe {
+        if lua_getmetatable(state, index) == 0 {
+            return false;
+        }
+        push_ref(state, current().refs.get().request_meta);
+        let same = lua_rawequal(state, -1, -2) != 0;
+        lua_pop(state, 2);
+        same
+    }
 }
 
 /// What the log calls the request whose table is at `index`.
@@ -408,6 +430,25 @@ unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
         lua_pushnil(state);
         push_pairs(state, &*current().scratch.get(), Twice::List);
         2
+    }
+}
+
+/// Pushes a table with what is said to whoever assigns a field that has keys of the script's own. May raise.
+pub(crate) unsafe fn push_keyed(state: State, modules: &'static [&'static Module]) {
+    // SAFETY: under protection; the text lies in the isolate's scratch when it is pushed.
+    unsafe {
+        lua_createtable(state, 0, 1);
+        for name in added::keyed(modules) {
+            let scratch = &mut *current().scratch.get();
+            scratch.clear();
+            let _ = guard(|| {
+                scratch.add(request::has_keys(name).message().as_bytes());
+                Ok(())
+            });
+            push_text(state, name.as_bytes());
+            push_text(state, (*current().scratch.get()).get(0));
+            lua_rawset(state, -3);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::answer::{self, AnswerKind};
-use sampan_host::{Error, ResponseSink, refusals};
+use sampan_host::{Error, ResponseSink, refusals, request};
 use std::ffi::{CStr, c_int};
 
 /// Writes the value on top of the main thread's stack into `sink`. For a stream, gives back the coroutine that produces it. Reads
@@ -224,6 +224,20 @@ pub(crate) unsafe extern "C-unwind" fn no_answer(state: State) -> c_int {
     // SAFETY: two stages.
     unsafe {
         let outcome = guard(|| Ok(answer::no_answer(&WORDS, &found(state, 1))));
+        *current().result.get() = Some(Err(outcome.unwrap_or_else(|error| error)));
+        raise_result(state)
+    }
+}
+
+/// `host.check_beside(number)`: raises what is said of a result that is followed by a status.
+pub(crate) unsafe extern "C-unwind" fn check_beside(state: State) -> c_int {
+    // SAFETY: two stages.
+    unsafe {
+        let status = lua_tonumber(state, 1);
+        if !request::is_status(status) {
+            return 0;
+        }
+        let outcome = guard(|| Ok(request::status_beside(status)));
         *current().result.get() = Some(Err(outcome.unwrap_or_else(|error| error)));
         raise_result(state)
     }

@@ -8,7 +8,7 @@ use crate::values::reader::LuaReader;
 use crate::values::value;
 use crate::vm::bracket;
 use crate::vm::callback::{self, Functions};
-use crate::vm::isolate::{Wait, current};
+use crate::vm::isolate::{Wait, current, samples};
 use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, push_text};
 use mlua_sys::lua51::*;
@@ -168,7 +168,9 @@ unsafe fn push_row(state: State, table: usize, row: usize, call: lua_CFunction) 
     unsafe {
         lua_pushnumber(state, table as f64);
         lua_pushnumber(state, row as f64);
-        lua_pushcclosure(state, call, 2);
+        // The table that holds the function, see `prelude.lua`.
+        lua_pushnil(state);
+        lua_pushcclosure(state, call, 3);
     }
 }
 
@@ -201,12 +203,40 @@ impl BoundRow {
 /// The row that the running C function stands for.
 pub(crate) unsafe fn row(state: State) -> BoundRow {
     // SAFETY: the upvalues were set by `push_row`.
-    let (table, row) = unsafe {
-        (
+    unsafe {
+        numbered(
             lua_tonumber(state, lua_upvalueindex(1)) as usize,
             lua_tonumber(state, lua_upvalueindex(2)) as usize,
         )
-    };
+    }
+}
+
+/// The row that the function on top stands for, if it is one of ours for a row. Needs room for two values.
+pub(crate) unsafe fn row_on_top(state: State) -> Option<BoundRow> {
+    let rows: [lua_CFunction; 6] = [
+        call_sync,
+        call_prompt,
+        call_async,
+        bracket::call_enter,
+        bracket::call_leave,
+        bracket::call_leave_later,
+    ];
+    // SAFETY: the upvalues were set by `push_row`; what is pushed is popped.
+    unsafe {
+        let function = lua_tocfunction(state, -1)?;
+        if !rows.iter().any(|row| std::ptr::fn_addr_eq(*row, function)) {
+            return None;
+        }
+        lua_getupvalue(state, -1, 1);
+        lua_getupvalue(state, -2, 2);
+        let (table, row) = (lua_tonumber(state, -2), lua_tonumber(state, -1));
+        lua_pop(state, 2);
+        Some(numbered(table as usize, row as usize))
+    }
+}
+
+/// A row by its table and its place in it.
+fn numbered(table: usize, row: usize) -> BoundRow {
     let core = current();
     if let Some(module) = table.checked_sub(OF_REQUESTS) {
         return BoundRow {
@@ -241,6 +271,9 @@ pub(crate) fn called_by<T>(
     let outer = core.calling.replace(state);
     let result = guard(body);
     core.calling.set(outer);
+    if core.watch.samples().is_some() {
+        samples::after_row(core, state);
+    }
     result
 }
 

@@ -2,13 +2,13 @@
 --
 -- A file of its own, whose name tells where a handler begins on the stack: one that ends with `return db.query(...)` is gone from there when
 -- the query fails, and the first line of the project is then the middleware's, which is not at fault.
-local to_response, unanswered, select = ...
+local to_response, of_handler, unanswered, select = ...
 
 return function(req, fallback, handler, ...)
   local wraps, count = { ... }, select("#", ...)
   local function call(at, request)
     if at > count then
-      if handler then return to_response(handler(request)) end
+      if handler then return of_handler(handler(request)) end
       return unanswered(fallback)
     end
     local inside

@@ -56,7 +56,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 17] = [
+        let functions: [(&CStr, lua_CFunction); 18] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
             (c"check_status", response::check_status),
@@ -67,6 +67,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             (c"unknown_option", response::unknown_option),
             (c"location", response::location),
             (c"no_answer", response::no_answer),
+            (c"check_beside", response::check_beside),
             (c"open_body", body::open),
             (c"read_chunk", body::read_chunk),
             (c"read_whole", body::read_whole),
@@ -123,6 +124,8 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             lua_rawseti(state, -2, at);
         }
         set(c"error_metas");
+        object::push_keyed(state, core.modules);
+        set(c"keyed");
         lua_createtable(state, 0, 16);
         object::fill_names(state, core.modules);
         lua_pushvalue(state, -1);

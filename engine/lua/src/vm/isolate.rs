@@ -1,5 +1,7 @@
 //! One Lua state: what it keeps, how it is entered, the coroutines that handlers run in, and how it ends.
 
+pub(crate) mod samples;
+
 use crate::request::lent::LentText;
 use crate::request::object;
 use crate::values::json_write::Member;
@@ -352,6 +354,7 @@ impl Core {
 
 impl Drop for Core {
     fn drop(&mut self) {
+        samples::release(self.state);
         // SAFETY: the state was made by `lua_newstate` and nothing uses it any more: what waits holds an `Rc` of this.
         unsafe { lua_close(self.state) };
     }

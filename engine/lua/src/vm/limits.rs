@@ -6,9 +6,10 @@
 //! the error. Compiled loops look at the hook only if LuaJIT was built with `LUAJIT_ENABLE_CHECKHOOK`, which [`probe`]
 //! makes sure of.
 
-use crate::vm::isolate::current_or_null;
+use crate::vm::isolate::{current_or_null, samples};
 use crate::vm::state::State;
 use mlua_sys::lua51::*;
+use sampan_host::watch::Kick;
 use sampan_host::{Error, ErrorKind, Watch};
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
@@ -50,6 +51,8 @@ extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
         let core = current_or_null();
         if !core.is_null() && (*core).watch.must_stop() {
             lua_sethook((*core).state, Some(stop), LUA_MASKCOUNT, 1);
+        } else if !core.is_null() && (*core).watch.samples().is_some() {
+            samples::ask(&*core);
         }
         if !PROBE.get().is_null() {
             lua_sethook(PROBE.get(), Some(stop), LUA_MASKCOUNT, 1);
@@ -103,16 +106,21 @@ pub(crate) fn install(watch: &Watch) -> Result<(), Error> {
             "cannot install the signal handler that stops runaway scripts",
         ));
     }
+    watch.on_stop(interrupting());
+    Ok(())
+}
+
+/// Sends the calling thread the signal, from any other.
+pub(crate) fn interrupting() -> Kick {
     // SAFETY: names the calling thread.
     let thread = unsafe { libc::pthread_self() };
-    watch.on_stop(Box::new(move || {
-        // SAFETY: the watchdog calls this only while the run that must stop goes on, so the thread exists. A worker's thread is
-        // never detached, so its handle stays valid.
+    Box::new(move || {
+        // SAFETY: this is called only while a run of that thread goes on, so the thread exists. A worker's thread is never
+        // detached, so its handle stays valid.
         unsafe {
             libc::pthread_kill(thread, signal());
         }
-    }));
-    Ok(())
+    })
 }
 
 /// How much of a thread's stack is left alone by recursion that [`stack_end`] bounds, in bytes: for the functions in C below it.

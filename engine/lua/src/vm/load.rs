@@ -1,13 +1,13 @@
 //! Loading a project: the state, its globals, the `sampan` module, the project's file, and what it declared.
 
 use crate::builtin_limits;
-use crate::libraries;
+use crate::libraries::{self, chunk};
 use crate::request::guards;
 use crate::values::layout::{self, Table};
 use crate::vm::bind;
 use crate::vm::error::{UncaughtError, from_top};
 use crate::vm::host_table;
-use crate::vm::isolate::{Core, anchor_entry, current};
+use crate::vm::isolate::{Core, anchor_entry, current, samples};
 use crate::vm::limits;
 use crate::vm::stack;
 use crate::vm::state::{FixedValues, RegistryRefs, State, data, push_ref, text_at};
@@ -37,6 +37,7 @@ pub(crate) fn load(setup: &Setup) -> Result<LoadedProject, Error> {
     let core = Core::new(setup)?;
     core.protected(u32::MAX, boot, &mut ())
         .map_err(|fault| fault.0)?;
+    samples::install(&core);
     let bytes = setup.sources.read(&setup.entry);
     let source = bytes.ok_or_else(|| {
         Error::new(
@@ -91,16 +92,16 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         lua_pushvalue(state, LUA_GLOBALSINDEX);
         seed_random(state);
         builtin_limits::install(state, 2);
-        load_chunk(state, SANDBOX, c"=[sandbox]");
+        chunk::push(state, SANDBOX, c"=[sandbox]");
         lua_pushvalue(state, 2);
         lua_pushvalue(state, 1);
         lua_call(state, 2, 1);
         libraries::open(state, 2, 1, 3);
-        load_chunk(state, PRELUDE, c"=[sampan]");
+        chunk::push(state, PRELUDE, c"=[sampan]");
         lua_pushvalue(state, 2);
         lua_pushvalue(state, 1);
         lua_pushvalue(state, 3);
-        load_chunk(state, CHAIN, stack::CHAIN);
+        chunk::push(state, CHAIN, stack::CHAIN);
         lua_call(state, 4, 1);
         for (name, slot) in [
             (c"chain", &mut refs.chain),
@@ -162,16 +163,6 @@ unsafe fn check_layout(state: State, core: &Core) {
             request_meta: Table::at(state, -1),
         });
         lua_settop(state, top);
-    }
-}
-
-/// Pushes a chunk of ours as a function. Raises if it does not compile.
-unsafe fn load_chunk(state: State, source: &str, name: &CStr) {
-    // SAFETY: under protection.
-    unsafe {
-        if luaL_loadbuffer(state, source.as_ptr().cast(), source.len(), name.as_ptr()) != LUA_OK {
-            lua_error(state);
-        }
     }
 }
 

@@ -6,7 +6,7 @@ local G, host, env, make_chain = ...
 
 local error, type, select, setmetatable, getmetatable = G.error, G.type, G.select, G.setmetatable, G.getmetatable
 local pairs, ipairs, tostring, unpack, pcall = G.pairs, G.ipairs, G.tostring, G.unpack, G.pcall
-local getinfo = G.debug.getinfo
+local getinfo, setupvalue = G.debug.getinfo, G.debug.setupvalue
 
 local app = { null = host.null, runtime = "lua", version = host.version, worker = host.worker }
 local program = { routes = {}, middleware = {}, guards = {} }
@@ -18,6 +18,11 @@ local function place()
     if not info then return nil end
     if info.source:sub(1, 1) == "@" then return info.source:sub(2), info.currentline end
   end
+end
+
+-- What is said where a colon passes the table of a function as its first argument.
+local function no_colon(name, level)
+  error(name .. ": write " .. name .. "(...) with a dot, not with a colon", (level or 2) + 1)
 end
 
 -- Responses -------------------------------------------------------------------------------------------------------------
@@ -59,6 +64,7 @@ end
 
 local function builder(kind)
   return function(body, options)
+    if body == app then no_colon("app." .. kind) end
     local status, headers = check_options("app." .. kind, options)
     if kind ~= "json" and type(body) ~= "string" then host.check("app." .. kind, "string", "body", body) end
     return setmetatable({ status = status, headers = headers, body = body, kind = kind }, Response)
@@ -69,6 +75,7 @@ app.html, app.text = builder("html"), builder("text")
 local json_response = builder("json")
 
 function app.redirect(location, status)
+  if location == app then no_colon("app.redirect") end
   host.check("app.redirect", "string", "location", location)
   status = status or 302
   host.check_redirect("app.redirect", status)
@@ -78,6 +85,7 @@ function app.redirect(location, status)
 end
 
 function app.stream(fn, options)
+  if fn == app then no_colon("app.stream") end
   host.check("app.stream", "function", "first argument", fn)
   local status, headers = check_options("app.stream", options)
   return setmetatable({ status = status, headers = headers, body = fn, kind = "stream" }, Response)
@@ -138,6 +146,7 @@ local function close(leave, token, ok, ...)
   error((...), 0)
 end
 local function function_of(row, ...)
+  if (...) == row.module then no_colon(row.title, 3) end
   local fn = select(row.count + 1, ...)
   if type(fn) == "function" then return fn end
   local found = fn == nil and "nil" or "a " .. type(fn)
@@ -212,7 +221,7 @@ local function shown(value)
 end
 local function shows(call, module, name)
   return function(first, second)
-    if first == module then error(name .. ": write " .. name .. "(...) with a dot, not with a colon", 2) end
+    if first == module then no_colon(name) end
     return call(shown(first), shown(second))
   end
 end
@@ -220,9 +229,10 @@ end
 -- A row that gives an answer returns its body and its content type, or the path of a file, its content type and its disposition or
 -- false. Behind its own arguments are the options of a builder.
 local function answering(row)
-  local call, name, nth = row.call, row.title, row.count + 1
+  local call, name, nth, module = row.call, row.title, row.count + 1, row.module
   local html = types.html
   return function(...)
+    if (...) == module then no_colon(name) end
     local status, headers = check_options(name, (select(nth, ...)))
     local body, content_type, disposition = call(...)
     if disposition ~= nil then
@@ -249,6 +259,9 @@ function binders.sync(row, module)
 end
 local function bind(row, into)
   row.title = row.owner .. row.mark .. row.name
+  row.module = into
+  -- By this the row knows that it was called with a colon.
+  for _, call in ipairs({ row.call, row.open, row.leave }) do setupvalue(call, 3, into) end
   into[row.name] = binders[row.kind](row, into)
 end
 -- Methods of requests are found where their fields are.
@@ -285,15 +298,25 @@ for _, class in ipairs(host.classes) do
 end
 
 app.json = app.json or {}
-app.json.array = function(list) return setmetatable(list or {}, host.array_meta) end
-app.json.object = function(map) return setmetatable(map or {}, host.object_meta) end
+-- What is a list or a map already, such as rows and a row, stays as it is: its metatable is the server's own.
+local function is_own(value) return type(value) == "table" and getmetatable(value) == false end
+app.json.array = function(list)
+  if list == app.json then no_colon("app.json.array") end
+  if is_own(list) and (list[1] ~= nil or G.next(list) == nil) then return list end
+  return setmetatable(list or {}, host.array_meta)
+end
+app.json.object = function(map)
+  if map == app.json then no_colon("app.json.object") end
+  if is_own(map) and map[1] == nil and G.next(map) ~= nil then return map end
+  return setmetatable(map or {}, host.object_meta)
+end
 setmetatable(app.json, { __call = function(_, body, options)
-  if body == app then error("app.json: write a dot, not a colon: app.json(...)", 2) end
   return json_response(body, options)
 end })
 
 -- The first value under a name of a query or form: names that come twice have a list.
 function app.first(value)
+  if value == app then no_colon("app.first") end
   if type(value) == "table" then return value[1] end
   return value
 end
@@ -302,10 +325,8 @@ end
 
 local verbs = { get = "GET", post = "POST", put = "PUT", patch = "PATCH", delete = "DELETE", options = "OPTIONS", all = false }
 
-local function check_pattern(name, pattern)
-  if pattern == app then
-    error("app." .. name .. ": write a dot, not a colon: app." .. name .. "(...)", 3)
-  end
+local function check_pattern(into, name, pattern)
+  if pattern == into then no_colon("app." .. name, 3) end
   host.check("app." .. name, "string", "pattern", pattern)
   host.check_pattern("app." .. name, pattern)
 end
@@ -337,7 +358,7 @@ end
 local function declare(into, prefix)
   for verb, method in pairs(verbs) do
     into[verb] = function(pattern, ...)
-      check_pattern(verb, pattern)
+      check_pattern(into, verb, pattern)
       host.check_loading("app." .. verb)
       local options, handler = ...
       if select("#", ...) < 2 then options, handler = nil, options end
@@ -369,6 +390,7 @@ local function declare(into, prefix)
     end
   end
   into.use = function(pattern, fn)
+    if pattern == into then no_colon("app.use") end
     if fn == nil then pattern, fn = "*", pattern end
     local is_native, asked = host.native_middleware(fn)
     if not is_native then host.check("app.use", "function", "middleware", fn) end
@@ -376,7 +398,7 @@ local function declare(into, prefix)
     if pattern == "*" then
       pattern = prefix == "" and "*" or prefix .. "/*"
     else
-      check_pattern("use", pattern)
+      check_pattern(into, "use", pattern)
       pattern = join(prefix, pattern)
     end
     local file, line = place()
@@ -388,7 +410,7 @@ local function declare(into, prefix)
     end
   end
   into.group = function(inner, fn)
-    check_pattern("group", inner)
+    check_pattern(into, "group", inner)
     host.check("app.group", "function", "second argument", fn)
     fn(scope(join(prefix, (inner:gsub("/$", "")))))
   end
@@ -398,6 +420,7 @@ function scope(prefix) return declare({}, prefix) end
 declare(app, "")
 
 function app.not_found(fn)
+  if fn == app then no_colon("app.not_found") end
   host.check("app.not_found", "function", "handler", fn)
   program.not_found = function(req)
     return to_response(fn(req), 404)
@@ -405,6 +428,7 @@ function app.not_found(fn)
 end
 
 function app.on_error(fn)
+  if fn == app then no_colon("app.on_error") end
   host.check("app.on_error", "function", "handler", fn)
   program.on_error = function(req, err)
     return to_response(fn(req, err), err.status)
@@ -418,7 +442,12 @@ local function unanswered(status)
   if type(status) == "table" then return file_response(status[1], status[2]) end
   return setmetatable({ status = status, headers = new_headers(), kind = "empty" }, Response)
 end
-local chain = make_chain(to_response, unanswered, select)
+-- What a handler returned. Its other values are dropped, as without middleware.
+local function of_handler(value, beside)
+  if type(beside) == "number" then host.check_beside(beside) end
+  return to_response(value)
+end
+local chain = make_chain(to_response, of_handler, unanswered, select)
 
 -- Requests and errors -------------------------------------------------------------------------------------------------------
 
@@ -427,6 +456,12 @@ host.fields[1] = { __index = function(headers, name)
   if type(name) == "string" then return G.rawget(headers, name:lower()) end
 end }
 host.request_meta.__index = host.index
+-- A field with keys of the script's own, such as the session, would be lost where another value takes its place.
+local keyed, rawset = host.keyed, G.rawset
+host.request_meta.__newindex = function(req, name, value)
+  if keyed[name] then error(keyed[name], 2) end
+  rawset(req, name, value)
+end
 
 -- A body that is here as a whole has one chunk.
 function host.fields.chunks(req)

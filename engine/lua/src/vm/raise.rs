@@ -106,6 +106,9 @@ unsafe fn push_message(state: State, error: &Error) {
             None => return,
             Some(Hint::ShortList) => b" (a nil at the end of a table is lost: use app.null)",
             Some(Hint::MissingMember) => b" (a nil in a table is lost: use app.null)",
+            Some(Hint::NoMembers) => {
+                b" (a nil in a table is lost: write assert(value, \"what is missing\") where there may be one)"
+            }
         };
         push_text(state, hint);
         lua_concat(state, 2);

@@ -194,7 +194,9 @@ unsafe fn push_of_chain(thread: State, caller: &lua_Debug, callee: &lua_Debug) -
     // SAFETY: the caller has room; names are those of `chain.lua`.
     unsafe {
         // What the chain calls beside: it looks at results.
-        if !callee.name.is_null() && CStr::from_ptr(callee.name) == c"to_response" {
+        let is_beside = !callee.name.is_null()
+            && [c"to_response", c"of_handler"].contains(&CStr::from_ptr(callee.name));
+        if is_beside {
             return false;
         }
         let function = lua_gettop(thread);

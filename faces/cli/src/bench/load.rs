@@ -41,8 +41,10 @@ pub(super) struct Plan {
 
 /// What the threads share.
 #[derive(Default)]
-pub(super) struct Shared {
-    pub(super) is_stopped: AtomicBool,
+pub(crate) struct Shared {
+    /// Whether there is something to stop: the server of our own is up.
+    pub(crate) has_begun: AtomicBool,
+    pub(crate) is_stopped: AtomicBool,
     /// Answers so far, for those who watch.
     pub(super) answers: AtomicU64,
 }

@@ -2,9 +2,11 @@
 
 use super::OwnServerArgs;
 use sampan_app::db::backup;
-use sampan_app::{Config, Flags, Running, Server};
+use sampan_app::{Config, Flags, Profiler, Running, Server};
+use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// A server of our own. It ends when this is dropped.
 pub(crate) struct OwnServer {
@@ -19,12 +21,26 @@ impl OwnServer {
     /// # Errors
     /// It does not start, or its database cannot be copied: one line that says what to do.
     pub(crate) fn start(args: &OwnServerArgs) -> Result<Self, String> {
+        Self::start_with(&args.project, args.workers, false)
+    }
+
+    /// The same with one worker, of which samples can be taken.
+    pub(crate) fn start_profiled(project: &Path) -> Result<Self, String> {
+        Self::start_with(project, Some(1), true)
+    }
+
+    fn start_with(
+        project: &Path,
+        workers: Option<usize>,
+        is_profiled: bool,
+    ) -> Result<Self, String> {
         let mut config = Config::resolve(&Flags {
-            path: args.project.clone(),
+            path: project.to_owned(),
             listen: Some("127.0.0.1:0".to_owned()),
-            workers: args.workers,
+            workers,
             ..Flags::default()
         })?;
+        config.is_profiled = is_profiled;
         let copy = DatabaseCopy::of(&mut config)?;
         let running = Server::start(config)?;
         Ok(Self {
@@ -36,6 +52,12 @@ impl OwnServer {
 
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Takes samples from now on.
+    pub(crate) fn profiler(&self) -> Result<Profiler, String> {
+        let running = self.running.as_ref();
+        running.ok_or("the server has ended")?.profiler()
     }
 }
 
@@ -50,11 +72,26 @@ impl Drop for OwnServer {
 /// What the load writes goes into a copy. It lies beside the database, because another disk would give other figures.
 struct DatabaseCopy(PathBuf);
 
+/// What stands between the name of a database and the process that loads a copy of it.
+const LOAD: &str = ".load-";
+
+/// The copy of this process, for a signal that ends it.
+static COPY: OnceLock<PathBuf> = OnceLock::new();
+
+/// Removes the copy of this process, if there is one. For what runs before a signal ends the process.
+pub(crate) fn remove_copy() {
+    if let Some(copy) = COPY.get() {
+        remove(copy);
+    }
+}
+
 impl DatabaseCopy {
     fn of(config: &mut Config) -> Result<Self, String> {
+        remove_those_of_the_dead(&config.db.path);
         let mut name = config.db.path.as_os_str().to_owned();
-        name.push(format!(".load-{}", std::process::id()));
+        name.push(format!("{LOAD}{}", std::process::id()));
         let copy = Self(name.into());
+        let _ = COPY.set(copy.0.clone());
         if config.db.path.is_file() {
             let copied = backup::backup(&config.db, &copy.0, true, &mut |_| {});
             copied.map_err(|error| error.to_string())?;
@@ -66,11 +103,33 @@ impl DatabaseCopy {
 
 impl Drop for DatabaseCopy {
     fn drop(&mut self) {
-        for ending in ["", "-wal", "-shm"] {
-            let mut name = self.0.as_os_str().to_owned();
-            name.push(ending);
-            // A project without a database has none.
-            let _ = std::fs::remove_file(name);
+        remove(&self.0);
+    }
+}
+
+fn remove(copy: &Path) {
+    for ending in ["", "-wal", "-shm", ".part"] {
+        let mut name = copy.as_os_str().to_owned();
+        name.push(ending);
+        // A project without a database has none.
+        let _ = fs::remove_file(name);
+    }
+}
+
+/// A process that was killed leaves its copy.
+fn remove_those_of_the_dead(database: &Path) {
+    let (Some(folder), Some(name)) = (database.parent(), database.file_name()) else {
+        return;
+    };
+    let name = format!("{}{LOAD}", name.to_string_lossy());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let found = entry.file_name();
+        let rest = found.to_str().and_then(|found| found.strip_prefix(&name));
+        let Some(rest) = rest else { continue };
+        let letters = rest.find(|one: char| !one.is_ascii_digit());
+        let pid = &rest[..letters.unwrap_or(rest.len())];
+        if !pid.is_empty() && !Path::new("/proc").join(pid).exists() {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }

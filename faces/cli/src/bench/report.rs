@@ -116,6 +116,24 @@ impl<'a> Report<'a> {
         .to_string()
     }
 
+    /// What was answered, in a line.
+    pub(super) fn line(&self) -> String {
+        let statuses = self.tally.statuses.iter();
+        let statuses = statuses.map(|(status, count)| format!("{status}: {}", grouped(*count)));
+        let answers = (self.errors().into_iter())
+            .filter(|(_, count, _)| *count > 0)
+            .map(|(_, count, what)| format!("{} × {what}", grouped(count)));
+        let told: Vec<String> = statuses.chain(answers).collect();
+        format!(
+            "{} {}: {} answers in {:.1} s ({})",
+            self.plan.target.method,
+            self.plan.target.url,
+            grouped(self.answers()),
+            self.seconds,
+            told.join(", ")
+        )
+    }
+
     pub(super) fn text(&self, is_terminal: bool) -> String {
         let (plan, tally) = (self.plan, &self.tally);
         let mut text = String::new();

@@ -3,7 +3,7 @@
 pub(crate) mod routes;
 mod types;
 
-use crate::{say, signals};
+use crate::{counted, say, signals};
 use sampan_app::{CheckReport, Finding, Flags, Severity};
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -75,21 +75,15 @@ fn shown(finding: &Finding, is_coloured: bool) -> String {
 
 fn json(finding: &Finding) -> serde_json::Value {
     serde_json::json!({
-        "severity": word(finding.severity), "file": finding.file, "line": finding.line, "message": finding.text,
+        "severity": word(finding.severity), "file": finding.file, "line": finding.line,
+        "column": finding.column, "message": finding.text,
     })
-}
-
-fn counted(count: usize, one: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {one}s"),
-    }
 }
 
 fn summary(report: &CheckReport, errors: usize, warnings: usize) -> String {
     let mut parts = Vec::new();
     match report.routes {
-        Some(routes) => parts.push(counted(routes, "route")),
+        Some(routes) => parts.push(counted(routes as u64, "route")),
         None => parts.push("the scripts were not loaded".to_owned()),
     }
     for (count, one) in [
@@ -97,15 +91,15 @@ fn summary(report: &CheckReport, errors: usize, warnings: usize) -> String {
         (report.migrations, "migration"),
     ] {
         if count > 0 {
-            parts.push(counted(count, one));
+            parts.push(counted(count as u64, one));
         }
     }
     let what = match (errors, warnings) {
         (0, 0) => "all is well".to_owned(),
         (errors, warnings) => format!(
             "{}, {}",
-            counted(errors, "error"),
-            counted(warnings, "warning")
+            counted(errors as u64, "error"),
+            counted(warnings as u64, "warning")
         ),
     };
     format!("{what} ({})", parts.join(", "))

@@ -1,9 +1,9 @@
 //! `sampan check --types`: runs the compiler of TypeScript, where it is installed.
 
 use sampan_app::{Finding, Project};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
 
 /// The files that say what to check.
 const CONFIGS: [&str; 2] = ["tsconfig.json", "jsconfig.json"];
@@ -30,7 +30,11 @@ pub(super) fn check(path: &Path) -> Result<Vec<Finding>, String> {
     let output = command.current_dir(root).output();
     let output = output.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
-            "--types needs TypeScript: npm install --save-dev typescript".to_owned()
+            let advice = match lists_typescript(root) {
+                true => "npm install",
+                false => "npm install --save-dev typescript",
+            };
+            format!("--types needs TypeScript: {advice}")
         }
         _ => format!("cannot run {}: {error}", compiler.display()),
     })?;
@@ -42,6 +46,18 @@ pub(super) fn check(path: &Path) -> Result<Vec<Finding>, String> {
         return Err(format!("{} failed: {}", compiler.display(), said.trim()));
     }
     Ok(findings)
+}
+
+/// Whether the nearest package.json names TypeScript, which is not installed then.
+fn lists_typescript(root: &Path) -> bool {
+    let mut texts = root
+        .ancestors()
+        .filter_map(|folder| fs::read(folder.join("package.json")).ok());
+    let package = texts.next().unwrap_or_default();
+    let package: serde_json::Value = serde_json::from_slice(&package).unwrap_or_default();
+    ["devDependencies", "dependencies"]
+        .iter()
+        .any(|kind| package[kind]["typescript"].is_string())
 }
 
 /// The project's own compiler, or that of its workspace; else the one on PATH.
@@ -88,5 +104,17 @@ mod tests {
         assert_eq!(found[0].text, "TS2322: Type 'a'.\n  More of it.");
         assert_eq!(found[1].to_string(), "TS18003: No inputs.");
         assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn a_package_that_lists_the_compiler_is_only_to_be_installed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inside = folder.path().join("app");
+        fs::create_dir(&inside).expect("a folder");
+        let package = folder.path().join("package.json");
+        fs::write(&package, r#"{"dependencies": {"hono": "4"}}"#).expect("written");
+        assert!(!lists_typescript(&inside));
+        fs::write(&package, r#"{"devDependencies": {"typescript": "^5"}}"#).expect("written");
+        assert!(lists_typescript(&inside));
     }
 }

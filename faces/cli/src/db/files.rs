@@ -157,7 +157,9 @@ fn run_file(session: &Session, text: &str, name: &str, keys: Keys) -> Result<i32
             changes,
         }) => {
             say(format_args!(
-                "{name}: {statements} statements, {changes} rows changed"
+                "{name}: {}, {} changed",
+                crate::counted(statements, "statement"),
+                crate::counted(changes, "row")
             ))?;
             Ok(0)
         }

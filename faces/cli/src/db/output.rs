@@ -2,7 +2,8 @@
 
 use super::Mode;
 use crate::paint;
-use sampan_app::db::console::{Cell, Output, PlanStep};
+use sampan_app::db::PlanStep;
+use sampan_app::db::console::{Cell, Output};
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

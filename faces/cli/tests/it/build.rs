@@ -26,7 +26,7 @@ app.get("/data", function()
            none = files.exists("data/none", { from = "project" }),
            hidden = files.exists(".env", { from = "project" }) }
 end)
-app.get("/file", function() return app.file("data/list.txt") end)
+app.get("/file", function() return app.file("list.txt", { folder = "data" }) end)
 app.get("/keep", function() files.write("kept.txt", "kept") return files.read("kept.txt") end)
 app.get("/asset", function() return app.asset("app.css") end)
 app.get("/fail", function() error("on purpose") end)
@@ -602,6 +602,52 @@ fn wrong_words_are_refused() {
     assert!(!Path::new(&out).exists());
 }
 
+/// Only an earlier build is replaced unasked, and a file of the project never.
+#[test]
+fn other_files_are_not_overwritten() {
+    let scratch = project();
+    let (shop, out) = (scratch.file("shop"), scratch.path().join("out"));
+    let shown = out.display().to_string();
+    let kept = |path: &Path| fs::read_to_string(path).expect("there");
+    fs::write(&out, "my letters").expect("written");
+    fails(&["build", &shop, "-o", &shown], 1, &["--force"]);
+    assert_eq!(kept(&out), "my letters");
+    build(&scratch.path().join("shop"), &out, &["--force"]);
+    build(&scratch.path().join("shop"), &out, &[]);
+    for own in ["app.lua", "templates/page.html", "data.db"] {
+        let path = scratch.path().join("shop").join(own);
+        let before = fs::read(&path).expect("there");
+        let shown = path.display().to_string();
+        fails(
+            &["build", &shop, "-o", &shown, "--force"],
+            1,
+            &["is a file of the project"],
+        );
+        assert!(before == fs::read(&path).expect("there"), "{own}");
+    }
+    // A module that lies in a package beside the project's folder.
+    let outside = scratch.path().join("ws");
+    for (path, content) in [
+        ("package.json", r#"{"workspaces": ["apps/*"]}"#),
+        ("apps/api/package.json", "{}"),
+        ("apps/api/app.js", "import 'shared';"),
+        ("shared/package.json", r#"{"main": "index.js"}"#),
+        ("shared/index.js", "export {};"),
+    ] {
+        write(&outside, path, content);
+    }
+    fs::create_dir(outside.join("node_modules")).expect("a folder");
+    symlink("../shared", outside.join("node_modules/shared")).expect("a link");
+    let (api, shared) = (outside.join("apps/api"), outside.join("shared/index.js"));
+    let (api, path) = (api.display().to_string(), shared.display().to_string());
+    fails(
+        &["build", &api, "-o", &path, "--force"],
+        1,
+        &["is a file of the project"],
+    );
+    assert_eq!(kept(&shared), "export {};");
+}
+
 /// The names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
@@ -629,7 +675,10 @@ fn a_full_disk_leaves_what_was_there() {
         let names_before = names(scratch.path());
         // The limit counts in blocks of 512 bytes or of 1 KiB: in both it is below the executable.
         let output = Command::new("sh")
-            .args(["-c", "ulimit -f 2000; exec \"$0\" build \"$1\" -o \"$2\""])
+            .args([
+                "-c",
+                "ulimit -f 2000; exec \"$0\" build \"$1\" -o \"$2\" --force",
+            ])
             .arg(env!("CARGO_BIN_EXE_sampan"))
             .arg(&shop)
             .arg(&out)

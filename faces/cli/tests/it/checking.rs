@@ -234,7 +234,7 @@ warning: templates/page.html: no script and no other template names it
     assert_eq!((status, out.as_str()), (0, expected));
     let (_, out) = said("check", &folder, &["--json"]);
     let first = json!({
-        "severity": "warning", "file": "app.js", "line": 3, "message": "render(\"pgae.html\"): there is no templates/pgae.html",
+        "severity": "warning", "file": "app.js", "line": 3, "column": null, "message": "render(\"pgae.html\"): there is no templates/pgae.html",
     });
     assert_eq!(objects(&out)[0], first);
     let nothing = project(&[("app.lua", "local x = 1\n")]);

@@ -92,6 +92,10 @@ fn a_command_line_that_makes_no_sense_exits_2() {
     fails(&[], 2, &["Usage"]);
     fails(&["serve"], 2, &["serve"]);
     fails(&["run", "--lisen", "x"], 2, &["--lisen", "--listen"]);
+    for command in ["run", "dev"] {
+        let words = [command, "--port", "3000"];
+        fails(&words, 2, &["write --listen 127.0.0.1:3000"]);
+    }
     fails(&["run", "--workers", "many"], 2, &["--workers", "many"]);
     fails(&["run", "a", "b"], 2, &["'b'"]);
     fails(
@@ -125,7 +129,7 @@ fn a_project_that_is_not_there_exits_1() {
     fails(
         &["run", &scratch.path().display().to_string()],
         1,
-        &["has no app.lua, no app.js and no app.ts: name the file to run"],
+        &["has no app.lua, app.js, app.jsx, app.ts or app.tsx: name the file to run"],
     );
     fails(
         &["run", &scratch.file("notes.txt")],

@@ -1,6 +1,6 @@
 //! `sampan bench`: figures, what goes wrong told apart, and the project that it starts itself.
 
-use crate::command::{fails, run};
+use crate::command::{fails, run, sampan};
 use crate::support::Scratch;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -211,6 +211,37 @@ fn a_route_is_measured_on_a_project_of_its_own_with_a_copy_of_its_database() {
             .all(|entry| !entry.file_name().to_string_lossy().contains(".load-")),
         "{left:?}"
     );
+}
+
+#[test]
+fn a_signal_and_a_process_that_was_killed_leave_no_copy_of_the_database() {
+    let app = "local app = require 'sampan'\napp.db.exec('CREATE TABLE IF NOT EXISTS t(a)')\napp.get('/', 'hello')";
+    let scratch = Scratch::new(&[("app.lua", app)]);
+    let folder = scratch.file("");
+    let copies = |of: &str| {
+        let entries = std::fs::read_dir(scratch.path()).expect("read").flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.contains(of)).count()
+    };
+    run(&["db", &folder, "CREATE TABLE u(a)", "--write"]);
+    for signal in ["-KILL", "-TERM", "-HUP"] {
+        let mut process = sampan(&["bench", "/", "--project", &folder, "-d", "20s"])
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let begun = std::time::Instant::now();
+        let pid = process.id().to_string();
+        while copies(&format!(".load-{pid}")) < 2 && begun.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let sent = std::process::Command::new("kill")
+            .args([signal, &pid])
+            .status();
+        assert!(sent.is_ok_and(|status| status.success()));
+        process.wait().expect("it ends");
+        // What the first leaves is removed by the second.
+        assert_eq!(copies(".load-") > 0, signal == "-KILL", "{signal}");
+    }
 }
 
 #[test]

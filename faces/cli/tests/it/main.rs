@@ -11,12 +11,14 @@ mod docs;
 #[path = "../faults/mod.rs"]
 mod faults;
 mod given_up;
+mod listening;
 mod load;
 mod logins;
 mod logs;
 mod new;
 mod night;
 mod presence;
+mod profile;
 mod reload;
 mod repl;
 mod requests;

@@ -99,7 +99,33 @@ fn projects_pass_their_tests_and_checks_at_once() {
             let said = String::from_utf8_lossy(&output.stdout);
             assert!(output.status.success(), "{name}:\n{said}");
         }
+        if language == "lua" {
+            lua_types_hold(&folder);
+        }
     }
+}
+
+/// Checks the types of a project in Lua, and that a wrong name is seen, where `emmylua_check` is installed.
+fn lua_types_hold(folder: &Path) {
+    let check = || {
+        let mut command = Command::new("emmylua_check");
+        let output = command
+            .args(["--warnings-as-errors", "."])
+            .current_dir(folder);
+        let output = output.output().ok()?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        Some((output.status.success(), said))
+    };
+    let Some((is_clean, said)) = check() else {
+        let said = "SKIPPED: emmylua_check is not installed: types of Lua projects are not checked";
+        let _ = writeln!(std::io::stderr(), "{said}");
+        return;
+    };
+    assert!(is_clean, "{said}");
+    let wrong = "local app = require \"sampan\"\napp.get(\"/x\", function(req) return app.txt(req.ip) end)\n";
+    fs::write(folder.join("wrong.lua"), wrong).expect("written");
+    let (is_clean, said) = check().expect("it ran before");
+    assert!(!is_clean && said.contains("txt"), "{said}");
 }
 
 #[test]
@@ -116,9 +142,19 @@ fn a_folder_that_is_not_empty_is_left_alone() {
     assert_eq!(kept, "-- mine");
     assert_eq!(fs::read_dir(&folder).expect("a folder").count(), before);
     // A hidden file alone is something, too.
-    fs::create_dir_all(scratch.path().join("hidden/.git")).expect("a folder");
+    fs::create_dir_all(scratch.path().join("hidden/.github")).expect("a folder");
     let said = refused(&["new", "hidden"], scratch.path());
     assert!(said.contains("hidden is not empty"), "{said}");
+}
+
+#[test]
+fn a_new_repository_takes_a_project() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let folder = scratch.path().join("cloned");
+    fs::create_dir_all(folder.join(".git")).expect("a folder");
+    done(&["new", "."], &folder);
+    let ignored = fs::read_to_string(folder.join(".gitignore")).expect("there");
+    assert!(ignored.contains("data.db.before-reset-*\n"), "{ignored}");
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn a_dump_is_loaded_into_another_project() {
     );
     assert_eq!(
         (code, out.as_str()),
-        (0, "standard input: 1 statements, 1 rows changed\n")
+        (0, "standard input: 1 statement, 1 row changed\n")
     );
 }
 

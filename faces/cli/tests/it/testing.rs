@@ -187,10 +187,16 @@ t.test("goes on", function() t.equal(t.get("/health").status, 200) end)
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
-    assert_eq!(status, 1, "the file that does not load still counts: {out}");
-    assert_eq!(lines[1]["name"], "goes on");
     assert_eq!(
-        (&lines[1]["passed"], &lines[2]["filtered"]),
+        status, 0,
+        "the filter names nothing in the file that does not load: {out}"
+    );
+    assert_eq!(lines[1]["not_loaded"][0], "tests/a.test.lua");
+    assert_eq!(test(folder.path(), &["--filter", "a.test"]).0, 1);
+    assert_eq!(test(folder.path(), &["--filter", "x ="]).0, 1);
+    assert_eq!(lines[0]["name"], "goes on");
+    assert_eq!(
+        (&lines[0]["passed"], &lines[1]["filtered"]),
         (&true.into(), &5.into())
     );
 }
@@ -207,7 +213,7 @@ fn snapshots_are_written_compared_and_accepted() {
         ("tests/s.test.lua", &tests("{ a = 1 }")),
     ]);
     let again = |args: &[&str]| test(folder.path(), args);
-    assert!(again(&[]).1.contains("1 snapshots written"));
+    assert!(again(&[]).1.contains("1 snapshot written"));
     let kept = folder.path().join("tests/snapshots/s.test.lua/one.txt");
     assert_eq!(
         fs::read_to_string(&kept).expect("kept"),
@@ -241,6 +247,139 @@ fn a_project_without_tests_says_what_to_write() {
     );
 }
 
+#[test]
+fn one_file_of_tests_is_run_alone() {
+    let passing = "local t = require('sampan').t\nt.test('one', function() end)\n";
+    let folder = project(&[
+        ("app.lua", LUA_APP),
+        ("tests/a.test.lua", passing),
+        ("tests/deep/b.test.lua", passing),
+        ("tests/helper.lua", ""),
+        ("other/c.test.lua", passing),
+    ]);
+    let file = |name: &str| folder.path().join(name);
+    let (status, out, errors) = test(&file("tests/deep/b.test.lua"), &[]);
+    assert_eq!(status, 0, "{out}{errors}");
+    assert!(
+        out.contains("ok   tests/deep/b.test.lua: one") && out.contains("1 passed"),
+        "{out}"
+    );
+    for (name, part) in [
+        ("tests/helper.lua", "is no file of tests"),
+        ("other/c.test.lua", "--filter"),
+    ] {
+        let (status, _, errors) = test(&file(name), &[]);
+        assert!(status == 1 && errors.contains(part), "{errors}");
+    }
+}
+
+#[test]
+fn a_snapshot_of_an_answer_leaves_out_what_changes() {
+    const APP: &str = "local app = require 'sampan'\napp.get('/', function(req)\n\
+        req.session.seen = true\n  return { seen = true }\nend)\n";
+    const TESTS: &str = "local t = require('sampan').t\nt.test('a', function()\n  t.snapshot(t.get('/'))\nend)\n\
+        t.test('b', function() t.snapshot('text') end)\n";
+    let folder = project(&[("app.lua", APP), ("tests/a.test.lua", TESTS)]);
+    assert_eq!(test(folder.path(), &[]).0, 0);
+    let kept = folder.path().join("tests/snapshots/a.test.lua/a.txt");
+    let kept = fs::read_to_string(kept).expect("kept");
+    assert!(
+        kept.contains("\"set-cookie\": \"session=...\"") && !kept.contains("date"),
+        "{kept}"
+    );
+    std::thread::sleep(Duration::from_millis(1_100));
+    let (status, out, errors) = test(folder.path(), &[]);
+    assert_eq!(status, 0, "{out}{errors}");
+    fs::write(
+        folder.path().join("tests/a.test.lua"),
+        TESTS.replace("'text'", "'text\\n'"),
+    )
+    .expect("changed");
+    let (status, out, _) = test(folder.path(), &["--filter", ": b"]);
+    assert!(status == 1 && out.contains("the snapshot"), "{out}");
+}
+
+#[test]
+fn templates_use_the_filters_of_the_project() {
+    const LUA: &str = "local app = require 'sampan'\napp.template.filter('money', function(v) return v .. '$' end)\n\
+        app.get('/', function() return app.render('a.html') end)\n";
+    const JS: &str = "import { app, render, template } from 'sampan';\ntemplate.filter('money', (v) => v + '$');\n\
+        app.get('/', () => render('a.html'));\n";
+    const LUA_TEST: &str = "local t = require('sampan').t\nt.test('a', function() t.equal(t.get('/').body, '1$') end)\n";
+    const JS_TEST: &str = "import { t } from 'sampan';\nt.test('a', async () => t.equal((await t.get('/')).body, '1$'));\n";
+    for (app, text, file, tests) in [
+        ("app.lua", LUA, "tests/a.test.lua", LUA_TEST),
+        ("app.js", JS, "tests/a.test.js", JS_TEST),
+        ("app.lua", LUA, "tests/a.test.js", JS_TEST),
+    ] {
+        let folder = project(&[
+            (app, text),
+            ("templates/a.html", "{{ 1|money }}"),
+            (file, tests),
+        ]);
+        let (status, out, errors) = test(folder.path(), &[]);
+        assert_eq!(status, 0, "{app}, {file}: {out}{errors}");
+    }
+}
+
+#[test]
+fn what_nobody_awaits_fails_its_test() {
+    const TESTS: &str = r#"
+import { t, time } from "sampan";
+t.test("an inner function", () => { (async () => { await 1; t.equal(1, 2); })(); });
+t.test("a check", () => { t.fails(() => {}); });
+t.test("a request", () => { t.get("/health"); });
+t.test("a wrong request", () => { t.post("/nope", { jsn: 1 }); });
+t.test("a rejection", async () => { Promise.reject(new Error("x")); await 1; });
+t.test("a timer", () => { setTimeout(() => { throw new Error("late"); }, 5); });
+t.test("a wait", () => { (async () => { await time.sleep(0.02); t.equal(1, 2); })(); });
+t.test("no end", () => { setInterval(() => {}, 10); });
+t.test("all is awaited", async () => {
+  await Promise.all([t.get("/health"), t.get("/health")]);
+  await t.fails(async () => { throw new Error("x"); });
+  const timer = setInterval(() => {}, 5);
+  await time.sleep(0.02);
+  clearInterval(timer);
+});
+"#;
+    let app = "import { app } from 'sampan';\napp.get('/health', () => 'well');\n";
+    let folder = project(&[("app.js", app), ("tests/a.test.js", TESTS)]);
+    let (status, out, errors) = test(folder.path(), &[]);
+    assert_eq!(status, 1, "{out}{errors}");
+    for part in [
+        "tests/a.test.js:3: unhandled rejection: expected 2, found 1",
+        "t.fails was still running when the test ended: await it",
+        "t.get(\"/health\") was still running when the test ended: await it",
+        "tests/a.test.js:6: unhandled rejection: unknown option 'jsn'",
+        "tests/a.test.js:7: unhandled rejection: x",
+        "tests/a.test.js:8: late",
+        "The test did not wait for what failed here: await it",
+        "tests/a.test.js:9: unhandled rejection: expected 2, found 1",
+        "something still runs after the end of the test: await it, or clear its timer",
+        "ok   tests/a.test.js: all is awaited",
+        "1 passed, 8 failed",
+    ] {
+        assert!(out.contains(part), "{part:?} is not in:\n{out}");
+    }
+}
+
+/// A password is hashed on threads of the process: what they hold does not delay the end.
+#[test]
+fn the_end_waits_for_nothing() {
+    const APP: &str = "local app = require 'sampan'\napp.post('/login', function(req)\n\
+        req.session:regenerate()\n  req.session.user = 1\n  return app.redirect('/', 303)\nend)\n\
+        app.get('/', function(req) return { user = req.session.user, rows = app.db.query('SELECT * FROM notes') } end)\n";
+    const TESTS: &str = "local t = require('sampan').t\nt.test('a', function()\n  t.post('/login')\n  t.equal(t.get('/').json.user, 1)\nend)\n";
+    let folder = project(&[("app.lua", APP), ("tests/a.test.lua", TESTS)]);
+    let temp = tempfile::tempdir().expect("a folder");
+    let mut run = Ongoing::start(folder.path(), &[], temp.path());
+    run.until("ok ");
+    let begun = Instant::now();
+    run.until("1 passed");
+    let elapsed = begun.elapsed();
+    assert!(elapsed < Duration::from_millis(700), "{elapsed:?}");
+}
+
 /// A run that goes on until it is told to end.
 struct Ongoing {
     child: Child,
@@ -272,9 +411,13 @@ impl Ongoing {
     }
 
     /// Sends Ctrl-C, and gives the exit status.
-    fn interrupt(mut self) -> Option<i32> {
+    fn interrupt(self) -> Option<i32> {
+        self.signal("-INT")
+    }
+
+    fn signal(mut self, name: &str) -> Option<i32> {
         let id = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-INT", &id]).status();
+        let sent = Command::new("kill").args([name, &id]).status();
         assert!(sent.expect("kill runs").success());
         self.child.wait().expect("it ends").code()
     }
@@ -313,10 +456,15 @@ fn an_interrupted_run_leaves_nothing() {
     const TESTS: &str = "local app = require('sampan')\nlocal t = app.t\nt.test('first', function() end)\nt.test('waits', function() app.time.sleep(60) end)\n";
     let folder = project(&[("app.lua", LUA_APP), ("tests/a.test.lua", TESTS)]);
     let temp = tempfile::tempdir().expect("a folder");
-    let mut run = Ongoing::start(folder.path(), &["--timeout", "60"], temp.path());
-    run.until("first");
-    assert_eq!(run.interrupt(), Some(130));
-    assert!(is_empty(temp.path()), "its temporary folder is left");
+    for (signal, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let mut run = Ongoing::start(folder.path(), &["--timeout", "1min"], temp.path());
+        run.until("first");
+        assert_eq!(run.signal(signal), Some(status));
+        assert!(
+            is_empty(temp.path()),
+            "{signal}: its temporary folder is left"
+        );
+    }
     assert!(!folder.path().join("data.db").exists());
 }
 

@@ -9,6 +9,7 @@ app.get("/faults", function()
   return {
     fault(app.basic_auth, {}), fault(app.basic_auth, { users = { ann = "x" }, verify = verify }), fault(app.basic_auth, { users = { ann = "" } }),
     fault(app.basic_auth, { users = { ann = 1 } }), fault(app.basic_auth, { users = { "ann" } }), fault(app.basic_auth, { tokens = { a = "b" } }),
+    fault(app.bearer_auth, { tokens = { ci = app.env.get("SAMPAN_SPEC_UNSET") } }), fault(app.basic_auth, { users = { ann = app.null } }),
     fault(app.bearer_auth, { verify = verify, realm = "a\r\nb" }), fault(app.bearer_auth, { verify = "x" }),
   }
 end)

@@ -8,7 +8,7 @@ use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, UNDEFINED, Val, entry, is_string, is_undefined,
 };
 use rquickjs::qjs;
-use sampan_js_modules::Script;
+use sampan_js_modules::{Script, SourcePlace};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -140,6 +140,12 @@ fn capture_stack(cx: Cx<'_>, this: RawValue, args: &[RawValue]) -> Result<Val, F
     Ok(cx.undefined())
 }
 
+/// The place in the source that a place in the code stands for, if there are sources.
+pub(crate) fn source_place(core: &Core, file: &str, line: u32, column: u32) -> Option<SourcePlace> {
+    let script = core.stacks.scripts.borrow().get(file).cloned()?;
+    script.source_place(line, column)
+}
+
 /// A stack with the places of the sources.
 fn mapped(core: &Core, stack: &str) -> String {
     let lines = stack.split_inclusive('\n').map(|line| {
@@ -162,8 +168,7 @@ fn mapped_line(core: &Core, line: &str) -> Option<String> {
     };
     let (rest, column) = spot.rsplit_once(':')?;
     let (file, number) = rest.rsplit_once(':')?;
-    let script = core.stacks.scripts.borrow().get(file).cloned()?;
-    let place = script.source_place(number.parse().ok()?, column.parse().ok()?)?;
+    let place = source_place(core, file, number.parse().ok()?, column.parse().ok()?)?;
     let front = &line[..start];
     Some(format!(
         "{front}{}:{}:{}{end}",

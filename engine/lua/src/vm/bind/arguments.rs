@@ -2,7 +2,6 @@
 
 use super::{BoundRow, WORDS};
 use crate::request::{object, response};
-use crate::values::layout::{SlotValue, Table};
 use crate::values::{json_write, objects, shown, value};
 use crate::vm::callback::Functions;
 use crate::vm::state::State;
@@ -21,19 +20,15 @@ pub(crate) unsafe fn arguments(
         Some(class) => Some(unsafe { this(state, row, class) }?),
         None => None,
     };
+    // SAFETY: looks at the stack.
+    if !row.owner.is_class && unsafe { has_colon(state) } {
+        let name = row.name();
+        let text = format!("{name}: write {name}(...) with a dot, not with a colon");
+        return Err(Error::script(text));
+    }
     // SAFETY: as for what is called.
     let read = unsafe { read_arguments(state, row) };
     read.map(|args| args.on(this).with_functions(functions))
-        .map_err(|error| {
-            // SAFETY: looks at the stack and at a table on it, and calls nothing.
-            if !row.owner.is_class && unsafe { has_colon(state, row) } {
-                let name = row.name();
-                return Error::script(format!(
-                    "{name}: write {name}(...) with a dot, not with a colon"
-                ));
-            }
-            error
-        })
 }
 
 /// The object that a method is called on.
@@ -52,16 +47,9 @@ unsafe fn this(state: State, row: BoundRow, class: &'static Class) -> Result<Obj
 }
 
 /// Whether the first argument is the module itself, as a colon passes it.
-#[cold]
-unsafe fn has_colon(state: State, row: BoundRow) -> bool {
-    // SAFETY: the table stays on the stack, and nothing of Lua runs meanwhile.
-    unsafe {
-        lua_type(state, 1) == LUA_TTABLE && Table::at(state, 1).nodes().iter().any(|node| {
-            !node.value.is_nil()
-                && matches!(node.key.see(), SlotValue::Text(name) if name == row.function.name.as_bytes())
-                && matches!(node.value.see(), SlotValue::Other("function"))
-        })
-    }
+unsafe fn has_colon(state: State) -> bool {
+    // SAFETY: compares two values; the prelude has set the upvalue.
+    unsafe { lua_type(state, 1) == LUA_TTABLE && lua_rawequal(state, 1, lua_upvalueindex(3)) != 0 }
 }
 
 unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {

@@ -205,7 +205,7 @@ fn every_request_is_told_with_its_statements_and_slow_ones_with_their_plan() {
     );
     assert!(!line("INFO GET /nothing 404 ").contains("SQL"), "{log}");
     line("WARN slow statement, ");
-    line("    SCAN t");
+    line("    read every row of t");
 }
 
 #[test]

@@ -30,6 +30,17 @@ impl Terminal {
 /// # Errors
 /// The signals cannot be watched.
 pub(crate) fn on_interrupt(stop: impl Fn() -> bool + Send + 'static) -> Result<(), String> {
+    on_end(stop, || ())
+}
+
+/// As [`on_interrupt`]; `leave` is called before a signal ends the process.
+///
+/// # Errors
+/// The signals cannot be watched.
+pub(crate) fn on_end(
+    stop: impl Fn() -> bool + Send + 'static,
+    leave: impl Fn() + Send + 'static,
+) -> Result<(), String> {
     let terminal = Terminal::remember();
     let watched = Signals::new([SIGINT, SIGTERM, SIGHUP]);
     let mut signals = watched.map_err(|error| format!("cannot watch signals: {error}"))?;
@@ -38,6 +49,7 @@ pub(crate) fn on_interrupt(stop: impl Fn() -> bool + Send + 'static) -> Result<(
             if signal == SIGINT && stop() {
                 continue;
             }
+            leave();
             terminal.restore();
             std::process::exit(128 + signal);
         }
@@ -45,7 +57,7 @@ pub(crate) fn on_interrupt(stop: impl Fn() -> bool + Send + 'static) -> Result<(
     Ok(())
 }
 
-/// A folder for what a command needs only while it runs. It goes at the end, and at Ctrl-C, which ends the process.
+/// A folder for what a command needs only while it runs. It goes at the end, and at a signal that ends the process.
 ///
 /// # Errors
 /// There is no place for it, or signals cannot be watched.
@@ -53,10 +65,10 @@ pub(crate) fn scratch(prefix: &str) -> Result<TempDir, String> {
     let folder = tempfile::Builder::new().prefix(prefix).tempdir();
     let folder = folder.map_err(|error| format!("cannot make a temporary folder: {error}"))?;
     let path = folder.path().to_owned();
-    on_interrupt(move || {
+    let leave = move || {
         // What a test writes meanwhile may be left; nothing of it is the project's.
         let _ = fs::remove_dir_all(&path);
-        false
-    })?;
+    };
+    on_end(|| false, leave)?;
     Ok(folder)
 }

@@ -1,0 +1,10 @@
+import { app, log } from "sampan";
+
+app.get("/variable", () => process.cwd());
+app.get("/fetch", () => fetch("http://127.0.0.1/"));
+app.get("/require", () => require("fs"));
+app.get("/buffer", () => Buffer.from("x"));
+app.get("/folder", () => __dirname);
+app.get("/listen", () => app.listen(3000));
+app.get("/near", () => log.warning("x"));
+app.get("/own", () => missing);

@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.get("/variable", function() return os.getenv("HOME") end)
