@@ -341,7 +341,7 @@ fn the_time_for_bytes_is_not_that_of_the_handler() {
         socket.write_all(&[b'x'; 1100]).unwrap();
     }
     assert_eq!(read_response(&mut socket).1, "read 13200");
-    assert!(clock.fair() >= Duration::from_millis(400));
+    assert!(clock.elapsed() >= Duration::from_millis(400));
     // One byte now and then is no progress.
     let mut socket = server.connect();
     socket.write_all(&sized("/count", 1000)).unwrap();
