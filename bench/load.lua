@@ -3,10 +3,30 @@
 -- Arguments after `--`: the method, the body (empty for none, `@` and a path for a file's), then header lines as
 -- "Name: value".
 -- The request is the same every time, so wrk formats it once and spends nothing on Lua while it measures.
+-- With the method SEVERAL the second argument is a file with a request in each line, as "METHOD PATH BODY". They are formatted once
+-- and sent in turn.
+
+local function several(file)
+  local requests, at = {}, 0
+  for line in io.lines(file) do
+    local method, path, body = line:match("^(%S+) (%S+) (.*)$")
+    local headers = {}
+    for name, value in pairs(wrk.headers) do headers[name] = value end
+    if body ~= "" then headers["Content-Type"] = "application/json" end
+    requests[#requests + 1] = wrk.format(method, path, headers, body ~= "" and body or nil)
+  end
+  function request()
+    at = at % #requests + 1
+    return requests[at]
+  end
+end
 
 function init(args)
-  wrk.method = args[1]
-  if args[2]:sub(1, 1) == "@" then
+  local from_file = args[1] == "SEVERAL"
+  wrk.method = from_file and "GET" or args[1]
+  if from_file then
+    wrk.body = nil
+  elseif args[2]:sub(1, 1) == "@" then
     local file = assert(io.open(args[2]:sub(2), "rb"))
     wrk.body = file:read("*a")
     file:close()
@@ -17,6 +37,7 @@ function init(args)
     local name, value = args[i]:match("^([^:]+): (.*)$")
     wrk.headers[name] = value
   end
+  if from_file then several(args[2]) end
 end
 
 -- Times are in microseconds.

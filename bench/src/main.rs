@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: Sampan and its peers, the same routes on the same number of threads.
 //!
 //! [`suites::hello()`] measures HTTP and scripts, [`suites::db()`] the database, [`suites::stream()`] large bodies,
-//! [`suites::template()`] templates, [`suites::static_files()`] files, [`suites::petclinic()`] a whole application. The order of things in all:
+//! [`suites::template()`] templates, [`suites::static_files()`] files, [`suites::petclinic()`] a whole application, [`suites::gust()`] and
+//! [`suites::golua()`] the libraries for JavaScript and Go. The order of things in all:
 //! install the peers and start them (`peers`), check their answers, warm up and measure in rounds (`suites`, with wrk through
 //! `load`), and write it all down (`report`).
 
@@ -38,6 +39,10 @@ enum Benchmark {
     Static(suites::StaticOptions),
     /// PetClinic under 1,000 connections, beside Spring PetClinic
     Petclinic(suites::PetClinicOptions),
+    /// Our package of npm, beside Gust, Bun.serve, Hono and others, on Bun and on Node.js
+    Gust(suites::GustOptions),
+    /// Our package for Go, beside net/http with LuaJIT and with gopher-lua
+    Golua(suites::GoLuaOptions),
     /// Hold idle keep-alive connections open until standard input ends (the benchmark starts this itself)
     #[command(hide = true)]
     IdleClient(load::IdleClient),
@@ -56,6 +61,8 @@ fn main() -> ExitCode {
         Benchmark::Template(options) => suites::template(options),
         Benchmark::Static(options) => suites::static_files(options),
         Benchmark::Petclinic(options) => suites::petclinic(options),
+        Benchmark::Gust(options) => suites::gust(options),
+        Benchmark::Golua(options) => suites::golua(options),
         Benchmark::IdleClient(options) => load::idle_client(options),
     };
     match outcome {

@@ -20,6 +20,7 @@ Bun.serve({
         return Response.json({ greeting: `${greeting}, ${req.params.name}` });
       },
     },
+    "/user/:id": (req) => Response.json({ id: req.params.id }),
     "/echo": { POST: async (req) => Response.json(await req.json()) },
     "/version": Response.json({ version: "1.0" }),
     "/headers": () => new Response("ok", { headers }),

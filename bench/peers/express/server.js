@@ -12,6 +12,7 @@ function serve() {
   app.get("/health", (req, res) => res.json({ status: "ok", runtime: "express", version: "1.0" }));
   app.get("/greet/:name", (req, res) => res.json({ greeting: `Hello, ${req.params.name}` }));
   app.post("/greet/:name", (req, res) => res.json({ greeting: `${req.body.greeting}, ${req.params.name}` }));
+  app.get("/user/:id", (req, res) => res.json({ id: req.params.id }));
   app.post("/echo", (req, res) => res.json(req.body));
   app.get("/version", (req, res) => res.json({ version: "1.0" }));
   app.listen(Number(process.env.PORT), "127.0.0.1");

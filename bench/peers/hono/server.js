@@ -10,6 +10,7 @@ app.post("/greet/:name", async (c) => {
   const { greeting } = await c.req.json();
   return c.json({ greeting: `${greeting}, ${c.req.param("name")}` });
 });
+app.get("/user/:id", (c) => c.json({ id: c.req.param("id") }));
 app.post("/echo", async (c) => c.json(await c.req.json()));
 app.get("/version", (c) => c.json({ version: "1.0" }));
 app.onError((error, c) => c.json({ error: error.message }, 400));

@@ -33,6 +33,9 @@ function handle(req, res) {
     if (method === "GET") return send(res, 200, JSON.stringify({ greeting: `Hello, ${name}` }));
     if (method === "POST") return withJson(req, res, (body) => ({ greeting: `${body.greeting}, ${name}` }));
   }
+  if (method === "GET" && url.startsWith("/user/")) {
+    return send(res, 200, JSON.stringify({ id: decodeURIComponent(url.slice(6)) }));
+  }
   if (method === "POST" && url === "/echo") return withJson(req, res, (body) => body);
   send(res, 404, JSON.stringify({ error: "not found" }));
 }

@@ -1,5 +1,6 @@
-//! The load: wrk, told what to send and how to report by `bench/load.lua`.
+//! The load: wrk, told what to send and how to report by `bench/load.lua`, or bombardier.
 
+mod bombardier;
 pub(crate) mod idle;
 pub(crate) mod transfers;
 
@@ -13,7 +14,8 @@ use serde_json::Value;
 
 use crate::peers::children::Child;
 use crate::peers::placement::Placement;
-use crate::suites::case::LoadCase;
+use crate::suites::case::{LoadCase, LoadProgram};
+use crate::suites::routes::RouteExchange;
 
 /// How long a request may take before wrk counts it as timed out, in seconds.
 const TIMEOUT_SECONDS: u32 = 2;
@@ -24,10 +26,13 @@ const OVERTIME_SECONDS: u64 = 15;
 /// A longer body is given to wrk in a file: the system limits the length of an argument.
 const BODY_ARGUMENT_BYTES_MAX: usize = 64 * 1024;
 
+/// What stands in place of the method where requests are in a file.
+const SEVERAL: &str = "SEVERAL";
+
 /// The word before the report's JSON in wrk's output.
 const MARK: &str = "SAMPAN ";
 
-/// One run of wrk.
+/// One run of wrk or bombardier.
 pub(crate) struct Load<'a> {
     pub(crate) root: &'a Path,
     pub(crate) placement: &'a Placement,
@@ -36,7 +41,7 @@ pub(crate) struct Load<'a> {
     pub(crate) seconds: u32,
 }
 
-/// What wrk saw.
+/// What it saw.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoadResult {
     pub(crate) requests: u64,
@@ -49,15 +54,20 @@ pub(crate) struct LoadResult {
 }
 
 impl Load<'_> {
-    /// Runs wrk to its end.
+    /// Runs it to its end.
     ///
     /// # Errors
     ///
     /// When it cannot be run, or reports nothing.
     pub(crate) fn run(&self) -> Result<LoadResult, String> {
-        let mut command = self.command().map_err(|error| error.to_string())?;
+        let name = self.case.program.name();
+        let command = match self.case.program {
+            LoadProgram::Wrk => self.command(),
+            LoadProgram::Bombardier => Ok(bombardier::command(self)),
+        };
+        let mut command = command.map_err(|error| error.to_string())?;
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = Child::start(&mut command).map_err(|error| format!("wrk: {error}"))?;
+        let mut child = Child::start(&mut command).map_err(|error| format!("{name}: {error}"))?;
         let (sender, receiver) = std::sync::mpsc::channel();
         let pipes = (child.pipes().stdout.take(), child.pipes().stderr.take());
         std::thread::spawn(move || {
@@ -72,13 +82,23 @@ impl Load<'_> {
         let patience = Duration::from_secs(u64::from(self.seconds) + OVERTIME_SECONDS);
         let (output, errors) = receiver
             .recv_timeout(patience)
-            .map_err(|_| "wrk did not end".to_owned())?;
-        LoadResult::parse(&output)
-            .ok_or_else(|| format!("wrk reported nothing: {} {}", output.trim(), errors.trim()))
+            .map_err(|_| format!("{name} did not end"))?;
+        let report = match self.case.program {
+            LoadProgram::Wrk => LoadResult::parse(&output),
+            LoadProgram::Bombardier => bombardier::parse(&output),
+        };
+        report.ok_or_else(|| {
+            format!(
+                "{name} reported nothing: {} {}",
+                output.trim(),
+                errors.trim()
+            )
+        })
     }
 
     fn command(&self) -> std::io::Result<Command> {
         let exchange = self.case.route.measured();
+        let several = self.case.route.several();
         let mut command = self.placement.load("wrk");
         let threads = self
             .placement
@@ -95,6 +115,13 @@ impl Load<'_> {
         command.args(["--timeout", &format!("{TIMEOUT_SECONDS}s")]);
         command.arg("-s").arg(self.root.join("bench/load.lua"));
         command.arg(format!("http://{}{}", self.address, exchange.path));
+        if !several.is_empty() {
+            let file = self.root.join("bench/.peers/several");
+            std::fs::write(&file, lines(&several))?;
+            command.args(["--", SEVERAL, &file.display().to_string()]);
+            command.args(self.case.headers.lines());
+            return Ok(command);
+        }
         command.args(["--", exchange.method]);
         if exchange.body.len() > BODY_ARGUMENT_BYTES_MAX {
             let file = self.root.join("bench/.peers/body");
@@ -109,6 +136,12 @@ impl Load<'_> {
         command.args(self.case.headers.lines());
         Ok(command)
     }
+}
+
+/// What `bench/load.lua` reads: method, path and body of a request in each line.
+fn lines(several: &[RouteExchange]) -> String {
+    let line = |one: &RouteExchange| format!("{} {} {}\n", one.method, one.path, one.body);
+    several.iter().map(line).collect()
 }
 
 impl LoadResult {

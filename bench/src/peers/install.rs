@@ -1,5 +1,7 @@
 //! Getting the peers onto this machine: below `bench/.peers`, which git ignores, or as Debian packages.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,9 +15,11 @@ pub(crate) const NGINX_MODULES: &str = "/usr/lib/nginx/modules";
 
 /// How the peers are found.
 pub(crate) struct Installer {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     /// Whether to install what is missing, or only to use what is there.
-    installs: bool,
+    pub(super) installs: bool,
+    /// What other commands of the developer came to, by their words.
+    pub(super) done: RefCell<BTreeMap<String, Result<(), String>>>,
 }
 
 impl Installer {
@@ -24,6 +28,7 @@ impl Installer {
         Self {
             root: root.to_path_buf(),
             installs,
+            done: RefCell::default(),
         }
     }
 
@@ -41,22 +46,35 @@ impl Installer {
         match peer.kind {
             PeerKind::Sampan(_) => self.sampan(peer),
             PeerKind::Nginx { lua } => self.nginx(peer, lua),
-            PeerKind::Go => self.go(peer),
+            PeerKind::Go => self.go(peer, &[]),
+            PeerKind::GoLuaJit => self.go_luajit(peer),
+            PeerKind::GoSampan => self.go_sampan(peer),
+            PeerKind::NodeSampan | PeerKind::BunSampan => self.package(peer),
+            PeerKind::NodeRun(_) | PeerKind::BunRun(_) => self.package_run(peer),
             PeerKind::Spring => Err("where its sources are is not said: --spring DIR".to_owned()),
             PeerKind::Node => {
-                let node = find("node").ok_or("Node.js is not installed")?;
-                let version = format!(
-                    "Node {}",
-                    said(&node, &["--version"])?.trim_start_matches('v')
-                );
+                let (node, version) = self.node()?;
                 self.script(peer, node, &version)
             }
             PeerKind::Bun => {
-                let bun = self.npm("bun")?.join("node_modules/.bin/bun");
-                let version = format!("Bun {}", said(&bun, &["--version"])?);
+                let (bun, version) = self.bun()?;
                 self.script(peer, bun, &version)
             }
         }
+    }
+
+    /// Node.js, and its version in words.
+    pub(super) fn node(&self) -> Result<(PathBuf, String), String> {
+        let node = find("node").ok_or("Node.js is not installed")?;
+        let version = said(&node, &["--version"])?;
+        Ok((node, format!("Node {}", version.trim_start_matches('v'))))
+    }
+
+    /// Bun from npm, and its version in words.
+    pub(super) fn bun(&self) -> Result<(PathBuf, String), String> {
+        let bun = self.npm("bun")?.join("node_modules/.bin/bun");
+        let version = said(&bun, &["--version"])?;
+        Ok((bun, format!("Bun {version}")))
     }
 
     fn sampan(&self, peer: &Peer) -> Result<Installed, String> {
@@ -103,9 +121,9 @@ impl Installer {
             let _ = self.apt("lua-cjson");
         }
         let program = find("nginx").ok_or("nginx is not installed")?;
-        let folder = self.folder().join(peer.id);
+        let folder = self.folder().join(peer.folder);
         // What it reads beside its configuration.
-        self.copy_sources(peer.id, &folder)?;
+        self.copy_sources(peer.folder, &folder)?;
         let to = folder.join("nginx.conf");
         let (prefix, file) = (folder.display().to_string(), to.display().to_string());
         let version = said("sh", &["-c", &format!("{} -v 2>&1", program.display())])?;
@@ -117,22 +135,29 @@ impl Installer {
                 .map(str::to_owned)
                 .into(),
             folder,
-            configuration: Some((self.sources(peer.id).join("nginx.conf"), to)),
+            configuration: Some((self.sources(peer.folder).join("nginx.conf"), to)),
         })
     }
 
-    fn go(&self, peer: &Peer) -> Result<Installed, String> {
+    /// A program in Go, built with these variables.
+    pub(super) fn go(
+        &self,
+        peer: &Peer,
+        variables: &[(&str, String)],
+    ) -> Result<Installed, String> {
         let go = find("go").ok_or("Go is not installed")?;
-        let program = self.folder().join(peer.id).join("server");
+        let program = self.folder().join(peer.folder).join("server");
         let mut build = Command::new(&go);
         build
             .args(["build", "-o"])
             .arg(&program)
             .arg(".")
-            .current_dir(self.sources(peer.id));
+            .envs(variables.iter().cloned())
+            .current_dir(self.sources(peer.folder));
         run(build.env("GOTOOLCHAIN", "local"))?;
         let version = said(&go, &["env", "GOVERSION"])?.replacen("go", "Go ", 1);
-        let driver = self.required(peer.id).map(|driver| format!("{driver} on "));
+        let driver = self.required(peer.folder);
+        let driver = driver.map(|driver| format!("{driver} on "));
         Ok(Installed {
             folder: self.folder(),
             program,
@@ -176,8 +201,13 @@ impl Installer {
     }
 
     /// A `server.js`, with its packages from npm if it has any.
-    fn script(&self, peer: &Peer, program: PathBuf, runtime: &str) -> Result<Installed, String> {
-        let folder = self.npm(peer.id)?;
+    pub(super) fn script(
+        &self,
+        peer: &Peer,
+        program: PathBuf,
+        runtime: &str,
+    ) -> Result<Installed, String> {
+        let folder = self.npm(peer.folder)?;
         let mut packages = self.dependencies(peer);
         packages.retain(|package| *package != runtime.to_lowercase());
         let version = if packages.is_empty() {
@@ -196,12 +226,18 @@ impl Installer {
 
     /// The dependencies that the peer is named after, as `name version`.
     fn dependencies(&self, peer: &Peer) -> Vec<String> {
-        let text = fs::read_to_string(self.sources(peer.id).join("package.json"));
+        let text = fs::read_to_string(self.sources(peer.folder).join("package.json"));
         let package: serde_json::Value =
             serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default();
         let title = peer.title.to_lowercase();
         let all = package["dependencies"].as_object().into_iter().flatten();
-        all.filter(|(name, _)| title.contains(name.as_str()))
+        // Without the scope: Gust is `@sylphx/gust`.
+        let own = |name: &str| {
+            name.rsplit('/')
+                .next()
+                .is_some_and(|own| title.contains(own))
+        };
+        all.filter(|(name, _)| own(name))
             .filter_map(|(name, version)| Some(format!("{name} {}", version.as_str()?)))
             .collect()
     }
@@ -216,7 +252,7 @@ impl Installer {
     }
 
     /// Copies a peer's files to where it runs, and installs its packages there if they have changed.
-    fn npm(&self, id: &str) -> Result<PathBuf, String> {
+    pub(super) fn npm(&self, id: &str) -> Result<PathBuf, String> {
         let folder = self.folder().join(id);
         self.copy_sources(id, &folder)?;
         let Ok(wanted) = fs::read_to_string(folder.join("package.json")) else {
@@ -275,7 +311,7 @@ impl Installer {
             .map_err(|error| format!("cannot copy bench/peers/{id}: {error}"))
     }
 
-    fn sources(&self, id: &str) -> PathBuf {
+    pub(super) fn sources(&self, id: &str) -> PathBuf {
         self.root.join("bench/peers").join(id)
     }
 }
@@ -312,12 +348,12 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
 }
 
 /// What a program prints.
-fn said(program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<String, String> {
+pub(super) fn said(program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<String, String> {
     run(Command::new(program).args(arguments))
 }
 
 /// Runs a program to its end and returns what it printed; the error has the last of its complaints.
-fn run(command: &mut Command) -> Result<String, String> {
+pub(super) fn run(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().display().to_string();
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("{name}: {error}"))?;

@@ -1,7 +1,9 @@
 //! The peers: who is measured, on which routes, and how each is started.
 
 pub(crate) mod children;
+mod faces;
 pub(crate) mod install;
+pub(crate) mod install_faces;
 pub(crate) mod placement;
 pub(crate) mod processes;
 pub(crate) mod server;
@@ -17,11 +19,15 @@ use crate::suites::routes::{
 };
 use crate::suites::static_files::files;
 
+pub(crate) use faces::*;
+
 /// A server to measure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
-    /// Its name on the command line, and its folder below `bench/peers`.
+    /// Its name on the command line.
     pub(crate) id: &'static str,
+    /// Its folder below `bench/peers`, named like it unless several peers share one.
+    pub(crate) folder: &'static str,
     /// Its name in reports.
     pub(crate) title: &'static str,
     pub(crate) kind: PeerKind,
@@ -39,6 +45,18 @@ pub(crate) enum PeerKind {
     Node,
     /// A program in Go.
     Go,
+    /// A program in Go that links LuaJIT.
+    GoLuaJit,
+    /// A program in Go with our package for Go.
+    GoSampan,
+    /// A `server.js` for Node.js with our package from npm.
+    NodeSampan,
+    /// The same for Bun.
+    BunSampan,
+    /// This file of `examples`, run by the command of our package on Node.js.
+    NodeRun(&'static str),
+    /// The same on Bun.
+    BunRun(&'static str),
     /// The jar of Spring PetClinic, from a checkout.
     Spring,
     /// This file or folder of `examples`.
@@ -128,6 +146,9 @@ const ALL_PEERS: &[&[Peer]] = &[
     TEMPLATE_PEERS,
     STATIC_PEERS,
     PETCLINIC_PEERS,
+    GUST_PEERS,
+    GUST_DB_PEERS,
+    GOLUA_PEERS,
 ];
 
 const fn peer(
@@ -138,6 +159,7 @@ const fn peer(
 ) -> Peer {
     Peer {
         id,
+        folder: id,
         title,
         kind,
         routes,
@@ -173,17 +195,26 @@ impl Peer {
             .find(|peer| peer.id == id)
     }
 
-    /// Whether it is ours.
+    /// Whether it is ours: the executable or a library.
     pub(crate) fn is_ours(&self) -> bool {
+        use PeerKind::{BunRun, BunSampan, GoSampan, NodeRun, NodeSampan};
+        let is_library = matches!(
+            self.kind,
+            GoSampan | NodeSampan | BunSampan | NodeRun(_) | BunRun(_)
+        );
+        is_library || self.is_executable()
+    }
+
+    /// Whether it is our executable.
+    pub(crate) fn is_executable(&self) -> bool {
         matches!(self.kind, PeerKind::Sampan(_))
     }
 
     /// The file of `examples` that ours runs.
     pub(crate) fn example(&self, root: &Path) -> PathBuf {
-        let file = if let PeerKind::Sampan(file) = self.kind {
-            file
-        } else {
-            ""
+        let (PeerKind::Sampan(file) | PeerKind::NodeRun(file) | PeerKind::BunRun(file)) = self.kind
+        else {
+            return root.join("examples");
         };
         root.join("examples").join(file)
     }
@@ -202,7 +233,7 @@ impl Peer {
             .args(&installed.arguments)
             .current_dir(&installed.folder);
         match self.kind {
-            PeerKind::Sampan(_) => {
+            PeerKind::Sampan(_) | PeerKind::NodeRun(_) | PeerKind::BunRun(_) => {
                 command.args([
                     "--listen",
                     &format!("127.0.0.1:{port}"),
@@ -221,13 +252,28 @@ impl Peer {
                     "--server.compression.min-response-size=256",
                 ]);
             }
-            PeerKind::Nginx { .. } | PeerKind::Bun | PeerKind::Node | PeerKind::Go => {
+            PeerKind::Nginx { .. }
+            | PeerKind::Bun
+            | PeerKind::Node
+            | PeerKind::Go
+            | PeerKind::GoLuaJit
+            | PeerKind::GoSampan
+            | PeerKind::NodeSampan
+            | PeerKind::BunSampan => {
                 command
                     .env("PORT", port.to_string())
                     .env("THREADS", threads.to_string())
-                    .env("FILES", files(&crate::root()));
+                    .env("FILES", files(&crate::root()))
+                    .env("SCRIPT", crate::root().join(SCRIPT))
+                    .env(
+                        "SOURCES",
+                        crate::root().join("bench/peers").join(self.folder),
+                    )
+                    .env("PEER", self.id);
                 command
                     .env("GOMAXPROCS", threads.to_string())
+                    // Gust's native part is made with tokio.
+                    .env("TOKIO_WORKER_THREADS", threads.to_string())
                     .env("NODE_ENV", "production");
                 if let Some(storage) = storage {
                     command
@@ -281,15 +327,23 @@ mod tests {
     fn every_peer_has_its_files() {
         let root = crate::root();
         let all = ALL_PEERS.iter().copied().flatten();
-        let has_files = |peer: &&Peer| !peer.is_ours() && peer.kind != PeerKind::Spring;
+        let has_files = |peer: &&Peer| {
+            !matches!(
+                peer.kind,
+                PeerKind::Sampan(_) | PeerKind::NodeRun(_) | PeerKind::BunRun(_) | PeerKind::Spring
+            )
+        };
         for peer in all.filter(has_files) {
             let file = match peer.kind {
                 PeerKind::Nginx { .. } => "nginx.conf",
-                PeerKind::Go => "main.go",
+                PeerKind::Go | PeerKind::GoLuaJit | PeerKind::GoSampan => "main.go",
                 _ => "server.js",
             };
             assert!(
-                root.join("bench/peers").join(peer.id).join(file).exists(),
+                root.join("bench/peers")
+                    .join(peer.folder)
+                    .join(file)
+                    .exists(),
                 "{}",
                 peer.id
             );

@@ -102,6 +102,25 @@ pub(crate) static STATIC: Suite = Suite {
     axis_per_group: true,
 };
 
+/// `bench gust`.
+pub(crate) static GUST: Suite = Suite {
+    name: "gust",
+    about: " All servers have one thread. What is not ranked sends a malformed answer, which is shown all the same.",
+    ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
+    columns: &[COLUMNS],
+    axis_per_group: true,
+};
+
+/// `bench golua`.
+pub(crate) static GOLUA: Suite = Suite {
+    name: "golua",
+    about: " Every answer is a text of 15 bytes. The peers make a Lua state for each request, from the script's file or from its text in \
+            memory. Ours reads the file again only when it has changed, and isolates requests on that route.",
+    ratios: "Ratios of CPU µs per request, ours divided by theirs in the same round; the median of the rounds.",
+    columns: &[COLUMNS],
+    axis_per_group: false,
+};
+
 const DATABASE_COLUMNS: &[Column] = &[
     (
         "rows/s",
@@ -188,6 +207,8 @@ impl BenchReport {
                 let name = series.peer.title;
                 text += &if series.peer.is_ours() {
                     format!("| **{name}** |")
+                } else if series.fault.is_some() {
+                    format!("| *{name}: not ranked* |")
                 } else {
                     format!("| {name} |")
                 };
@@ -209,7 +230,7 @@ impl BenchReport {
         self.suite.columns.iter().copied().flatten()
     }
 
-    /// The series of each case together, by cost.
+    /// The series of each case together, by cost; behind them those whose answers are wrong.
     pub(crate) fn groups(&self) -> Vec<Vec<&Series>> {
         let mut sorted: Vec<&Series> = self.series.iter().collect();
         let cost = |series: &Series| {
@@ -217,7 +238,8 @@ impl BenchReport {
                 .spread(|sample| sample.cpu_micros)
                 .map_or(f64::MAX, |spread| spread.median)
         };
-        sorted.sort_by(|a, b| a.case.cmp(&b.case).then(cost(a).total_cmp(&cost(b))));
+        let rank = |series: &Series| (series.case, series.fault.is_some());
+        sorted.sort_by(|a, b| rank(a).cmp(&rank(b)).then(cost(a).total_cmp(&cost(b))));
         sorted
             .chunk_by(|a, b| a.case == b.case)
             .map(<[&Series]>::to_vec)
@@ -294,6 +316,8 @@ fn series_json(series: &Series) -> Value {
         "threads": series.case.threads,
         "connections": series.case.connections,
         "durability": series.case.durability.map(Durability::word),
+        "program": series.case.program.name(),
+        "not_ranked": series.fault,
         "browser_headers": series.case.headers == Headers::Browser,
         "cpu_micros_per_request_median": series.spread(|sample| sample.cpu_micros).map(|spread| spread.median),
         "samples": samples.collect::<Vec<_>>(),

@@ -4,7 +4,9 @@ use std::fmt;
 
 use crate::peers::storage::Durability::{self, Full, Normal};
 use crate::peers::{
-    BUN_DB, BUN_ETA, BUN_STREAM, NGINX_STATIC, Peer, SAMPAN_JS, SAMPAN_JS_BODIES, SAMPAN_LUA,
+    BUN_DB, BUN_ETA, BUN_STREAM, GO_HELLO, GO_LUAJIT, GO_SAMPAN, GO_SAMPAN_FILE, GO_SAMPAN_HTTP,
+    GUST_NODE, HONO_NODE, NGINX_STATIC, OUR_HONO_NODE, Peer, RUN_BUN, RUN_NODE, SAMPAN_JS,
+    SAMPAN_JS_BODIES, SAMPAN_LUA, SERVE_BUN, SERVE_NODE,
 };
 use crate::suites::case::{CONNECTIONS, LoadCase};
 use crate::suites::figures::Figure;
@@ -107,6 +109,29 @@ pub(crate) const STATIC: &[RatioTarget] = &[
     cost(SAMPAN_LUA, NGINX_STATIC, Route::File10m, 1.15),
 ];
 
+/// `bench gust`.
+#[rustfmt::skip]
+pub(crate) const GUST: &[RatioTarget] = &[
+    cost(SERVE_BUN, "bun", Route::Version, 0.95),
+    cost(SERVE_BUN, "bun", Route::Health, 0.90),
+    cost(SERVE_BUN, "bun", Route::User, 0.90),
+    cost(SERVE_BUN, "bun", Route::Echo, 1.00),
+    cost(SERVE_NODE, "node", Route::Health, 0.50),
+    cost(SERVE_NODE, GUST_NODE, Route::Health, 0.40),
+    RatioTarget { aim: Some(0.75), ..cost(OUR_HONO_NODE, HONO_NODE, Route::Health, 0.85) },
+    RatioTarget { durability: Some((Normal, Normal)), ..cost(RUN_NODE, "fastify-db", Route::Write, 0.35) },
+    RatioTarget { durability: Some((Normal, Normal)), ..cost(RUN_BUN, BUN_DB, Route::Write, 0.50) },
+];
+
+/// `bench golua`.
+#[rustfmt::skip]
+pub(crate) const GOLUA: &[RatioTarget] = &[
+    cost(GO_SAMPAN, GO_LUAJIT, Route::Cached, 0.15),
+    cost(GO_SAMPAN_HTTP, GO_LUAJIT, Route::Cached, 0.30),
+    cost(GO_SAMPAN_FILE, GO_LUAJIT, Route::FromFile, 0.30),
+    cost(GO_SAMPAN, GO_HELLO, Route::Native, 0.80),
+];
+
 const fn transfer(ours: &'static str, route: Route, ratio_max: f64) -> RatioTarget {
     RatioTarget {
         connections: 1,
@@ -190,7 +215,7 @@ fn compare(
     let find = |(id, case)| {
         series
             .iter()
-            .find(|one| one.peer.id == id && one.case == case)
+            .find(|one| one.peer.id == id && one.case == case && one.fault.is_none())
     };
     let ratio = find(ours).zip(find(theirs)).and_then(|(ours, theirs)| {
         ours.ratio_to(theirs, |sample| match limit {

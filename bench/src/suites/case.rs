@@ -6,6 +6,25 @@ use crate::suites::routes::{Headers, Route};
 /// The connections of an ordinary run.
 pub(crate) const CONNECTIONS: u32 = 64;
 
+/// What makes the load. Reports are in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LoadProgram {
+    /// wrk.
+    Wrk,
+    /// bombardier, with which others have published figures.
+    Bombardier,
+}
+
+impl LoadProgram {
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Wrk => "wrk",
+            Self::Bombardier => "bombardier",
+        }
+    }
+}
+
 /// What a server is asked, how it runs meanwhile, and how it is asked. Reports are in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LoadCase {
@@ -16,6 +35,7 @@ pub(crate) struct LoadCase {
     pub(crate) durability: Option<Durability>,
     pub(crate) connections: u32,
     pub(crate) headers: Headers,
+    pub(crate) program: LoadProgram,
 }
 
 impl LoadCase {
@@ -27,6 +47,7 @@ impl LoadCase {
             durability: None,
             connections: CONNECTIONS,
             headers,
+            program: LoadProgram::Wrk,
         }
     }
 
@@ -43,6 +64,9 @@ impl LoadCase {
         }
         if self.connections == 1 {
             title += ", one connection";
+        }
+        if self.program == LoadProgram::Bombardier {
+            title += &format!(", bombardier, {} connections", self.connections);
         }
         title += match self.headers {
             Headers::Plain => "",

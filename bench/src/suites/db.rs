@@ -126,18 +126,23 @@ fn conditions(options: &DbOptions, busy: f64) -> Vec<(&'static str, String)> {
 }
 
 /// Where everything is.
-struct Bench<'a> {
-    root: &'a Path,
+pub(super) struct Bench<'a> {
+    pub(super) root: &'a Path,
     /// Where the databases are made.
-    folder: &'a Path,
-    logs: &'a Path,
-    installed: &'a [(&'static Peer, Installed)],
-    seconds: u32,
+    pub(super) folder: &'a Path,
+    pub(super) logs: &'a Path,
+    pub(super) installed: &'a [(&'static Peer, Installed)],
+    pub(super) seconds: u32,
 }
 
 impl Bench<'_> {
     /// In each round one case after the other, in it one peer after the other.
-    fn run(&self, cases: &[LoadCase], rounds: u32, skipped: &mut Vec<Skipped>) -> Vec<Series> {
+    pub(super) fn run(
+        &self,
+        cases: &[LoadCase],
+        rounds: u32,
+        skipped: &mut Vec<Skipped>,
+    ) -> Vec<Series> {
         let mut series = Vec::new();
         for &case in cases {
             let able = self

@@ -12,7 +12,7 @@ use crate::report::targets;
 use crate::report::{self, BenchReport};
 use crate::suites::case::CONNECTIONS;
 use crate::suites::figures::Subject;
-use crate::suites::measure::{MeasurementPlan, Skipped};
+use crate::suites::measure::{ExtraCases, MeasurementPlan, Skipped};
 use crate::suites::routes::{self, Route};
 
 /// What `cargo xtask bench hello` takes.
@@ -59,6 +59,8 @@ pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
         rounds: options.rounds,
         seconds: options.seconds,
         renew: options.suite.before.is_some().then_some(&renew),
+        extra: ExtraCases::Browser,
+        shown: &[],
     };
     let series = plan.run(&mut runners, &mut skipped);
     drop(runners);

@@ -7,7 +7,7 @@ use crate::peers::Peer;
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
 use crate::report::stats::Spread;
-use crate::suites::case::LoadCase;
+use crate::suites::case::{LoadCase, LoadProgram};
 use crate::suites::check;
 use crate::suites::routes::{GREETINGS, Headers, Route};
 
@@ -46,6 +46,8 @@ pub(crate) struct Series {
     pub(crate) peer: &'static Peer,
     pub(crate) case: LoadCase,
     pub(crate) samples: Vec<Sample>,
+    /// What is wrong with the answers, where they are shown all the same. Then nobody is compared with it.
+    pub(crate) fault: Option<String>,
 }
 
 impl Series {
@@ -55,6 +57,7 @@ impl Series {
             peer,
             case,
             samples: Vec::new(),
+            fault: None,
         }
     }
 
@@ -105,7 +108,24 @@ pub(crate) struct MeasurementPlan<'a> {
     pub(crate) seconds: u32,
     /// How a server is started anew for each round, if it is to be: where a process happens to lie in memory moves a route by up to a tenth.
     pub(crate) renew: Option<&'a dyn Fn(&'static Peer) -> Result<PeerServer, String>>,
+    /// What else is measured of a route, beside the plain requests of wrk.
+    pub(crate) extra: ExtraCases,
+    /// The peers whose figures are shown although their answers are wrong.
+    pub(crate) shown: &'a [&'a str],
 }
+
+/// What is measured of each route beside the plain requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExtraCases {
+    None,
+    /// Requests with a browser's headers, where that is telling.
+    Browser,
+    /// Requests of bombardier on 500 connections, where it can make them.
+    Bombardier,
+}
+
+/// The connections of bombardier, as in the figures that others have published.
+const BOMBARDIER_CONNECTIONS: u32 = 500;
 
 /// Something that could not be measured, and why.
 #[derive(Debug)]
@@ -129,6 +149,7 @@ impl MeasurementPlan<'_> {
         let series = self.checked(runners, skipped);
         for one in &series {
             if one.case.headers == Headers::Plain
+                && one.case.program == LoadProgram::Wrk
                 && let Some(runner) = runners.iter().find(|runner| runner.peer.id == one.peer.id)
                 && let Err(fault) = self.load(&runner.server, one.case, 1)
             {
@@ -173,24 +194,42 @@ impl MeasurementPlan<'_> {
                 .iter()
                 .filter(|one| one.peer.routes.contains(&route))
             {
-                if let Err(fault) = check::check(server.address(), route) {
-                    Skipped::note(skipped, format!("{} {}", peer.title, route.title()), fault);
-                    continue;
-                }
-                // Everyone's headers cost something; ours are measured on all small routes, the others' where it is telling.
-                let is_telling = (peer.is_ours() && GREETINGS.contains(&route))
-                    || matches!(route, Route::Version | Route::Greet);
-                for headers in [Headers::Plain, Headers::Browser] {
-                    if headers == Headers::Plain || is_telling {
-                        series.push(Series::new(
-                            peer,
-                            LoadCase::plain(route, headers, self.threads),
-                        ));
+                let fault = check::check(server.address(), route).err();
+                if let Some(fault) = &fault {
+                    let what = format!("{} {}", peer.title, route.title());
+                    Skipped::note(skipped, what, fault.clone());
+                    if !self.shown.contains(&peer.id) {
+                        continue;
                     }
                 }
+                series.extend(self.cases(peer, route).into_iter().map(|case| Series {
+                    fault: fault.clone(),
+                    ..Series::new(peer, case)
+                }));
             }
         }
         series
+    }
+
+    /// What is measured of a peer on a route.
+    fn cases(&self, peer: &Peer, route: Route) -> Vec<LoadCase> {
+        let plain = LoadCase::plain(route, Headers::Plain, self.threads);
+        // Everyone's headers cost something; ours are measured on all small routes, the others' where it is telling.
+        let is_telling = (peer.is_ours() && GREETINGS.contains(&route))
+            || matches!(route, Route::Version | Route::Greet);
+        let extra = match self.extra {
+            ExtraCases::Browser if is_telling => Some(LoadCase {
+                headers: Headers::Browser,
+                ..plain
+            }),
+            ExtraCases::Bombardier if route.several().is_empty() => Some(LoadCase {
+                program: LoadProgram::Bombardier,
+                connections: BOMBARDIER_CONNECTIONS,
+                ..plain
+            }),
+            _ => None,
+        };
+        [Some(plain), extra].into_iter().flatten().collect()
     }
 
     fn load(
@@ -303,6 +342,7 @@ pub(crate) mod tests {
             peer,
             case,
             samples: (1..).zip(cpu_micros).map(sample).collect(),
+            fault: None,
         }
     }
 

@@ -5,6 +5,8 @@ pub(crate) mod case;
 pub(crate) mod check;
 mod db;
 pub(crate) mod figures;
+mod golua;
+mod gust;
 mod hello;
 pub(crate) mod measure;
 mod petclinic;
@@ -23,6 +25,8 @@ use crate::peers::{Installed, Peer};
 use crate::report::{BenchReport, chart};
 
 pub(crate) use db::{DbOptions, db};
+pub(crate) use golua::{GoLuaOptions, golua};
+pub(crate) use gust::{GustOptions, gust};
 pub(crate) use hello::{HelloOptions, hello};
 pub(crate) use petclinic::{PetClinicOptions, petclinic};
 pub(crate) use static_files::{StaticOptions, static_files};

@@ -1,6 +1,7 @@
 //! What is measured: the routes of the examples, the requests made to them, and a browser's headers.
 
 mod bodies;
+mod faces;
 mod pages;
 
 use std::borrow::Cow;
@@ -81,6 +82,16 @@ pub(crate) enum Route {
     FrontPage,
     /// `GET /owners?lastName=`: the first page of its owners, from the database
     Owners,
+    /// `GET /user/:id`: a parameter, in JSON
+    User,
+    /// Five routes at once: `/version`, `/health`, `/greet/:name`, `/user/:id`, `POST /echo`
+    Five,
+    /// `GET /file`: a text of 15 bytes from a script that is read for each request, in a state that no other request has seen
+    FromFile,
+    /// `GET /cached`: the same from a script that is in memory
+    Cached,
+    /// `GET /native`: a text of 15 bytes from a handler in Go
+    Native,
 }
 
 /// What `bench hello` measures, in the order of reports.
@@ -133,6 +144,18 @@ pub(crate) const STATIC: &[Route] = &[Route::File4k, Route::File100k, Route::Fil
 
 /// What `bench petclinic` measures, in the order of reports.
 pub(crate) const PETCLINIC: &[Route] = &[Route::FrontPage, Route::Owners];
+
+/// What `bench gust` measures, in the order of reports.
+pub(crate) const GUST: &[Route] = &[
+    Route::Version,
+    Route::Health,
+    Route::User,
+    Route::Echo,
+    Route::Five,
+];
+
+/// What `bench golua` measures, in the order of reports.
+pub(crate) const GOLUA: &[Route] = &[Route::FromFile, Route::Cached, Route::Native];
 
 /// The files of `bench static`, and how many bytes each has.
 pub(crate) const FILES: &[(&str, usize)] = &[
@@ -216,6 +239,11 @@ impl Route {
             Self::File10m => "GET a file of 10 MB",
             Self::FrontPage => "GET /",
             Self::Owners => "GET /owners?lastName=",
+            Self::User => "GET /user/:id",
+            Self::Five => "five routes at once",
+            Self::FromFile => "GET /file (script from its file)",
+            Self::Cached => "GET /cached (script in memory)",
+            Self::Native => "GET /native (handler in Go)",
         }
     }
 
@@ -242,7 +270,15 @@ impl Route {
         (self == Self::Visits).then(|| (Self::Visit.measured(), 2 * rows::PAGE))
     }
 
-    /// The request that is measured, with its answer.
+    /// The requests that are made in turn, for a route that stands for several.
+    pub(crate) fn several(self) -> Vec<RouteExchange> {
+        match self {
+            Self::Five => faces::FIVE.iter().map(|route| route.measured()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The request that is measured, with its answer. The first of several.
     pub(crate) fn measured(self) -> RouteExchange {
         match self {
             Self::Version => get(
@@ -295,6 +331,11 @@ impl Route {
             Self::File10m => bodies::text("/10m.txt", 10_000_000),
             Self::FrontPage => get("/", ExpectedAnswer::PageWith("PetClinic")),
             Self::Owners => get("/owners?lastName=", ExpectedAnswer::PageWith("6085551749")),
+            Self::User => faces::user("42", "42"),
+            Self::Five => Self::Version.measured(),
+            Self::FromFile => faces::hello("/file", faces::FROM_LUA),
+            Self::Cached => faces::hello("/cached", faces::FROM_LUA),
+            Self::Native => faces::hello("/native", faces::FROM_GO),
         }
     }
 
@@ -304,6 +345,9 @@ impl Route {
         let (path, name) = HARD_NAME;
         match self {
             Self::Version | Self::Health | Self::Headers => {}
+            Self::FromFile | Self::Cached | Self::Native => {}
+            Self::User => exchanges.push(faces::user(path, name)),
+            Self::Five => exchanges.extend(faces::FIVE.iter().flat_map(|route| route.checked())),
             Self::Text10k | Self::Text100k | Self::Text1m => {}
             Self::Length10k | Self::Length1m => exchanges.push(bodies::wide_length()),
             Self::Count10k | Self::Count1m => {

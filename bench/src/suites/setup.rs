@@ -43,6 +43,25 @@ pub(crate) struct Setup {
 }
 
 impl SuiteOptions {
+    /// Gets peers onto this machine, unless told not to.
+    pub(crate) fn installer(&self) -> Installer {
+        Installer::new(&crate::root(), !self.no_install)
+    }
+
+    /// For the benchmarks of libraries, of which there is no older executable.
+    ///
+    /// # Errors
+    ///
+    /// When one was named.
+    pub(crate) fn refuse_before(&self) -> Result<(), Error> {
+        match self.before {
+            Some(_) => {
+                Err("--before compares executables, and this benchmark measures libraries".into())
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Installs those of `peers` that are named, or all.
     ///
     /// # Errors
@@ -52,7 +71,7 @@ impl SuiteOptions {
         require_tools()?;
         let busy = super::warn_if_busy();
         let root = crate::root();
-        let installer = Installer::new(&root, !self.no_install);
+        let installer = self.installer();
         let (folder, logs) = (installer.folder(), installer.folder().join("logs"));
         fs::create_dir_all(&logs)?;
         let mut skipped = Vec::new();
@@ -132,16 +151,16 @@ fn install_all(
     skipped: &mut Vec<Skipped>,
 ) -> Vec<(&'static Peer, Installed)> {
     let wanted = |peer: &&Peer| only.is_empty() || only.iter().any(|id| id == peer.id);
-    let ours = |peer: &&Peer| before.is_none() || peer.is_ours();
+    let ours = |peer: &&Peer| before.is_none() || peer.is_executable();
     let wanted: Vec<&'static Peer> = peers.iter().filter(wanted).filter(ours).collect();
-    let built = if wanted.iter().any(|peer| peer.is_ours()) {
+    let built = if wanted.iter().any(|peer| peer.is_executable()) {
         install::build_sampan(root)
     } else {
         Ok(())
     };
     let mut installed = Vec::new();
     for peer in wanted {
-        let build = if peer.is_ours() {
+        let build = if peer.is_executable() {
             built.clone()
         } else {
             Ok(())

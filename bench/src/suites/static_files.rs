@@ -12,7 +12,7 @@ use crate::peers::placement::Placement;
 use crate::report::targets;
 use crate::report::{self, BenchReport};
 use crate::suites::case::CONNECTIONS;
-use crate::suites::measure::MeasurementPlan;
+use crate::suites::measure::{ExtraCases, MeasurementPlan};
 use crate::suites::routes::{self, Route};
 
 /// The peers serve on one thread.
@@ -58,6 +58,8 @@ pub(crate) fn static_files(options: &StaticOptions) -> Result<bool, Error> {
         rounds,
         seconds,
         renew: options.suite.before.is_some().then_some(&renew),
+        extra: ExtraCases::Browser,
+        shown: &[],
     };
     let series = plan.run(&mut runners, &mut skipped);
     drop(runners);

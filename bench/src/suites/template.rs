@@ -10,7 +10,7 @@ use crate::peers::placement::Placement;
 use crate::report::targets;
 use crate::report::{self, BenchReport};
 use crate::suites::case::CONNECTIONS;
-use crate::suites::measure::MeasurementPlan;
+use crate::suites::measure::{ExtraCases, MeasurementPlan};
 use crate::suites::routes::{self, Route};
 
 /// The peers render on one thread.
@@ -55,6 +55,8 @@ pub(crate) fn template(options: &TemplateOptions) -> Result<bool, Error> {
         rounds,
         seconds,
         renew: options.suite.before.is_some().then_some(&renew),
+        extra: ExtraCases::Browser,
+        shown: &[],
     };
     let series = plan.run(&mut runners, &mut skipped);
     drop(runners);

@@ -1,0 +1,3 @@
+function dispatch(input)
+  return input
+end

@@ -1,0 +1,152 @@
+//! `cargo xtask bench gust`: our package of npm on Bun and on Node.js, beside what people use there.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::db;
+use super::setup::{Setup, SuiteOptions};
+use crate::Error;
+use crate::peers::placement::Placement;
+use crate::peers::storage::Durability;
+use crate::peers::{GUST_DB_PEERS, GUST_PEERS};
+use crate::report::targets;
+use crate::report::{self, BenchReport};
+use crate::suites::case::{CONNECTIONS, LoadCase};
+use crate::suites::measure::{ExtraCases, MeasurementPlan, Series, Skipped};
+use crate::suites::routes::{self, Headers, Route};
+
+/// A script of these runtimes has one thread.
+const THREADS: u32 = 1;
+
+/// Gust's answer to a static route has a second head inside of its body. It is measured, as others have published the figure.
+const SHOWN: &[&str] = &["gust-static-bun", "gust-static-node"];
+
+/// What `cargo xtask bench gust` takes.
+#[derive(Args)]
+pub(crate) struct GustOptions {
+    /// Measure only these servers
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = peer_names())]
+    only: Vec<String>,
+    /// Measure only these routes
+    #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(ALL_ROUTES))]
+    routes: Vec<Route>,
+    /// How often each server is measured on each route
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// How long each measurement takes
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=600))]
+    seconds: u32,
+    /// Leave out the load of bombardier
+    #[arg(long)]
+    no_bombardier: bool,
+    #[command(flatten)]
+    suite: SuiteOptions,
+}
+
+/// Those of `serve`, and that of an app with a database.
+const ALL_ROUTES: &[Route] = &[
+    Route::Version,
+    Route::Health,
+    Route::User,
+    Route::Echo,
+    Route::Five,
+    Route::Write,
+];
+
+fn peer_names() -> PossibleValuesParser {
+    let all = GUST_PEERS.iter().chain(GUST_DB_PEERS);
+    all.map(|peer| peer.id).collect::<Vec<_>>().into()
+}
+
+/// Runs the benchmark and writes `gust.json`, `gust.md` and `gust.svg`. `false` if nothing could be measured.
+///
+/// # Errors
+///
+/// When wrk or taskset is missing, or the results cannot be written.
+pub(crate) fn gust(options: &GustOptions) -> Result<bool, Error> {
+    options.suite.refuse_before()?;
+    let mut setup = options.suite.prepare(GUST_PEERS, &options.only)?;
+    let placement = Placement::here(THREADS as usize);
+    let mut load = format!(
+        "wrk, {CONNECTIONS} connections, {} s × {} rounds",
+        options.seconds, options.rounds
+    );
+    let extra = match (options.no_bombardier, options.suite.installer()) {
+        (true, _) => ExtraCases::None,
+        (false, installer) => match installer.bombardier() {
+            Ok(version) => {
+                load += &format!("; {version} where it says so");
+                ExtraCases::Bombardier
+            }
+            Err(why) => {
+                Skipped::note(&mut setup.skipped, "bombardier".to_owned(), why);
+                ExtraCases::None
+            }
+        },
+    };
+    let mut series = serve(options, &mut setup, &placement, extra);
+    let mut versions = super::versions(&setup.installed);
+    if options.routes.is_empty() || options.routes.contains(&Route::Write) {
+        let mut with_database = options.suite.prepare(GUST_DB_PEERS, &options.only)?;
+        series.extend(write(options, &mut with_database));
+        versions.extend(super::versions(&with_database.installed));
+        setup.skipped.append(&mut with_database.skipped);
+    }
+    let mut conditions = super::conditions(setup.busy);
+    conditions.push(("threads", format!("{THREADS}; {}", placement.describe())));
+    conditions.push(("load", load));
+    let report = BenchReport {
+        suite: &report::GUST,
+        conditions,
+        versions,
+        ratios: targets::judge(targets::GUST, &series, THREADS),
+        series,
+        figures: Vec::new(),
+        skipped: setup.skipped,
+    };
+    super::write(&report, &setup.out)?;
+    Ok(!report.series.is_empty())
+}
+
+/// The routes of `serve`.
+fn serve(
+    options: &GustOptions,
+    setup: &mut Setup,
+    placement: &Placement,
+    extra: ExtraCases,
+) -> Vec<Series> {
+    let mut runners = setup.start(placement, THREADS as usize);
+    let mut skipped = Vec::new();
+    let mut chosen = super::chosen(&options.routes, routes::GUST);
+    chosen.retain(|route| routes::GUST.contains(route));
+    let plan = MeasurementPlan {
+        root: &setup.root,
+        placement,
+        routes: chosen,
+        threads: THREADS,
+        rounds: options.rounds,
+        seconds: options.seconds,
+        renew: None,
+        extra,
+        shown: SHOWN,
+    };
+    let series = plan.run(&mut runners, &mut skipped);
+    setup.skipped.append(&mut skipped);
+    series
+}
+
+/// `POST /write` of examples/bench_db, as in `bench db`: each measurement with a fresh server and a fresh database.
+fn write(options: &GustOptions, setup: &mut Setup) -> Vec<Series> {
+    let bench = db::Bench {
+        root: &setup.root,
+        folder: &setup.folder,
+        logs: &setup.logs,
+        installed: &setup.installed,
+        seconds: options.seconds,
+    };
+    let case = LoadCase {
+        durability: Some(Durability::Normal),
+        ..LoadCase::plain(Route::Write, Headers::Plain, THREADS)
+    };
+    bench.run(&[case], options.rounds, &mut setup.skipped)
+}
