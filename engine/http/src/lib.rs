@@ -49,7 +49,9 @@ pub use answer::{
     Answer, BodyRule, Handler, HandlerSlot, LocalFuture, Observer, RequestOutcome, Seal, Ticket,
 };
 pub use direct::{DirectAnswer, answer_directly};
-pub use driver::{Worker, WorkerHandle, worker};
+pub use driver::{
+    Direction, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, Worker, WorkerHandle, worker,
+};
 pub use limits::Limits;
 pub use method::Method;
 pub use open_files::raise_open_files;

@@ -289,8 +289,14 @@ fn shutdown_is_bounded() {
 fn running_out_of_files_is_survived() {
     // The server runs in a process of its own, with the limit set by its shell.
     let this = std::env::current_exe().unwrap();
+    // This file is a module of `pumped` too.
+    let module = module_path!().split_once("::").map_or("", |(_, rest)| rest);
+    let name = match module {
+        "" => "serve_with_few_files".to_owned(),
+        module => format!("{module}::serve_with_few_files"),
+    };
     let command = format!(
-        "ulimit -n 64; exec {} --exact serve_with_few_files --nocapture",
+        "ulimit -n 64; exec {} --exact {name} --nocapture",
         this.display()
     );
     let mut child = std::process::Command::new("sh")

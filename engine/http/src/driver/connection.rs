@@ -10,13 +10,13 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::TcpStream;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use socket2::SockRef;
-use tokio::net::TcpStream;
 
 use super::deadlines::{Expired, NEVER};
 use super::exchange::{Queued, RunningHandler};
@@ -24,7 +24,9 @@ use super::local::Local;
 use super::observed::Answers;
 use super::output::Output;
 use super::readiness::{read_once, write_once};
+use super::shared::SharedSocket;
 use super::streaming::{Receiving, Streaming};
+use super::runtime::{Direction, Runtime, Socket};
 use crate::codec::{Exceeded, Exchange};
 use crate::peer::Peer;
 use crate::request::Request;
@@ -68,8 +70,8 @@ pub(super) enum PollStep {
     Done,
 }
 
-pub(super) struct Connection {
-    pub(super) socket: Arc<TcpStream>,
+pub(super) struct Connection<S: Socket> {
+    pub(super) socket: Arc<S>,
     pub(super) local: Rc<Local>,
     pub(super) peer: Peer,
     /// The place in the worker's deadlines, and the deadline set there.
@@ -110,25 +112,26 @@ pub(super) struct Connection {
     pub(super) linger_until: Option<u64>,
 }
 
-impl Connection {
+impl<S: Socket> Connection<S> {
     /// Takes over an accepted socket.
     ///
     /// # Errors
     /// When the socket cannot be registered for events; it is closed then.
     pub(super) fn new(
-        socket: std::net::TcpStream,
+        socket: TcpStream,
+        runtime: &impl Runtime<Socket = S>,
         local: Rc<Local>,
         refused: bool,
-    ) -> io::Result<Connection> {
+    ) -> io::Result<Self> {
         let address = SockRef::from(&socket).peer_addr()?;
         let peer = address.as_socket().map_or(Peer::Unix, Peer::Tcp);
-        let socket = Arc::new(TcpStream::from_std(socket)?);
+        let socket = Arc::new(runtime.socket(socket)?);
         let read_by = local.now_millis() + local.limits.head_millis_max;
         Ok(Connection {
             peer,
             deadline_key: local.deadlines.add(),
             armed: NEVER,
-            socket_key: local.shared.add_socket(socket.clone()),
+            socket_key: local.shared.add_socket(Arc::clone(&socket) as SharedSocket),
             socket,
             refused,
             input: None,
@@ -256,7 +259,7 @@ impl Connection {
         let mut turn = 0;
         while !self.output.is_empty() {
             let polled = if turn < TURN_BYTES_MAX {
-                write_once(&self.socket, cx, &self.output)
+                write_once(&*self.socket, cx, &self.output)
             } else {
                 cx.waker().wake_by_ref();
                 Poll::Pending
@@ -296,7 +299,7 @@ impl Connection {
             return Received::Nothing;
         }
         // Asked first, so that an idle connection needs no buffer to wait.
-        match self.socket.poll_read_ready(cx) {
+        match self.socket.poll_ready(Direction::Read, cx) {
             Poll::Pending => return Received::Nothing,
             Poll::Ready(Err(_)) => return Received::Gone,
             Poll::Ready(Ok(())) => {}
@@ -310,7 +313,7 @@ impl Connection {
         if ahead && decoder.buffered() >= self.local.limits.pipeline_bytes_max {
             return Received::Nothing;
         }
-        match read_once(&self.socket, cx, decoder.space()) {
+        match read_once(&*self.socket, cx, decoder.space()) {
             Poll::Pending => {
                 self.release_input();
                 Received::Nothing
@@ -340,7 +343,7 @@ enum Received {
     Gone,
 }
 
-impl Future for Connection {
+impl<S: Socket> Future for Connection<S> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -354,7 +357,7 @@ impl Future for Connection {
     }
 }
 
-impl Drop for Connection {
+impl<S: Socket> Drop for Connection<S> {
     fn drop(&mut self) {
         self.observed.cut(self.output.sent_bytes());
         if self.local.has_ended() {

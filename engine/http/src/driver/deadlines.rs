@@ -7,6 +7,7 @@ use std::task::{Context, Waker};
 use slab::Slab;
 
 use super::connection::{Connection, Phase};
+use super::runtime::Socket;
 use crate::codec::{Exceeded, Fault};
 
 /// No deadline.
@@ -106,7 +107,7 @@ pub(super) enum Expired {
     Gone,
 }
 
-impl Connection {
+impl<S: Socket> Connection<S> {
     /// Puts the earliest deadline of this connection where the sweep looks.
     pub(super) fn arm(&mut self, cx: &Context<'_>) {
         let mut deadline = self.write_by.min(self.work_by());

@@ -11,6 +11,7 @@ use super::deadlines::NEVER;
 use super::observed::Observed;
 use super::output::Tail;
 use super::streaming::Streaming;
+use super::runtime::Socket;
 use crate::answer::{Answer, Decision, LocalFuture, Ticket};
 use crate::codec::{BodyRest, Exchange, encode_response};
 use crate::precomputed::{Precomputed, PrecomputedRest};
@@ -68,7 +69,7 @@ enum Pumped {
     Full,
 }
 
-impl Connection {
+impl<S: Socket> Connection<S> {
     /// One round: output, the running future, the next requests.
     pub(super) fn work(&mut self, cx: &mut Context<'_>, turn: &mut u32) -> PollStep {
         loop {

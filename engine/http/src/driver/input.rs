@@ -8,6 +8,7 @@ use super::deadlines::NEVER;
 use super::exchange::panic_text;
 use super::observed::{Observed, PendingOutcome};
 use super::streaming::Receiving;
+use super::runtime::Socket;
 use crate::answer::Answer;
 use crate::codec::{AwaitedPart, CONTINUE, DecoderEvent, Exceeded, Exchange};
 use crate::request_body::RequestBody;
@@ -23,7 +24,7 @@ pub(crate) const UNKNOWN: Exchange = Exchange {
     keep_alive: false,
 };
 
-impl Connection {
+impl<S: Socket> Connection<S> {
     /// Takes the next request out of the bytes in hand. `None` if there may be more to do at once.
     pub(super) fn next_request(&mut self, turn: &mut u32) -> Option<PollStep> {
         let Some(input) = &mut self.input else {

@@ -8,11 +8,12 @@ use socket2::SockRef;
 
 use super::connection::Connection;
 use super::readiness::read_once;
+use super::runtime::Socket;
 
 /// The longest wait for a lingering client whose place is needed: at shutdown, and where it is over capacity.
 const HURRIED_LINGER_MILLIS_MAX: u64 = 2_000;
 
-impl Connection {
+impl<S: Socket> Connection<S> {
     /// Says that nothing more is sent, and begins to wait for the client's end.
     pub(super) fn begin_linger(&mut self) {
         // Fails only where the client has gone already, which reading then shows.
@@ -46,7 +47,7 @@ impl Connection {
         waste.resize(WASTE_BYTES, 0);
         let mut reads = 0;
         while reads < TURN_READS_MAX {
-            match read_once(&self.socket, cx, &mut waste) {
+            match read_once(&*self.socket, cx, &mut waste) {
                 Poll::Pending => break,
                 Poll::Ready(Ok(len)) if len > 0 => reads += 1,
                 Poll::Ready(_) => return Poll::Ready(()),

@@ -1,4 +1,4 @@
-//! The driver: sockets, time and memory around the codec, on a tokio current-thread runtime.
+//! The driver: sockets, time and memory around the codec, on tokio or on a [`Pump`].
 //!
 //! [`worker::Worker`] runs one thread's connections; [`connection::Connection`] is one connection as a single
 //! hand-written future, so that an idle one costs its state and nothing else. What they share on the thread
@@ -14,12 +14,16 @@ mod local;
 mod observed;
 mod output;
 mod pool;
+mod pump;
 mod readiness;
+mod runtime;
 mod shared;
 mod streaming;
 mod worker;
 
 pub(crate) use exchange::panic_text;
 pub(crate) use input::UNKNOWN;
+pub use pump::{Pump, PumpSocket, Turn};
+pub use runtime::{Direction, Runtime, Socket, Tokio};
 pub use shared::WorkerHandle;
 pub use worker::{Worker, worker};

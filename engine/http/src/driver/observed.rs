@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::connection::Connection;
+use super::runtime::Socket;
 use crate::answer::{Observer, RequestOutcome};
 
 /// The status of a request whose client left before it was answered, as nginx counts it.
@@ -123,7 +124,7 @@ impl Answers {
     }
 }
 
-impl Connection {
+impl<S: Socket> Connection<S> {
     /// Asks whether somebody wants to know what becomes of a request; `None` for one whose head could not be read.
     pub(super) fn observe(&self, request: Option<&crate::Request>) -> Observed {
         let observer = self.local.handler().observe(self.peer, request)?;

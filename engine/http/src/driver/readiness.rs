@@ -1,7 +1,7 @@
 //! Reading and writing a socket once per event.
 //!
-//! Events are edge-triggered: the system reports when a socket becomes readable or writable, and tokio
-//! remembers it until it is told otherwise. A read that leaves room in its buffer has emptied the socket, and
+//! Events are edge-triggered: the system reports when a socket becomes readable or writable, and the
+//! runtime remembers it until it is told otherwise. A read that leaves room in its buffer has emptied the socket, and
 //! a write that leaves bytes over has filled it, so both take the readiness back at once; otherwise every
 //! request would cost a second read whose only answer is "would block" (epoll(7), question 9).
 
@@ -9,20 +9,20 @@ use std::io::{self, Read};
 use std::task::{Context, Poll, ready};
 
 use socket2::SockRef;
-use tokio::io::Interest;
-use tokio::net::TcpStream;
+use rustix::buffer::spare_capacity;
 
 use super::output::Output;
+use super::runtime::{Direction, Socket};
 
 /// Reads once into `space`, which is not empty. `Ok(0)` is the end.
 pub(super) fn read_once(
-    socket: &TcpStream,
+    socket: &impl Socket,
     cx: &mut Context<'_>,
     space: &mut [u8],
 ) -> Poll<io::Result<usize>> {
     loop {
-        ready!(socket.poll_read_ready(cx))?;
-        match attempt(socket, Interest::READABLE, || {
+        ready!(socket.poll_ready(Direction::Read, cx))?;
+        match attempt(socket, Direction::Read, || {
             let len = (&mut &*SockRef::from(socket)).read(space)?;
             Ok((len, len > 0 && len < space.len()))
         }) {
@@ -35,23 +35,19 @@ pub(super) fn read_once(
 
 /// Reads once into the spare capacity of `bytes`, which is not zero. `Ok(0)` is the end.
 pub(super) fn read_into(
-    socket: &TcpStream,
+    socket: &impl Socket,
     cx: &mut Context<'_>,
     bytes: &mut Vec<u8>,
 ) -> Poll<io::Result<usize>> {
     loop {
-        ready!(socket.poll_read_ready(cx))?;
-        let space = bytes.capacity() - bytes.len();
-        // Writes into memory that was not initialised, which the standard library cannot do yet.
-        match socket.try_read_buf(bytes) {
+        ready!(socket.poll_ready(Direction::Read, cx))?;
+        match attempt(socket, Direction::Read, || {
+            let space = bytes.capacity() - bytes.len();
+            let len = rustix::io::read(socket, spare_capacity(bytes))?;
+            Ok((len, len > 0 && len < space))
+        }) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Ok(len) if len > 0 && len < space => {
-                let exhausted: io::Result<()> =
-                    socket.try_io(Interest::READABLE, || Err(io::ErrorKind::WouldBlock.into()));
-                debug_assert!(exhausted.is_err());
-                return Poll::Ready(Ok(len));
-            }
             result => return Poll::Ready(result),
         }
     }
@@ -59,13 +55,13 @@ pub(super) fn read_into(
 
 /// Writes once from `output`, which is not empty. Never `Ok(0)`.
 pub(super) fn write_once(
-    socket: &TcpStream,
+    socket: &impl Socket,
     cx: &mut Context<'_>,
     output: &Output,
 ) -> Poll<io::Result<usize>> {
     loop {
-        ready!(socket.poll_write_ready(cx))?;
-        match attempt(socket, Interest::WRITABLE, || {
+        ready!(socket.poll_ready(Direction::Write, cx))?;
+        match attempt(socket, Direction::Write, || {
             let written = output.write(&SockRef::from(socket))?;
             Ok((written.len, written.is_full))
         }) {
@@ -78,14 +74,14 @@ pub(super) fn write_once(
 }
 
 /// Runs `operation`, which tells how many bytes it moved and whether the socket has nothing more to give or
-/// take. tokio forgets the readiness of a socket when it sees "would block", so that is what it is shown.
+/// take. The runtime forgets the readiness of a socket when it sees "would block", so that is what it is shown.
 fn attempt(
-    socket: &TcpStream,
-    interest: Interest,
+    socket: &impl Socket,
+    direction: Direction,
     operation: impl FnOnce() -> io::Result<(usize, bool)>,
 ) -> io::Result<usize> {
     let mut moved = None;
-    let result = socket.try_io(interest, || {
+    let result = socket.try_io(direction, || {
         let (len, exhausted) = operation()?;
         moved = Some(len);
         if exhausted {
@@ -106,6 +102,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    use tokio::net::TcpStream;
 
     /// A request that fits the buffer costs one read: after it the socket is not asked again.
     #[test]

@@ -1,6 +1,7 @@
 //! The part of a worker that other threads use: sockets go in, counts come out, and the end is announced.
 
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -20,6 +21,9 @@ pub(super) enum Incoming {
     /// To be told 503.
     Refused(TcpStream),
 }
+
+/// An open socket, whatever runtime has it.
+pub(super) type SharedSocket = Arc<dyn AsFd + Send + Sync>;
 
 /// Sockets that the worker has not picked up yet; closed from its end on.
 #[derive(Default)]
@@ -45,7 +49,7 @@ pub(super) struct Shared {
     /// All open sockets, for [`WorkerHandle::abandon`]. Locked only where a connection begins or ends, never
     /// while a handler runs, so a worker that is stuck in one does not hold it. A socket is closed after it
     /// was taken out of here; a number that the system has given to another file is never shut down.
-    sockets: Mutex<Slab<Arc<tokio::net::TcpStream>>>,
+    sockets: Mutex<Slab<SharedSocket>>,
 }
 
 /// A lock that a panic elsewhere does not take away: what it protects is whole between any two statements.
@@ -100,7 +104,7 @@ impl Shared {
         counter.fetch_sub(1, Relaxed);
     }
 
-    pub(super) fn add_socket(&self, socket: Arc<tokio::net::TcpStream>) -> usize {
+    pub(super) fn add_socket(&self, socket: SharedSocket) -> usize {
         lock(&self.sockets).insert(socket)
     }
 
@@ -194,7 +198,7 @@ impl WorkerHandle {
         self.0.close_inbox();
         for (_, socket) in lock(&self.0.sockets).iter() {
             // Fails only where the client has closed already.
-            let _ = SockRef::from(&**socket).shutdown(Shutdown::Both);
+            let _ = SockRef::from(socket).shutdown(Shutdown::Both);
         }
         self.0.notify.notify_one();
     }

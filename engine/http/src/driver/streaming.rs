@@ -11,6 +11,7 @@ use super::deadlines::NEVER;
 use super::exchange::panic_text;
 use super::output::Tail;
 use super::readiness::read_into;
+use super::runtime::{Direction, Socket};
 use crate::codec::{
     BodyDecoder, CONTINUE, COPIED_BYTES_MAX, Exceeded, Fault, encode_chunk, encode_chunk_size,
     encode_last_chunk,
@@ -84,7 +85,7 @@ impl Drop for Receiving {
 /// What a stream gives when it is ready.
 type NextChunk = Option<Result<Chunk, BodyError>>;
 
-impl Connection {
+impl<S: Socket> Connection<S> {
     /// Frames what a stream gave, or ends the connection where it failed.
     pub(super) fn take_chunk(&mut self, polled: std::thread::Result<Poll<NextChunk>>) -> Poll<()> {
         let chunked = self
@@ -174,7 +175,7 @@ impl Connection {
     }
 }
 
-impl Connection {
+impl<S: Socket> Connection<S> {
     /// The request's body, while its next bytes are awaited from the socket or not wanted yet.
     fn reading(&self) -> Option<&Receiving> {
         let receiving = self.receiving.as_ref();
@@ -220,11 +221,11 @@ impl Connection {
                 self.read_by = now + receiving.idle_left;
             }
             // Asked first, so that a reader that waits owns no buffer.
-            if self.socket.poll_read_ready(cx).is_pending() {
+            if self.socket.poll_ready(Direction::Read, cx).is_pending() {
                 return false;
             }
             let mut bytes = Vec::with_capacity(receiving.decoder.wanted(PIECE_BYTES));
-            match read_into(&self.socket, cx, &mut bytes) {
+            match read_into(&*self.socket, cx, &mut bytes) {
                 Poll::Pending => return false,
                 Poll::Ready(Ok(len)) if len > 0 => {
                     self.note_body_bytes(len, now);

@@ -1,12 +1,15 @@
 //! A worker: one thread's share of all connections.
 
+use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::task::Poll;
 
 use super::connection::Connection;
 use super::local::Local;
+use super::runtime::{Runtime, Tokio};
 use super::shared::{Incoming, Shared, WorkerHandle};
 use crate::answer::HandlerSlot;
 use crate::limits::Limits;
@@ -44,21 +47,22 @@ impl Worker {
     /// `handler` is an `Rc` of the handler, or a [`HandlerSlot`] of which the caller keeps a clone in order to
     /// replace the handler later.
     pub async fn run(self, handler: impl Into<HandlerSlot>) {
+        self.run_on(Tokio, handler).await;
+    }
+
+    /// The same on any runtime: as one of its tasks.
+    pub async fn run_on(self, runtime: impl Runtime, handler: impl Into<HandlerSlot>) {
         let local = Rc::new(Local::new(
             self.limits.clone(),
             self.shared.clone(),
             handler.into(),
         ));
-        let mut sleep = pin!(tokio::time::sleep(local.tick()));
+        let mut pause = local.tick();
         let mut end_by = None;
         loop {
-            tokio::select! {
-                biased;
-                () = self.shared.notify.notified() => {}
-                () = &mut sleep => {}
-            }
-            let pause = local.tick();
-            self.take_sockets(&local);
+            first_of(self.shared.notify.notified(), runtime.sleep(pause)).await;
+            pause = local.tick();
+            self.take_sockets(&runtime, &local);
             if self.shared.abandoned.load(Relaxed) {
                 kill(&local);
             } else if self.shared.shutdown.load(Relaxed) {
@@ -75,23 +79,32 @@ impl Worker {
             if (local.draining.get() || local.killed.get()) && local.deadlines.len() == 0 {
                 return;
             }
-            sleep.as_mut().reset(tokio::time::Instant::now() + pause);
         }
     }
 
-    fn take_sockets(&self, local: &Rc<Local>) {
+    fn take_sockets(&self, runtime: &impl Runtime, local: &Rc<Local>) {
         for incoming in self.shared.take_inbox() {
             let (socket, refused) = match incoming {
                 Incoming::Served(socket) => (socket, false),
                 Incoming::Refused(socket) => (socket, true),
             };
-            match Connection::new(socket, local.clone(), refused) {
-                Ok(connection) => drop(tokio::task::spawn_local(connection)),
+            match Connection::new(socket, runtime, local.clone(), refused) {
+                Ok(connection) => runtime.spawn(connection),
                 // The client has gone already, or the system is out of memory for it; either way it is closed.
                 Err(_) => self.shared.count_out(refused),
             }
         }
     }
+}
+
+/// Ends with the first of two futures.
+async fn first_of(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|cx| match one.as_mut().poll(cx) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => other.as_mut().poll(cx),
+    })
+    .await;
 }
 
 /// Every connection ends at its next turn, which is now.

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use sampan_http::{
-    Accepting, Acceptor, Answer, Handler, Limits, Request, Response, WorkerHandle, Workers,
+    Accepting, Acceptor, Answer, Handler, Limits, Pump, Request, Response, WorkerHandle, Workers,
 };
 
 /// A server on a port of its own with one worker.
@@ -98,12 +98,36 @@ impl Drop for Server {
     }
 }
 
+/// Serves on this thread: on tokio, or on a pump in the tests of `pumped.rs`.
 pub fn run_worker<H: Handler>(worker: sampan_http::Worker, handler: Rc<H>) {
+    if module_path!().starts_with("pumped") {
+        return run_on_pump(worker, handler);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, worker.run(handler));
+}
+
+/// Handlers may use tokio's timers and local tasks there too: another thread keeps the time.
+fn run_on_pump<H: Handler>(worker: sampan_http::Worker, handler: Rc<H>) {
+    let timers = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let handle = timers.handle().clone();
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let keeper = std::thread::spawn(move || drop(timers.block_on(ended)));
+    let _entered = handle.enter();
+    let tasks = tokio::task::LocalSet::new();
+    let _tasks_entered = tasks.enter();
+    let pump = Pump::new().unwrap();
+    let served = worker.run_on(pump.clone(), handler);
+    pump.run_until(async move { tasks.run_until(served).await })
+        .unwrap();
+    drop(end);
+    keeper.join().unwrap();
 }
 
 /// A handler made of a function.
