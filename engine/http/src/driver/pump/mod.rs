@@ -1,7 +1,7 @@
 //! A runtime that its owner pumps: tasks, sockets and timers of one thread, over an epoll set of their own.
 //!
 //! It is for programs that have a loop already, as Node.js does. Nothing happens outside of [`Pump::turn`]. Between two turns the
-//! owner waits until [`Pump::as_fd`] can be read, or until the time that the last turn told.
+//! owner waits until the pump's descriptor can be read: it tells events of sockets, timers, and wakes from other threads.
 //!
 //! The memory behind it: [`tasks`] holds futures and what wakes them, [`reactor`] the sockets, [`timers`] the sleeps.
 
@@ -9,6 +9,7 @@ mod reactor;
 mod tasks;
 mod timers;
 
+use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -35,15 +36,17 @@ struct Parts {
     reactor: Reactor,
     tasks: Tasks,
     timers: Timers,
+    /// For when the reactor's alarm is set.
+    alarm: Cell<Option<Instant>>,
 }
 
 /// What a turn left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// Whether there is more to do at once: the owner should not wait.
-    pub has_more: bool,
-    /// After this time there is something to do even if no event comes.
-    pub wait_max: Option<Duration>,
+pub enum Turn {
+    /// There is more to do at once: the owner should not wait.
+    Unfinished,
+    /// Something is to do once the pump's descriptor can be read.
+    Quiet,
 }
 
 impl Pump {
@@ -58,6 +61,7 @@ impl Pump {
             reactor,
             tasks,
             timers: Timers::default(),
+            alarm: Cell::default(),
         })))
     }
 
@@ -78,21 +82,23 @@ impl Pump {
                 break;
             }
         }
-        Ok(Turn {
-            has_more: !parts.tasks.is_quiet(),
-            wait_max: parts
-                .timers
-                .earliest()
-                .map(|at| at.saturating_duration_since(now)),
+        let alarm = parts.timers.earliest();
+        if parts.alarm.replace(alarm) != alarm {
+            let time = alarm.map(|at| at.saturating_duration_since(now));
+            parts.reactor.set_alarm(time)?;
+        }
+        Ok(match parts.tasks.is_quiet() {
+            true => Turn::Quiet,
+            false => Turn::Unfinished,
         })
     }
 
-    /// Waits for an event or for `time_max`, without running anything.
+    /// Waits until there is something to do, without running anything.
     ///
     /// # Errors
     /// The system refuses to tell events.
-    pub fn wait(&self, time_max: Option<Duration>) -> io::Result<()> {
-        self.0.reactor.look(time_max)
+    pub fn wait(&self) -> io::Result<()> {
+        self.0.reactor.look(None)
     }
 
     /// Runs until `future` is ready: for programs whose thread has nothing else to do.
@@ -100,7 +106,7 @@ impl Pump {
     /// # Errors
     /// The system refuses to tell events.
     pub fn run_until<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> io::Result<T> {
-        let result = Rc::new(std::cell::Cell::new(None));
+        let result = Rc::new(Cell::new(None));
         let place = Rc::clone(&result);
         self.spawn(async move { place.set(Some(future.await)) });
         loop {
@@ -108,8 +114,8 @@ impl Pump {
             if let Some(result) = result.take() {
                 return Ok(result);
             }
-            if !turn.has_more {
-                self.wait(turn.wait_max)?;
+            if turn == Turn::Quiet {
+                self.wait()?;
             }
         }
     }
@@ -121,7 +127,7 @@ impl Pump {
 }
 
 impl AsFd for Pump {
-    /// Can be read while there are events, or a task was woken from another thread.
+    /// Can be read once there is something to do for [`Pump::turn`]. What this thread itself wakes outside of a turn does not show there.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.reactor.as_fd()
     }

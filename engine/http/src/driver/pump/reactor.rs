@@ -12,6 +12,9 @@ use std::time::Duration;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
 use slab::Slab;
 
 use crate::driver::runtime::{Direction, Socket};
@@ -19,8 +22,9 @@ use crate::driver::runtime::{Direction, Socket};
 /// Events that one look takes from the system.
 const EVENTS_MAX: usize = 1024;
 
-/// What the bell's events carry. No slab has so many entries.
+/// What the events of bell and alarm carry. No slab has so many entries.
 const BELL: u64 = u64::MAX;
+const ALARM: u64 = u64::MAX - 1;
 
 const READABLE: u8 = 1;
 const WRITABLE: u8 = 2;
@@ -46,6 +50,7 @@ type Known = Mutex<Slab<Arc<Readiness>>>;
 pub(super) struct Reactor {
     set: Arc<OwnedFd>,
     bell: OwnedFd,
+    alarm: OwnedFd,
     known: Arc<Known>,
     /// Kept for their memory.
     events: RefCell<Vec<epoll::Event>>,
@@ -60,10 +65,16 @@ impl Reactor {
     pub(super) fn new() -> io::Result<Self> {
         let set = epoll::create(CreateFlags::CLOEXEC)?;
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let alarm = timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
+        )?;
         epoll::add(&set, &bell, EventData::new_u64(BELL), EventFlags::IN)?;
+        epoll::add(&set, &alarm, EventData::new_u64(ALARM), EventFlags::IN)?;
         Ok(Self {
             set: Arc::new(set),
             bell,
+            alarm,
             known: Arc::default(),
             events: RefCell::new(Vec::with_capacity(EVENTS_MAX)),
             wakers: RefCell::default(),
@@ -73,6 +84,18 @@ impl Reactor {
     /// What other threads ring.
     pub(super) fn bell(&self) -> io::Result<OwnedFd> {
         self.bell.try_clone()
+    }
+
+    /// Makes the set readable after this time; never if `None`.
+    pub(super) fn set_alarm(&self, time: Option<Duration>) -> io::Result<()> {
+        // Zero would switch it off.
+        let time = time.map_or(Duration::ZERO, |time| time.max(Duration::from_nanos(1)));
+        let setting = Itimerspec {
+            it_interval: timespec(Duration::ZERO),
+            it_value: timespec(time),
+        };
+        timerfd_settime(&self.alarm, TimerfdTimerFlags::empty(), &setting)?;
+        Ok(())
     }
 
     /// Takes over a socket that does not block.
@@ -96,10 +119,7 @@ impl Reactor {
 
     /// Takes events from the system and wakes their tasks; waits for them that long, without end if `None`.
     pub(super) fn look(&self, time_max: Option<Duration>) -> io::Result<()> {
-        let time_max = time_max.map(|time| Timespec {
-            tv_sec: time.as_secs().min(i32::MAX as u64) as i64,
-            tv_nsec: time.subsec_nanos().into(),
-        });
+        let time_max = time_max.map(timespec);
         let mut events = self.events.borrow_mut();
         match epoll::wait(&self.set, spare_capacity(&mut events), time_max.as_ref()) {
             Ok(_) => {}
@@ -111,9 +131,10 @@ impl Reactor {
             let known = lock(&self.known);
             for event in events.drain(..) {
                 let data = event.data.u64();
-                if data == BELL {
-                    // Only this thread reads it; what rang it is in the queue of tasks.
-                    let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+                // Only this thread reads these; what rang is in the queue of tasks, or a timer whose time has come.
+                if data == BELL || data == ALARM {
+                    let fd = if data == BELL { &self.bell } else { &self.alarm };
+                    let _ = rustix::io::read(fd, &mut [0; 8]);
                     continue;
                 }
                 let Some(readiness) = known.get(data as usize) else {
@@ -128,6 +149,13 @@ impl Reactor {
             waker.wake();
         }
         Ok(())
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: time.as_secs().min(i32::MAX as u64) as i64,
+        tv_nsec: time.subsec_nanos().into(),
     }
 }
 
