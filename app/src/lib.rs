@@ -43,12 +43,19 @@ pub use reload::{ReloadAnswer, Reloaded, Reloader, reload_servers};
 pub use request::proxies::{Cidr, TrustedProxy};
 pub use sampan_db as db;
 pub use sampan_host as host;
+pub use sampan_http as http;
 pub use sampan_http::DirectAnswer;
 pub use sampan_log::{Level, Logger, Settings as LogSettings};
 pub use server::{Running, Server, ServerEvent};
 pub use signals::{ServerEnd, run};
 
 use sampan_host::Module;
+
+/// Which route answers a method and a path, for faces that have handlers of their own.
+pub mod router {
+    pub use crate::routing::pattern::{Pattern, Segment, normal_form};
+    pub use crate::routing::routes::{Allow, RouteMatch, Routes as RouteTree, Spans, verb};
+}
 
 /// The version of Sampan.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

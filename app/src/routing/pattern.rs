@@ -13,7 +13,7 @@ pub(crate) const PARAMS_MAX: usize = 16;
 
 /// One part of a pattern, between two slashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Segment {
+pub enum Segment {
     /// Matches itself; in normal form.
     Literal(String),
     /// `:name`: matches one segment that is not empty.
@@ -24,8 +24,9 @@ pub(crate) enum Segment {
 
 /// A pattern, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pattern {
-    pub(crate) segments: Vec<Segment>,
+pub struct Pattern {
+    /// In the order of the path.
+    pub segments: Vec<Segment>,
 }
 
 /// Whether a pattern matches the paths that another one matches.
@@ -41,14 +42,14 @@ pub(crate) enum Covers {
 
 impl Pattern {
     /// The pattern of all paths.
-    pub(crate) fn all() -> Self {
+    pub fn all() -> Self {
         Self {
             segments: vec![Segment::Rest("*".into())],
         }
     }
 
     /// Takes a pattern apart. The error says what is wrong with it.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         if text == "*" {
             return Ok(Self::all());
         }
@@ -101,7 +102,7 @@ impl Pattern {
     }
 
     /// The names of the parameters, in order.
-    pub(crate) fn params(&self) -> impl Iterator<Item = &str> {
+    pub fn params(&self) -> impl Iterator<Item = &str> {
         self.segments.iter().filter_map(|segment| match segment {
             Segment::Param(name) | Segment::Rest(name) => Some(name.as_str()),
             Segment::Literal(_) => None,
@@ -109,12 +110,12 @@ impl Pattern {
     }
 
     /// Whether it matches all that is left of a path.
-    pub(crate) fn ends_in_rest(&self) -> bool {
+    pub fn ends_in_rest(&self) -> bool {
         matches!(self.segments.last(), Some(Segment::Rest(_)))
     }
 
     /// Whether the pattern matches a path in normal form, as middleware does it: `/admin/*` is `/admin` and all below it.
-    pub(crate) fn wraps(&self, path: &str) -> bool {
+    pub fn wraps(&self, path: &str) -> bool {
         let mut left = path.strip_prefix('/');
         for segment in &self.segments {
             let part = match (segment, left) {
@@ -221,7 +222,7 @@ static PLAIN: [bool; 256] = {
 };
 
 /// A path in the form in which paths are compared; most are in it already, and nothing is copied then.
-pub(crate) fn normal_form(path: &str) -> Cow<'_, str> {
+pub fn normal_form(path: &str) -> Cow<'_, str> {
     if path.bytes().all(|byte| PLAIN[usize::from(byte)]) {
         return Cow::Borrowed(path);
     }

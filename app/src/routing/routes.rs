@@ -14,26 +14,26 @@ const VERB_COUNT: usize = VERBS.len();
 
 /// A set of methods, one bit for each of [`VERBS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Allow(u8);
+pub struct Allow(u8);
 
 impl Allow {
     /// No method.
-    pub(crate) const NONE: Self = Self(0);
+    pub const NONE: Self = Self(0);
     /// Every method that a route can have.
-    pub(crate) const ALL: Self = Self((1 << VERB_COUNT) - 1);
+    pub const ALL: Self = Self((1 << VERB_COUNT) - 1);
 
     /// The same with GET.
-    pub(crate) fn with_get(self) -> Self {
+    pub fn with_get(self) -> Self {
         Self(self.0 | 1)
     }
 
     /// Whether there is no method in it: no route has this path.
-    pub(crate) fn is_empty(self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// The value of an `Allow` field (RFC 9110 section 10.2.1): with HEAD, which GET answers, and OPTIONS, which the server does.
-    pub(crate) fn field_value(self) -> String {
+    pub fn field_value(self) -> String {
         let mut names = Vec::with_capacity(VERB_COUNT + 1);
         for (bit, verb) in VERBS.iter().enumerate() {
             if self.0 & (1 << bit) != 0 || *verb == "OPTIONS" {
@@ -49,14 +49,14 @@ impl Allow {
 
 /// Where the values of a path's parameters lie in it, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spans {
+pub struct Spans {
     len: u8,
     at: [(u32, u32); PARAMS_MAX],
 }
 
 impl Spans {
     /// The `index`th value.
-    pub(crate) fn of<'a>(&self, path: &'a str, index: usize) -> Option<&'a str> {
+    pub fn of<'a>(&self, path: &'a str, index: usize) -> Option<&'a str> {
         let (start, end) = *self.at[..usize::from(self.len)].get(index)?;
         path.get(start as usize..end as usize)
     }
@@ -71,7 +71,7 @@ impl Spans {
 
 /// What a search found.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum RouteMatch {
+pub enum RouteMatch {
     /// The index of the route, and its parameters.
     Route(usize, Spans),
     /// No route; but these methods have one for the path.
@@ -80,7 +80,7 @@ pub(crate) enum RouteMatch {
 
 /// The tree.
 #[derive(Debug, Default)]
-pub(crate) struct Routes {
+pub struct Routes {
     root: RouteNode,
 }
 
@@ -102,7 +102,7 @@ struct Leaf {
 
 impl Routes {
     /// Adds the route with the number `index`. The error is the index of the route that already stands there.
-    pub(crate) fn insert(
+    pub fn insert(
         &mut self,
         verb: Option<usize>,
         pattern: &Pattern,
@@ -133,7 +133,7 @@ impl Routes {
     }
 
     /// Finds the route for a method and a path in normal form. Allocates nothing.
-    pub(crate) fn find(&self, method: Method, path: &str) -> RouteMatch {
+    pub fn find(&self, method: Method, path: &str) -> RouteMatch {
         let mut search = Search {
             path,
             verb: verb_of(method),
@@ -151,7 +151,7 @@ impl Routes {
 }
 
 /// The place of a method's name among [`VERBS`].
-pub(crate) fn verb(name: &str) -> Option<usize> {
+pub fn verb(name: &str) -> Option<usize> {
     VERBS.iter().position(|verb| *verb == name)
 }
 

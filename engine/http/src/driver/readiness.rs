@@ -8,8 +8,8 @@
 use std::io::{self, Read};
 use std::task::{Context, Poll, ready};
 
-use socket2::SockRef;
 use rustix::buffer::spare_capacity;
+use socket2::SockRef;
 
 use super::output::Output;
 use super::runtime::{Direction, Socket};

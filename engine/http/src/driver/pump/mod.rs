@@ -105,7 +105,10 @@ impl Pump {
     ///
     /// # Errors
     /// The system refuses to tell events.
-    pub fn run_until<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> io::Result<T> {
+    pub fn run_until<T: 'static>(
+        &self,
+        future: impl Future<Output = T> + 'static,
+    ) -> io::Result<T> {
         let result = Rc::new(Cell::new(None));
         let place = Rc::clone(&result);
         self.spawn(async move { place.set(Some(future.await)) });

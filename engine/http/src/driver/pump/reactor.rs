@@ -113,7 +113,12 @@ impl Reactor {
             known: Arc::clone(&self.known),
         };
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        epoll::add(&self.set, &socket.socket, EventData::new_u64(key as u64), flags)?;
+        epoll::add(
+            &self.set,
+            &socket.socket,
+            EventData::new_u64(key as u64),
+            flags,
+        )?;
         Ok(socket)
     }
 
@@ -133,7 +138,11 @@ impl Reactor {
                 let data = event.data.u64();
                 // Only this thread reads these; what rang is in the queue of tasks, or a timer whose time has come.
                 if data == BELL || data == ALARM {
-                    let fd = if data == BELL { &self.bell } else { &self.alarm };
+                    let fd = if data == BELL {
+                        &self.bell
+                    } else {
+                        &self.alarm
+                    };
                     let _ = rustix::io::read(fd, &mut [0; 8]);
                     continue;
                 }

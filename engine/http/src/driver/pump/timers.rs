@@ -44,7 +44,10 @@ impl Timers {
 
     /// The next time at which one ends.
     pub(super) fn earliest(&self) -> Option<Instant> {
-        self.waiting.borrow().first_key_value().map(|(key, _)| key.0)
+        self.waiting
+            .borrow()
+            .first_key_value()
+            .map(|(key, _)| key.0)
     }
 }
 

@@ -1,0 +1,53 @@
+"use strict";
+// The header fields of a request, read where native code has them until something needs all of them.
+
+const PlatformHeaders = globalThis.Headers;
+
+class RequestHeaders {
+  #request;
+  #all;
+
+  constructor(request) {
+    this.#request = request;
+  }
+
+  /** All fields, as the platform's own class. */
+  #platform() {
+    if (this.#all === undefined) {
+      this.#all = new PlatformHeaders();
+      const flat = this.#request.nativeHeaders();
+      for (let at = 0; at < flat.length; at += 2) this.#all.append(flat[at], flat[at + 1]);
+    }
+    return this.#all;
+  }
+
+  get(name) {
+    if (this.#all !== undefined) return this.#all.get(name);
+    return this.#request.nativeHeader(`${name}`) ?? null;
+  }
+
+  has(name) {
+    return this.get(name) !== null;
+  }
+
+  append(name, value) { this.#platform().append(name, value); }
+  set(name, value) { this.#platform().set(name, value); }
+  delete(name) { this.#platform().delete(name); }
+  getSetCookie() { return this.#platform().getSetCookie(); }
+  forEach(callback, self) {
+    this.#platform().forEach((value, name) => callback.call(self, value, name, this));
+  }
+  entries() { return this.#platform().entries(); }
+  keys() { return this.#platform().keys(); }
+  values() { return this.#platform().values(); }
+  [Symbol.iterator]() { return this.#platform()[Symbol.iterator](); }
+  // Bun's own.
+  toJSON() { return Object.fromEntries(this.#platform()); }
+  get count() { return [...this.#platform()].length; }
+  getAll(name) { return this.#platform().getAll?.(name) ?? this.#platform().getSetCookie(); }
+  get [Symbol.toStringTag]() { return "Headers"; }
+}
+
+Object.setPrototypeOf(RequestHeaders.prototype, PlatformHeaders.prototype);
+
+module.exports = { RequestHeaders };

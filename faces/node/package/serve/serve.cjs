@@ -1,0 +1,289 @@
+"use strict";
+// `serve`: the server in the form that `Bun.serve` has.
+
+const { Wire, HEAD, REQUEST, EVENT } = require("./wire.cjs");
+const { ServedRequest, Request } = require("./request.cjs");
+const { Response } = require("./response.cjs");
+const { Answers } = require("./answers.cjs");
+const { addRoutes, checkOptions } = require("./options.cjs");
+
+/** So long the server's own work may keep the program from its timers, in milliseconds. */
+const RUN_MILLIS_MAX = 2;
+const STOP_LOOK_MILLIS = 20;
+
+const CLIENT_LEFT = 1;
+const DRAINED = 2;
+const STREAM_LEFT = 3;
+
+const NO_NAMES = [];
+
+class Server {
+  constructor(native, options) {
+    const checked = checkOptions(options);
+    this.native = native;
+    this.id = native.start(
+      checked.hostname, checked.port, checked.maxBody, checked.handlerMillis, checked.idleMillis, checked.maxConnections,
+      () => this.run(),
+    );
+    this.wire = new Wire(native, this.id);
+    this.answers = new Answers(this);
+    this.hostname = checked.hostname;
+    this.port = native.port(this.id);
+    this.authority = `${authorityOf(checked.hostname)}:${this.port}`;
+    this.isOver = false;
+    this.isRunning = false;
+    this.isScheduled = false;
+    this.isStopping = false;
+    /** Whether a handler of this round waits, so that promises must get their turn. */
+    this.waits = false;
+    this.signals = new Map();
+    this.drains = new Map();
+    this.stopped = new Promise((resolve) => {
+      this.tellStopped = resolve;
+    });
+    this.runSoon = () => {
+      this.isScheduled = false;
+      this.run();
+    };
+    try {
+      this.configure(checked);
+    } catch (error) {
+      native.drop(this.id);
+      throw error;
+    }
+    const { signal } = checked;
+    if (signal?.aborted) this.stop(true);
+    else signal?.addEventListener("abort", () => this.stop(true), { once: true });
+    this.run();
+  }
+
+  configure(checked) {
+    const { handlers, names } = addRoutes(this.native, this.id, checked);
+    this.handlers = handlers;
+    this.names = names;
+    this.fetch = checked.fetch;
+    this.onError = checked.error;
+    this.development = checked.development;
+  }
+
+  get url() {
+    return new URL(`http://${this.authority}/`);
+  }
+
+  get pendingRequests() {
+    return this.isOver ? 0 : this.native.pending(this.id);
+  }
+
+  /** Other routes and handlers, for all requests to come; port and limits stay. */
+  reload(options) {
+    this.configure(checkOptions({ ...options, port: this.port, hostname: this.hostname }));
+    return this;
+  }
+
+  /** Stops accepting, and ends when the requests in flight are answered; at once if `closeActiveConnections`. */
+  stop(closeActiveConnections = false) {
+    if (!this.isOver && (!this.isStopping || closeActiveConnections)) {
+      this.isStopping = true;
+      this.native.stop(this.id, closeActiveConnections === true);
+      this.schedule();
+    }
+    return this.stopped;
+  }
+
+  ref() {
+    if (!this.isOver) this.native.hold(this.id, true);
+  }
+
+  unref() {
+    if (!this.isOver) this.native.hold(this.id, false);
+  }
+
+  /** Address, family and port of a request's client; `null` once the request is over. */
+  requestIP(request) {
+    if (this.isOver || !(request instanceof ServedRequest)) return null;
+    try {
+      const peer = this.native.peer(this.id, request.place, request.serial);
+      return peer === undefined ? null : { address: peer[0], port: peer[1], family: peer[0].includes(":") ? "IPv6" : "IPv4" };
+    } catch {
+      return null;
+    }
+  }
+
+  upgrade() {
+    throw new Error("WebSockets are not there yet: answer with a Response");
+  }
+
+  [Symbol.dispose]() {
+    this.stop(true);
+  }
+
+  /** Gives answers and takes requests, until there is nothing to do or the program must get its turn. */
+  run() {
+    if (this.isOver || this.isRunning) return;
+    this.isRunning = true;
+    this.waits = false;
+    const { wire } = this;
+    const begun = performance.now();
+    try {
+      for (;;) {
+        const count = wire.turn();
+        if (wire.numbers[1] > 0) this.takeEvents(HEAD + count * REQUEST, wire.numbers[1]);
+        for (let at = HEAD, end = HEAD + count * REQUEST; at < end; at += REQUEST) this.handle(at);
+        if (this.waits) {
+          this.schedule();
+          break;
+        }
+        if (count === 0 && wire.answerCount === 0 && !wire.hasMore) {
+          this.rest();
+          break;
+        }
+        if (performance.now() - begun > RUN_MILLIS_MAX) {
+          this.schedule();
+          break;
+        }
+      }
+    } finally {
+      this.isRunning = false;
+    }
+  }
+
+  rest() {
+    if (this.isStopping && this.native.hasEnded(this.id)) {
+      this.isOver = true;
+      this.native.drop(this.id);
+      for (const { resolve } of this.drains.values()) resolve("left");
+      this.tellStopped();
+      return;
+    }
+    this.native.arm(this.id);
+    if (this.isStopping) setTimeout(() => this.run(), STOP_LOOK_MILLIS);
+  }
+
+  /** Runs soon, after promises and before timers that are due later. */
+  schedule() {
+    if (this.isScheduled || this.isOver) return;
+    this.isScheduled = true;
+    setImmediate(this.runSoon);
+  }
+
+  handle(at) {
+    const { numbers } = this.wire;
+    const route = numbers[at + 2];
+    const request = new ServedRequest(this, at, route < 0 ? NO_NAMES : this.names[route]);
+    const { place, serial } = request;
+    try {
+      const value = route < 0 ? this.fetch.call(this, request, this) : this.handlers[route].call(this, request, this);
+      if (value instanceof Promise || typeof value?.then === "function") this.awaitAnswer(request, value);
+      else {
+        const pending = this.answers.give(place, serial, value);
+        if (pending !== undefined) this.waits = true;
+      }
+    } catch (error) {
+      this.failed(place, serial, error, request);
+    }
+  }
+
+  async awaitAnswer(request, promise) {
+    this.waits = true;
+    request.keep();
+    const { place, serial } = request;
+    try {
+      const value = await promise;
+      if (this.isOver) return;
+      this.answers.give(place, serial, value);
+    } catch (error) {
+      if (!this.isOver) this.failed(place, serial, error, request);
+    }
+    if (!this.isRunning) this.schedule();
+  }
+
+  /** Runs something that answers, outside of a round. */
+  later(answer) {
+    if (this.isOver) return;
+    answer();
+    if (!this.isRunning) this.schedule();
+  }
+
+  /** The answer to a request whose handler failed: that of the option `error`, or a plain 500. */
+  failed(place, serial, error, request) {
+    const plain = () => {
+      this.report(error);
+      const detail = this.development && error instanceof Error ? `\n\n${error.stack}` : "";
+      this.later(() => this.wire.answer(place, serial, 500, 1, "", `Internal Server Error${detail}`));
+    };
+    if (this.onError === undefined) return plain();
+    const give = (value) => {
+      if (!this.isOver) this.later(() => this.answers.give(place, serial, value ?? new Response("Internal Server Error", { status: 500 })));
+    };
+    const failedToo = (second) => {
+      this.report(second);
+      plain();
+    };
+    try {
+      const value = this.onError.call(this, error, request);
+      if (typeof value?.then === "function") {
+        this.waits = true;
+        value.then(give).catch(failedToo);
+      } else give(value);
+    } catch (second) {
+      failedToo(second);
+    }
+    return undefined;
+  }
+
+  report(error) {
+    console.error(error);
+  }
+
+  takeEvents(at, count) {
+    const { numbers } = this.wire;
+    for (let index = 0; index < count; index++, at += EVENT) {
+      const [kind, place, serial] = [numbers[at], numbers[at + 1], numbers[at + 2]];
+      const key = keyOf(place, serial);
+      if (kind === CLIENT_LEFT) {
+        const controller = this.signals.get(key);
+        this.signals.delete(key);
+        controller?.abort(new DOMException("the client left", "AbortError"));
+      } else {
+        const drain = this.drains.get(key);
+        this.drains.delete(key);
+        drain?.resolve(kind === DRAINED ? "drained" : "left");
+      }
+    }
+  }
+
+  /** Waits until the client has taken what a stream wrote: "drained", or "left". */
+  drained(place, serial) {
+    return new Promise((resolve) => {
+      this.drains.set(keyOf(place, serial), { resolve });
+    });
+  }
+
+  /** The signal that is aborted when the client of a request leaves. */
+  signalOf(place, serial) {
+    const controller = new AbortController();
+    const key = keyOf(place, serial);
+    this.signals.set(key, controller);
+    return controller.signal;
+  }
+}
+
+function keyOf(place, serial) {
+  return place * 0x80000000 + serial;
+}
+
+function authorityOf(hostname) {
+  if (hostname === "0.0.0.0" || hostname === "::") return "localhost";
+  return hostname.includes(":") ? `[${hostname}]` : hostname;
+}
+
+function makeServe(native) {
+  return function serve(options) {
+    // Handlers make their answers with the global classes.
+    globalThis.Response = Response;
+    globalThis.Request = Request;
+    return new Server(native, options);
+  };
+}
+
+module.exports = { makeServe, Server, Response, Request };

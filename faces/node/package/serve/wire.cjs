@@ -1,0 +1,112 @@
+"use strict";
+// Requests and answers as numbers and bytes in memory that native code has too. `src/serve/wire.rs` has the same numbers.
+
+const HEAD = 4;
+const REQUEST = 20;
+const EVENT = 3;
+const ANSWER = 6;
+
+const BATCH_NUMBERS = HEAD + 256 * REQUEST + 256 * EVENT;
+const BATCH_BYTES = 512 * 1024;
+const ANSWERS_MAX = 512;
+const ANSWER_BYTES = 512 * 1024;
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"];
+
+// Content types that an answer names by a number; 0 is none.
+const TEXT = 1;
+const JSON_TYPE = 2;
+const CONTENT_TYPES = new Map([
+  ["text/plain;charset=utf-8", TEXT],
+  ["text/plain; charset=utf-8", TEXT],
+  ["application/json", JSON_TYPE],
+  ["text/html;charset=utf-8", 3],
+  ["text/html; charset=utf-8", 3],
+  ["application/octet-stream", 4],
+]);
+
+// Node.js and Bun write and read the bytes of strings by these methods of Buffer; `write` and `toString` are the documented, slower way.
+const { prototype } = Buffer;
+const writeUtf8 = prototype.utf8Write ?? function (text, at) { return this.write(text, at, "utf8"); };
+const writeLatin1 = prototype.latin1Write ?? function (text, at) { return this.write(text, at, "latin1"); };
+const readUtf8 = prototype.utf8Slice ?? function (from, to) { return this.toString("utf8", from, to); };
+const readLatin1 = prototype.latin1Slice ?? function (from, to) { return this.toString("latin1", from, to); };
+
+/** The bytes of requests as text: the length is below zero where they are not ASCII. */
+function textOf(bytes, at, length) {
+  if (length >= 0) return readLatin1.call(bytes, at, at + length);
+  return readUtf8.call(bytes, at, at - length);
+}
+
+/** The memory of one server. */
+class Wire {
+  constructor(native, id) {
+    this.native = native;
+    this.id = id;
+    this.numbers = new Int32Array(BATCH_NUMBERS);
+    this.bytes = Buffer.from(new ArrayBuffer(BATCH_BYTES));
+    this.answers = new Int32Array(ANSWERS_MAX * ANSWER);
+    this.answerBytes = Buffer.from(new ArrayBuffer(ANSWER_BYTES));
+    this.answerCount = 0;
+    this.answerUsed = 0;
+    /** Which batch lies in the memory. */
+    this.batch = 0;
+  }
+
+  /** Gives the answers, and takes the next batch. Returns how many requests it has. */
+  turn() {
+    const count = this.answerCount;
+    this.answerCount = 0;
+    this.answerUsed = 0;
+    this.batch++;
+    return this.native.turn(this.id, this.numbers, this.bytes, this.answers, this.answerBytes, count);
+  }
+
+  /** Whether native code said that there is more to do at once. */
+  get hasMore() {
+    return this.numbers[2] !== 0;
+  }
+
+  /** Answers a request; `headers` has names and values, each with a line feed behind it. */
+  answer(place, serial, status, type, headers, body) {
+    const isText = typeof body === "string";
+    const room = headers.length + (isText ? body.length * 3 : body.byteLength);
+    if (this.answerUsed + room > ANSWER_BYTES || this.answerCount === ANSWERS_MAX) {
+      if (room > ANSWER_BYTES / 4) return this.answerAlone(place, serial, status, type, headers, body);
+      this.native.give(this.id, this.answers, this.answerBytes, this.answerCount);
+      this.answerCount = 0;
+      this.answerUsed = 0;
+    }
+    const at = this.answerCount++ * ANSWER;
+    const { answers, answerBytes } = this;
+    answers[at] = place;
+    answers[at + 1] = serial;
+    answers[at + 2] = status;
+    answers[at + 3] = type;
+    let used = this.answerUsed;
+    if (headers.length > 0) used += writeLatin1.call(answerBytes, headers, used, headers.length);
+    answers[at + 4] = used - this.answerUsed;
+    const begin = used;
+    if (isText) {
+      if (body.length > 0) used += writeUtf8.call(answerBytes, body, used, room);
+    } else {
+      answerBytes.set(body, used);
+      used += body.byteLength;
+    }
+    answers[at + 5] = used - begin;
+    this.answerUsed = used;
+  }
+
+  /** One that is too large for the memory. */
+  answerAlone(place, serial, status, type, headers, body) {
+    for (const [name, number] of CONTENT_TYPES) {
+      if (number === type) {
+        headers += `content-type\n${name}\n`;
+        break;
+      }
+    }
+    this.native.answer(this.id, place, serial, status, headers, body);
+  }
+}
+
+module.exports = { Wire, HEAD, REQUEST, EVENT, METHODS, CONTENT_TYPES, TEXT, JSON_TYPE, textOf, readUtf8, readLatin1 };

@@ -1,0 +1,155 @@
+//! Requests on their way through JavaScript: from the connection that received one to the answer that it waits for.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use sampan_app::http::{Answer, Request, Response};
+use sampan_app::router::Spans;
+use slab::Slab;
+
+/// Names a thing that JavaScript knows by two numbers: its place, and a serial number that no other thing in that place has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) place: u32,
+    pub(crate) serial: u32,
+}
+
+/// One request that JavaScript is to answer.
+pub(crate) struct Exchange {
+    pub(crate) key: Key,
+    pub(crate) request: Rc<Request>,
+    /// The index of the handler; `None` for `fetch`.
+    pub(crate) route: Option<u32>,
+    pub(crate) params: Spans,
+    /// Whether JavaScript has been told of it.
+    is_delivered: Cell<bool>,
+    answer: Cell<Option<Answer>>,
+    waker: Cell<Option<Waker>>,
+}
+
+/// Those of one server.
+#[derive(Default)]
+pub(crate) struct Exchanges {
+    open: RefCell<Slab<Rc<Exchange>>>,
+    /// Those that JavaScript has not been told of, in their order.
+    fresh: RefCell<VecDeque<Rc<Exchange>>>,
+    /// Those whose client left, of which JavaScript has not been told.
+    left: RefCell<Vec<Key>>,
+    last_serial: Cell<u32>,
+}
+
+impl Exchanges {
+    /// Takes up a request; the future gives its answer.
+    pub(crate) fn begin(
+        self: &Rc<Self>,
+        request: &Rc<Request>,
+        route: Option<u32>,
+        params: Spans,
+    ) -> Awaited {
+        let serial = self.last_serial.get().wrapping_add(1) & i32::MAX as u32;
+        self.last_serial.set(serial);
+        let mut open = self.open.borrow_mut();
+        let entry = open.vacant_entry();
+        let exchange = Rc::new(Exchange {
+            key: Key {
+                place: entry.key() as u32,
+                serial,
+            },
+            request: Rc::clone(request),
+            route,
+            params,
+            is_delivered: Cell::default(),
+            answer: Cell::default(),
+            waker: Cell::default(),
+        });
+        entry.insert(Rc::clone(&exchange));
+        self.fresh.borrow_mut().push_back(Rc::clone(&exchange));
+        Awaited {
+            exchange,
+            exchanges: Rc::clone(self),
+        }
+    }
+
+    /// The next one that JavaScript has not been told of; `false` from `take` leaves it.
+    pub(crate) fn deliver(&self, mut take: impl FnMut(&Exchange) -> bool) {
+        let mut fresh = self.fresh.borrow_mut();
+        while let Some(next) = fresh.front() {
+            if self.find(next.key).is_some() {
+                if !take(next) {
+                    return;
+                }
+                next.is_delivered.set(true);
+            }
+            fresh.pop_front();
+        }
+    }
+
+    /// Whether some wait to be told.
+    pub(crate) fn has_fresh(&self) -> bool {
+        !self.fresh.borrow().is_empty()
+    }
+
+    /// The requests whose client left since the last time.
+    pub(crate) fn take_left(&self) -> Vec<Key> {
+        self.left.take()
+    }
+
+    /// An open one; `None` if it was answered, or its client has left.
+    pub(crate) fn find(&self, key: Key) -> Option<Rc<Exchange>> {
+        let open = self.open.borrow();
+        let exchange = open.get(key.place as usize)?;
+        (exchange.key.serial == key.serial).then(|| Rc::clone(exchange))
+    }
+
+    /// Answers one. False if nobody waits for it.
+    pub(crate) fn answer(&self, key: Key, response: Response) -> bool {
+        let Some(exchange) = self.find(key) else {
+            return false;
+        };
+        self.open.borrow_mut().remove(key.place as usize);
+        exchange.answer.set(Some(Answer::Now(response)));
+        if let Some(waker) = exchange.waker.take() {
+            waker.wake();
+        }
+        true
+    }
+
+    /// How many are open.
+    pub(crate) fn len(&self) -> usize {
+        self.open.borrow().len()
+    }
+}
+
+/// The answer of one request. Dropped before there is one: the client has left.
+pub(crate) struct Awaited {
+    exchange: Rc<Exchange>,
+    exchanges: Rc<Exchanges>,
+}
+
+impl Future for Awaited {
+    type Output = Answer;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answer> {
+        if let Some(answer) = self.exchange.answer.take() {
+            return Poll::Ready(answer);
+        }
+        self.exchange.waker.set(Some(cx.waker().clone()));
+        Poll::Pending
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        let key = self.exchange.key;
+        if self.exchanges.find(key).is_some() {
+            let removed = self.exchanges.open.borrow_mut().remove(key.place as usize);
+            if removed.is_delivered.get() {
+                self.exchanges.left.borrow_mut().push(key);
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What the driver calls for each request: routes that need no JavaScript are answered here, the others wait for it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use sampan_app::http::{Answer, Handler, Method, Request, Response};
+use sampan_app::router::Spans;
+
+use super::exchanges::Exchanges;
+use super::routes::{Found, RouteSet};
+
+pub(crate) struct ServeHandler {
+    pub(crate) exchanges: Rc<Exchanges>,
+    pub(crate) routes: RefCell<RouteSet>,
+    /// Whether a `fetch` answers what no route does.
+    pub(crate) has_fetch: Cell<bool>,
+}
+
+impl Handler for ServeHandler {
+    fn handle(&self, request: &Rc<Request>) -> Answer {
+        let routes = self.routes.borrow();
+        let (route, params) = match routes.find(request.method(), request.path()) {
+            Found::Precomputed(response) => return Answer::Precomputed(response.clone()),
+            Found::Handler(index, params) => (Some(index), params),
+            Found::Nothing(_) if self.has_fetch.get() => (None, Spans::default()),
+            Found::Nothing(allow) => {
+                let status = match (allow.is_empty(), request.method()) {
+                    (true, _) => 404,
+                    (false, Method::Options) => 204,
+                    (false, _) => 405,
+                };
+                let mut response = match status {
+                    204 => Response::new(204),
+                    status => self.error(status, None),
+                };
+                if !allow.is_empty() {
+                    // The value is made of the names of methods.
+                    let _ = response.header(b"Allow", allow.field_value().as_bytes());
+                }
+                return Answer::Now(response);
+            }
+        };
+        Answer::Later(Box::pin(self.exchanges.begin(request, route, params)))
+    }
+}

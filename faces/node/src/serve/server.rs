@@ -1,0 +1,236 @@
+//! One server: a listener, a worker of the HTTP engine on a pump, and what JavaScript asks of it.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sampan_app::http::{
+    Accepting, Acceptor, Body, Limits, Pump, Response, Turn, WorkerHandle, Workers,
+};
+
+use super::doorbell::Doorbell;
+use super::exchanges::{Exchange, Exchanges, Key};
+use super::handler::ServeHandler;
+use super::routes::RouteSet;
+use super::streams::{Streams, Written};
+use super::wire::{AnswerRecord, BatchWriter, Event, put_headers};
+
+/// How long one turn may run tasks before JavaScript gets to run.
+const TURN_TIME_MAX: Duration = Duration::from_millis(2);
+
+/// What a server is started with.
+pub(super) struct Options {
+    pub(super) hostname: String,
+    pub(super) port: u16,
+    pub(super) limits: Limits,
+}
+
+pub(super) struct Server {
+    pump: Pump,
+    worker: WorkerHandle,
+    handler: Rc<ServeHandler>,
+    streams: Rc<Streams>,
+    address: SocketAddr,
+    accepting: RefCell<Option<Accepting>>,
+    doorbell: Doorbell,
+    /// Whether the worker has ended.
+    has_ended: Rc<Cell<bool>>,
+    /// Events for which the last batch had no room.
+    left_over: RefCell<[Vec<Key>; 3]>,
+}
+
+impl Server {
+    /// Binds and begins to accept. `ring` is called from another thread when [`Server::turn`] has something to do, once each time
+    /// that it was [armed](Server::arm).
+    pub(super) fn start(
+        options: Options,
+        ring: impl Fn() + Send + 'static,
+    ) -> Result<Self, String> {
+        let Options {
+            hostname,
+            port,
+            limits,
+        } = options;
+        limits.check()?;
+        let limits = Arc::new(limits);
+        let fault = |error: io::Error| format!("{hostname}:{port}: {error}");
+        let mut addresses = (hostname.as_str(), port).to_socket_addrs().map_err(fault)?;
+        let address = addresses
+            .next()
+            .ok_or_else(|| format!("{hostname}: no address"))?;
+        let acceptor = Acceptor::bind(address, &limits).map_err(fault)?;
+        let address = acceptor.local_addr().map_err(fault)?;
+        let pump = Pump::new().map_err(fault)?;
+        let doorbell = Doorbell::start(&pump, ring).map_err(fault)?;
+        let handler = Rc::new(ServeHandler {
+            exchanges: Rc::default(),
+            routes: RefCell::default(),
+            has_fetch: Cell::default(),
+        });
+        let (handle, worker) = sampan_app::http::worker(Arc::clone(&limits));
+        let has_ended = Rc::new(Cell::new(false));
+        let (ended, served) = (
+            Rc::clone(&has_ended),
+            worker.run_on(pump.clone(), Rc::clone(&handler)),
+        );
+        sampan_app::http::Runtime::spawn(&pump, async move {
+            served.await;
+            ended.set(true);
+        });
+        let workers = Workers::new(vec![handle.clone()], &limits);
+        let accepting = acceptor
+            .start(workers, |note| eprintln!("sampan: {note}"))
+            .map_err(fault)?;
+        Ok(Self {
+            pump,
+            worker: handle,
+            handler,
+            streams: Rc::default(),
+            address,
+            accepting: RefCell::new(Some(accepting)),
+            doorbell,
+            has_ended,
+            left_over: RefCell::default(),
+        })
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Puts other routes in place, for all requests to come.
+    pub(super) fn set_routes(&self, routes: RouteSet, has_fetch: bool) {
+        self.handler.routes.replace(routes);
+        self.handler.has_fetch.set(has_fetch);
+    }
+
+    fn exchanges(&self) -> &Rc<Exchanges> {
+        &self.handler.exchanges
+    }
+
+    /// Gives the answers of a batch to their connections. Calls `faulty` for those that cannot be sent; their clients get 500.
+    pub(super) fn take_answers(
+        &self,
+        numbers: &[i32],
+        bytes: &[u8],
+        count: usize,
+        mut faulty: impl FnMut(String),
+    ) {
+        for record in AnswerRecord::all(numbers, bytes, count) {
+            let response = record.response().unwrap_or_else(|fault| {
+                faulty(fault);
+                Response::new(500)
+            });
+            self.exchanges().answer(record.key, response);
+        }
+    }
+
+    /// Sends what is decided, receives what has come, and writes the next batch. Returns how many requests it has.
+    pub(super) fn turn(&self, numbers: &mut [i32], bytes: &mut [u8]) -> io::Result<usize> {
+        let turn = self.pump.turn(TURN_TIME_MAX)?;
+        let mut batch = BatchWriter::new(numbers, bytes);
+        batch.requests(self.exchanges());
+        let mut left_over = self.left_over.borrow_mut();
+        let [left, drained, streams_left] = &mut *left_over;
+        left.extend(self.exchanges().take_left());
+        drained.extend(self.streams.take_drained());
+        streams_left.extend(self.streams.take_left());
+        let mut has_more = turn == Turn::Unfinished || self.exchanges().has_fresh();
+        for (event, keys) in [
+            (Event::ClientLeft, left),
+            (Event::Drained, drained),
+            (Event::StreamLeft, streams_left),
+        ] {
+            *keys = batch.events(event, std::mem::take(keys));
+            has_more |= !keys.is_empty();
+        }
+        Ok(batch.finish(has_more))
+    }
+
+    pub(super) fn arm(&self) -> io::Result<()> {
+        self.doorbell.arm()
+    }
+
+    pub(super) fn find(&self, key: Key) -> Option<Rc<Exchange>> {
+        self.exchanges().find(key)
+    }
+
+    /// Answers one request at once. False if nobody waits for it.
+    ///
+    /// # Errors
+    /// A header field that cannot be sent.
+    pub(super) fn answer(
+        &self,
+        key: Key,
+        status: u16,
+        headers: &[u8],
+        body: Vec<u8>,
+    ) -> Result<bool, String> {
+        let mut response = Response::new(status);
+        put_headers(&mut response, headers)?;
+        if !body.is_empty() {
+            response.set_body(Body::Bytes(body));
+        }
+        Ok(self.exchanges().answer(key, response))
+    }
+
+    /// Answers one request with a body that comes piece by piece. `None` if nobody waits for it.
+    ///
+    /// # Errors
+    /// As [`Server::answer`].
+    pub(super) fn begin_stream(
+        &self,
+        key: Key,
+        status: u16,
+        headers: &[u8],
+    ) -> Result<Option<Key>, String> {
+        let mut response = Response::new(status);
+        put_headers(&mut response, headers)?;
+        if self.find(key).is_none() {
+            return Ok(None);
+        }
+        let (stream, body) = self.streams.begin();
+        response.set_body(Body::Stream(body));
+        self.exchanges().answer(key, response);
+        Ok(Some(stream))
+    }
+
+    pub(super) fn write(&self, stream: Key, piece: &[u8]) -> Written {
+        self.streams.write(stream, piece)
+    }
+
+    pub(super) fn end_stream(&self, stream: Key, is_whole: bool) {
+        self.streams.end(stream, is_whole);
+    }
+
+    /// Stops accepting. Requests in flight are finished, or cut at once.
+    pub(super) fn stop(&self, is_forced: bool) {
+        drop(self.accepting.take());
+        match is_forced {
+            true => self.worker.abandon(),
+            false => self.worker.shutdown(),
+        }
+    }
+
+    /// Whether everything has ended after [`Server::stop`].
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.get()
+    }
+
+    /// Requests that wait for JavaScript.
+    pub(super) fn pending(&self) -> usize {
+        self.exchanges().len()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.accepting.take());
+        self.worker.abandon();
+        // Connections hold the pump, and the pump holds them.
+        self.pump.clear();
+    }
+}
