@@ -2,8 +2,8 @@
 
 use crate::request::commit_gate::Gate;
 use sampan_host::{
-    Args, Callback, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value,
-    refusals,
+    Args, Callback, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Rerun, Type,
+    Value, refusals,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -78,6 +78,9 @@ fn function(args: &Args) -> Result<Callback, Error> {
 }
 
 fn on_start(context: &Context, mut args: Args) -> Result<Value, Error> {
+    if Rerun::is_on(context) {
+        return Ok(Value::Null);
+    }
     let hooks = open_hooks(context)?;
     let mut is_once = false;
     if let Value::Map(options) = args.take(1) {
@@ -98,6 +101,9 @@ fn on_start(context: &Context, mut args: Args) -> Result<Value, Error> {
 }
 
 fn on_stop(context: &Context, args: Args) -> Result<Value, Error> {
+    if Rerun::is_on(context) {
+        return Ok(Value::Null);
+    }
     let hooks = open_hooks(context)?;
     hooks.stop.borrow_mut().push(function(&args)?);
     Ok(Value::Null)

@@ -129,7 +129,7 @@ impl Server {
 
     /// The same with something that stops it, also while it starts: that is an error then.
     pub(crate) fn start_until(
-        config: Config,
+        mut config: Config,
         stopper: &Stopper,
         inbox: ServerEvents,
     ) -> Result<Running, String> {
@@ -155,6 +155,7 @@ impl Server {
         let address = ports.find_map(Result::ok).unwrap_or(NO_PORT);
         let names: Vec<&str> = listening.iter().map(|one| one.name.as_str()).collect();
         let names = names.join(" and ");
+        config.follow_files();
         let parts = ProcessParts::of(&config)?;
         parts.storage().clean();
         let (database, migrated) = database::prepare(&config)?;
@@ -190,6 +191,10 @@ impl Server {
             shared.watchdog.stop();
             shared.database.shutdown();
             return Err(database::with_applied(fault, &migrated));
+        }
+        if let Some(files) = &shared.config.script_files {
+            files.serve(files.seen());
+            files.start(Reloader(Arc::clone(&shared)))?;
         }
         let handles = shared
             .crew()
@@ -275,6 +280,9 @@ impl Running {
     /// be left behind.
     pub fn shutdown(self) -> bool {
         self.shared.is_ending.store(true, Ordering::SeqCst);
+        if let Some(files) = &self.shared.config.script_files {
+            files.close();
+        }
         let _ = self.shared.ending.set(Instant::now());
         self.accepting.into_iter().for_each(Accepting::stop);
         let all_ended = self.shared.end_workers();

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::dev::{DevErrors, DevHandler};
 use crate::hooks::Hooks;
 use crate::project::Language;
-use crate::reload::{self, Generation, Order, Retiring};
+use crate::reload::{self, FileModeHandler, Generation, Order, Retiring};
 use crate::request::commit_gate::Gate;
 use crate::request::dispatch::Dispatch;
 use crate::request::id::Ids;
@@ -19,7 +19,8 @@ use crate::watchdog::Watchdog;
 use sampan_crypto::KeySealer;
 use sampan_db::Database;
 use sampan_host::{
-    Context, CurrentRun, Error, ErrorKind, Module, RequestView, Setup, Watch, WorkerPlace, sealer,
+    Context, CurrentRun, Error, ErrorKind, Isolation, Module, RequestView, Setup, Watch,
+    WorkerPlace, sealer,
 };
 use sampan_http::{HandlerSlot, Limits, WorkerHandle};
 use sampan_log::{Entry, Level};
@@ -160,9 +161,11 @@ async fn serve(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready
     loader.dispatch.replace(Rc::downgrade(&dispatch));
     if ready.send(Ok(handle)).is_ok() {
         drop(spawn_local(Rc::clone(&loader).obey(orders)));
-        let handler: HandlerSlot = match &config.dev {
-            Some(dev) => Rc::new(DevHandler::new(Rc::clone(&dispatch), dev)).into(),
-            None => Rc::clone(&dispatch).into(),
+        let dispatched = Rc::clone(&dispatch);
+        let handler: HandlerSlot = match (&config.dev, &config.script_files) {
+            (Some(dev), _) => Rc::new(DevHandler::new(dispatched, dev)).into(),
+            (None, Some(files)) => Rc::new(FileModeHandler::new(dispatched, files)).into(),
+            (None, None) => dispatched.into(),
         };
         worker.run(handler).await;
         end_background(&dispatch, &config, &plan.ending).await;
@@ -348,6 +351,10 @@ impl Loader {
             modules,
             context,
             limits: config.script.clone(),
+            isolation: match is_project {
+                true => config.scripts.isolation,
+                false => Isolation::Worker,
+            },
             watch: Arc::clone(watch),
             spawn: Rc::new(move |future| drop(spawn_local(gate.background(future)))),
             console: Rc::new(move |level, text| {

@@ -39,6 +39,10 @@ impl Config {
             "[limits]",
             self.http == running.http && self.script == running.script,
         );
+        keep(
+            "scripts.mode or scripts.check_millis",
+            self.scripts.check_time == running.scripts.check_time,
+        );
         keep("[db]", self.db == running.db);
         keep("[log]", self.log_settings() == running.log_settings());
         self.listen.clone_from(&running.listen);
@@ -47,6 +51,8 @@ impl Config {
         self.workers = running.workers;
         self.http.clone_from(&running.http);
         self.script.clone_from(&running.script);
+        self.scripts.check_time = running.scripts.check_time;
+        self.script_files.clone_from(&running.script_files);
         self.db.clone_from(&running.db);
         self.logger.clone_from(&running.logger);
         self.modules = running.modules;

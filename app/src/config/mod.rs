@@ -7,6 +7,7 @@ mod fixed;
 mod listen;
 mod packed;
 mod raw;
+mod scripts;
 mod session;
 mod shown;
 mod sources;
@@ -17,10 +18,12 @@ pub use db::Storage;
 pub use listen::{ListenAddress, address};
 pub(crate) use packed::PackedSettings;
 pub use raw::Flags;
+pub(crate) use scripts::ScriptSettings;
 pub use shown::{Setting, settings};
 
 use crate::dev::{Dev, DevSettings};
 use crate::project::Project;
+use crate::reload::{ScriptFiles, SeenFiles};
 use crate::request::csrf::CsrfGuard;
 use crate::request::proxies::TrustedProxy;
 use crate::routing::pattern::Pattern;
@@ -69,6 +72,10 @@ pub struct Config {
     pub http: Limits,
     /// The limits of the scripts.
     pub script: ScriptLimits,
+    /// What requests share, and when files are read.
+    pub(crate) scripts: ScriptSettings,
+    /// The files of a running server that looks whether they change.
+    pub(crate) script_files: Option<Arc<ScriptFiles>>,
     /// The database.
     pub db: sampan_db::DatabaseConfig,
     /// Whether migrations run at start.
@@ -150,6 +157,22 @@ impl Config {
         Ok(())
     }
 
+    /// For a server that looks whether its files change: notes from now on what is read of them.
+    pub(crate) fn follow_files(&mut self) {
+        if let (Some(check_time), None) = (self.scripts.check_time, &self.dev) {
+            let seen = Arc::new(SeenFiles::new(self.project.root(), self.project.sources()));
+            self.project = self.project.with_sources(Arc::clone(&seen) as _);
+            self.script_files = Some(Arc::new(ScriptFiles::new(seen, check_time)));
+        }
+    }
+
+    /// The same for a generation of the project that is about to be loaded.
+    pub(crate) fn see_files(&mut self, files: &ScriptFiles) -> Arc<SeenFiles> {
+        let seen = Arc::new(files.seen().anew());
+        self.project = self.project.with_sources(Arc::clone(&seen) as _);
+        seen
+    }
+
     /// What the log is told by `[log]`.
     pub fn log_settings(&self) -> Settings {
         self.logger.settings()
@@ -176,6 +199,7 @@ impl Config {
         let trusted_proxies =
             trusted.map_err(|fault| tell("server")(format!("trusted_proxies: {fault}")))?;
         let (http, script) = limits(raw).map_err(tell("limits"))?;
+        let scripts = raw.scripts.resolve(&project).map_err(tell("scripts"))?;
         let db = raw.db.resolve(project.root()).map_err(tell("db"))?;
         let logger = Logger::new(log_settings(&raw.log).map_err(tell("log"))?);
         let cache_bytes_max = raw.compression.cache_bytes_max;
@@ -202,6 +226,8 @@ impl Config {
             trusted_proxies,
             http,
             script,
+            scripts,
+            script_files: None,
             db,
             migrate: raw.db.migrates(),
             logger,

@@ -3,6 +3,7 @@
 use super::db::RawDb;
 use super::files::{RawFiles, RawForms};
 use super::listen::RawListen;
+use super::scripts::RawScripts;
 use super::session::RawSession;
 use super::told;
 use super::units::{Bytes, Millis};
@@ -43,6 +44,7 @@ pub struct Flags {
 pub(crate) struct RawConfig {
     pub(crate) server: RawServer,
     pub(crate) limits: RawLimits,
+    pub(crate) scripts: RawScripts,
     pub(crate) log: RawLog,
     pub(crate) db: RawDb,
     pub(crate) template: RawTemplate,

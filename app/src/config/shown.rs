@@ -3,6 +3,7 @@
 use super::db::RawDb;
 use super::files::{RawFiles, RawForms};
 use super::raw::*;
+use super::scripts::RawScripts;
 use super::session::RawSession;
 use super::sources::{Environment, Sources};
 use super::{COMPRESSED_BYTES_MAX, Config, LISTEN, fields};
@@ -57,6 +58,7 @@ fn keys() -> Vec<(&'static str, &'static str)> {
         match section {
             "server" => fields::names::<RawServer>(),
             "limits" => fields::names::<RawLimits>(),
+            "scripts" => fields::names::<RawScripts>(),
             "log" => fields::names::<RawLog>(),
             "db" => fields::names::<RawDb>(),
             "template" => fields::names::<RawTemplate>(),
@@ -84,7 +86,8 @@ fn default_of(key: &str) -> Option<Value> {
     let size = |number: usize| whole(number as u64);
     let (files, dev) = (StaticSettings::default(), DevSettings::default());
     let (forms, session) = (FormLimits::default(), SessionConfig::default());
-    if let Some(value) = RawLimits::default_of(key).or_else(|| RawDb::default_of(key)) {
+    let known = RawLimits::default_of(key).or_else(|| RawDb::default_of(key));
+    if let Some(value) = known.or_else(|| RawScripts::default_of(key)) {
         return Some(value);
     }
     Some(match key {

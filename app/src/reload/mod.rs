@@ -2,19 +2,24 @@
 //!
 //! A [`Generation`] is the project as it was read at one time. A reload has two steps (`swap`). Each worker loads an isolate of the new
 //! generation beside the one that serves; when all of them have, each answers with the new one. Where one fails, all drop what they
-//! loaded, and nothing has changed. An old isolate ends after its last request (`retiring`).
+//! loaded, and nothing has changed. An old isolate ends after its last request (`retiring`). With `mode = "file"` requests notice changes
+//! themselves (`file_mode`).
 
 mod control;
+mod file_mode;
 mod requests;
 mod retiring;
+mod seen_files;
 mod swap;
 
 pub use control::{ReloadAnswer, reload_servers};
 pub use swap::{Reloaded, Reloader};
 
 pub(crate) use control::{listen, server_pids};
+pub(crate) use file_mode::{FileModeHandler, ScriptFiles};
 pub(crate) use requests::{ReloadInbox, ReloadOutcome, ReloadRequests};
 pub(crate) use retiring::{Retiring, retire, stop};
+pub(crate) use seen_files::SeenFiles;
 pub(crate) use swap::Order;
 
 use crate::config::Config;

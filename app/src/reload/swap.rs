@@ -61,6 +61,11 @@ impl Reloader {
         outcome
     }
 
+    /// Swaps to the project as its files are now, with the settings that are in force. The log is told too.
+    pub(super) fn reload_files(&self) -> Result<Reloaded, String> {
+        self.reload((*self.0.generation().config).clone())
+    }
+
     /// Tells the log why there was no reload.
     pub(crate) fn not_reloaded(&self, fault: &str) {
         let text = format!("not reloaded, the project as it was goes on: {fault}");
@@ -69,11 +74,28 @@ impl Reloader {
 
     fn try_reload(&self, mut config: Config) -> Result<Reloaded, String> {
         let begun = Instant::now();
-        let shared = &*self.0;
         // One at a time, and no worker is replaced meanwhile.
-        let _turn = shared.turn();
-        let before = shared.generation();
+        let _turn = self.0.turn();
+        let before = self.0.generation();
         let need_restart = config.keep_fixed(&before.config)?;
+        let files = config.script_files.clone();
+        let seen = files.as_ref().map(|files| config.see_files(files));
+        let swapped = self.load_and_swap(config, &before);
+        if let (Some(files), Some(seen)) = (files, seen) {
+            match swapped {
+                Ok(()) => files.serve(seen),
+                Err(_) => files.seen().wait_for_change_of(&seen),
+            }
+        }
+        swapped?;
+        Ok(Reloaded {
+            elapsed: begun.elapsed(),
+            need_restart,
+        })
+    }
+
+    fn load_and_swap(&self, config: Config, before: &Generation) -> Result<(), String> {
+        let shared = &*self.0;
         let parts = before.parts.renewed(&config)?;
         let applied = database::migrate(&config)?;
         let with_applied = |fault| database::with_applied(fault, &applied);
@@ -89,10 +111,7 @@ impl Reloader {
         }
         shared.set_generation(generation);
         shared.swap_all();
-        Ok(Reloaded {
-            elapsed: begun.elapsed(),
-            need_restart,
-        })
+        Ok(())
     }
 }
 

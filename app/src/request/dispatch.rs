@@ -74,31 +74,19 @@ impl Dispatch {
         observer
     }
 
-    /// The project as it is now.
-    pub(crate) fn loaded(&self) -> Rc<Loaded> {
-        Rc::clone(&self.current.borrow())
+    /// The record of the request that is handled now, for one who handles it later.
+    pub(crate) fn take_record(&self) -> Option<Rc<Record>> {
+        self.record.take()
     }
 
-    /// Answers with another project, or a fresh isolate of the same, from now on. Gives the one before.
-    #[must_use = "the old one may end where it is dropped, and finalizers with it"]
-    pub(crate) fn replace(&self, loaded: Rc<Loaded>) -> Rc<Loaded> {
-        self.current.replace(loaded)
-    }
-}
-
-/// One request on its way through a project.
-pub(super) struct DispatchedRequest {
-    pub(super) loaded: Rc<Loaded>,
-    pub(super) view: Rc<View>,
-    pub(super) fallback: Fallback,
-    pub(super) uses: Rc<RouteUses>,
-}
-
-impl Handler for Dispatch {
-    fn handle(&self, request: &Rc<Request>) -> Answer {
+    /// Answers a request.
+    pub(crate) fn handle_recorded(
+        &self,
+        request: &Rc<Request>,
+        record: Option<Rc<Record>>,
+    ) -> Answer {
         let loaded = Rc::clone(&self.current.borrow());
         let normal = normal_form(request.path());
-        let record = self.record.take();
         match loaded.routes.find(request.method(), &normal) {
             RouteMatch::Route(index, spans) => {
                 let entry = &loaded.entries[index];
@@ -134,6 +122,32 @@ impl Handler for Dispatch {
                 None => no_route(loaded, request, normal, allow, record),
             },
         }
+    }
+
+    /// The project as it is now.
+    pub(crate) fn loaded(&self) -> Rc<Loaded> {
+        Rc::clone(&self.current.borrow())
+    }
+
+    /// Answers with another project, or a fresh isolate of the same, from now on. Gives the one before.
+    #[must_use = "the old one may end where it is dropped, and finalizers with it"]
+    pub(crate) fn replace(&self, loaded: Rc<Loaded>) -> Rc<Loaded> {
+        self.current.replace(loaded)
+    }
+}
+
+/// One request on its way through a project.
+pub(super) struct DispatchedRequest {
+    pub(super) loaded: Rc<Loaded>,
+    pub(super) view: Rc<View>,
+    pub(super) fallback: Fallback,
+    pub(super) uses: Rc<RouteUses>,
+}
+
+impl Handler for Dispatch {
+    #[inline]
+    fn handle(&self, request: &Rc<Request>) -> Answer {
+        self.handle_recorded(request, self.record.take())
     }
 
     fn ticked(&self, now_millis: u64) {

@@ -11,7 +11,7 @@ use crate::vm::{Machine, Modes, not_found};
 use sampan_host::reader::Kind;
 use sampan_host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Handle, Module, Param, Reader,
-    RequestView, ScriptLimits, Type, Value, answer, refusals,
+    RequestView, Rerun, ScriptLimits, Type, Value, answer, refusals,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -298,6 +298,9 @@ fn add(
     mut args: Args,
     add: fn(&ScriptFunctions, String, sampan_host::Callback),
 ) -> Result<Value, Error> {
+    if Rerun::is_on(context) {
+        return Ok(Value::Null);
+    }
     let store = store(context)?;
     if store.is_loaded.get() {
         return Err(refusals::too_late("filters and functions of templates"));

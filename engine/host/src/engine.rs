@@ -1,7 +1,8 @@
 //! What an engine is to `app`: something that loads a project and answers requests.
 
 use crate::{
-    Context, Error, ErrorKind, Guard, Module, Place, RequestView, ResponseSink, ScriptLimits, Watch,
+    Context, Error, ErrorKind, Guard, Isolation, Module, Place, RequestView, ResponseSink,
+    ScriptLimits, Watch,
 };
 use std::fmt;
 use std::future::Future;
@@ -51,6 +52,8 @@ pub struct Setup {
     pub context: Rc<Context>,
     /// The limits of the scripts.
     pub limits: ScriptLimits,
+    /// What requests may see of one another. An engine may know [`Isolation::Worker`] only.
+    pub isolation: Isolation,
     /// The worker's stopwatch.
     pub watch: Arc<Watch>,
     /// Runs a future on the worker, independent of any request: for work that outlives the answer.

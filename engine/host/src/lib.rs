@@ -23,7 +23,7 @@ pub mod store;
 mod tables;
 pub mod value;
 
-pub use run::{current_run, limits, outbox, samples, watch};
+pub use run::{current_run, isolation, limits, outbox, samples, watch};
 pub use tables::{Args, callback, module, names, objects, reader, refusals, words};
 
 pub use callback::{Callback, ScriptFunction};
@@ -34,6 +34,7 @@ pub use engine::{
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use guard::{AskingGuard, Guard, GuardStep, NativeMiddleware};
+pub use isolation::{Isolation, Rerun};
 pub use limits::ScriptLimits;
 pub use module::{Context, Function, FunctionKind, Module, Param, RowOwner, Type};
 pub use objects::{Class, Lifetime, Object, Objects, RequestObjects};

@@ -25,6 +25,7 @@ mod vm;
 
 use request::call::{self, Begin, CallOutcome, HandlerEntry};
 use request::object::RequestSlot;
+use request::world;
 use sampan_host::{Call, Error, Isolate, Program, ResponseSink, Setup, Step};
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -54,6 +55,15 @@ impl Lua {
     }
 }
 
+impl Lua {
+    /// Whether what answers is a value that was given when the project was loaded: no script runs.
+    fn is_constant(&self, call: &Call<'_>) -> bool {
+        let route = call.handler.map(|handler| handler as usize);
+        let route = route.and_then(|route| self.program.routes.get(route));
+        call.middleware.is_empty() && route.is_some_and(|route| route.fixed)
+    }
+}
+
 impl Isolate for Lua {
     fn program(&self) -> &Program {
         &self.program
@@ -64,6 +74,9 @@ impl Isolate for Lua {
             .handler
             .or(call.middleware.first().copied())
             .unwrap_or(u32::MAX);
+        if self.core.worlds.get().is_some() && !self.is_constant(&call) {
+            return world::start(&self.core, name, call, sink, self.program.on_error);
+        }
         let slot = RequestSlot::new(&self.core, Some(call.request));
         self.core.request.set(slot.number());
         let begin = Begin {
@@ -75,7 +88,7 @@ impl Isolate for Lua {
                 has_result: false,
             },
             request: slot.number() as f64,
-            handler: call.handler.map(|handler| self.handlers[handler as usize]),
+            handler: call.handler,
             middleware: call.middleware,
             handlers: &self.handlers,
             fallback: call.fallback,

@@ -21,8 +21,8 @@ pub use timing::{BENCH, time_reading, time_routes};
 
 use parts::Files;
 use sampan_host::{
-    Call, Context, Error, HandlerId, Isolate, LocalFuture, Module, ScriptLimits, Setup, Step,
-    Suspended, Watch,
+    Call, Context, Error, HandlerId, Isolate, Isolation, LocalFuture, Module, ScriptLimits, Setup,
+    Step, Suspended, Watch,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -112,6 +112,7 @@ pub fn load<I>(
         modules,
         context,
         limits,
+        isolation: Isolation::Worker,
         watch: watch.clone(),
         console: Rc::new(move |_, text| printed.0.borrow_mut().push(text.to_owned())),
         sleep: Rc::new(move |time| modules::sleeping(&asleep, time)),

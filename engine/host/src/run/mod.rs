@@ -1,6 +1,7 @@
 //! A run of a script: whose it is, what it may use, and what must not leave the process yet.
 
 pub mod current_run;
+pub mod isolation;
 pub mod limits;
 pub mod outbox;
 pub mod samples;

@@ -76,6 +76,7 @@ impl SuspendedHandler {
             };
             // SAFETY: nothing of Lua runs now, so nobody else uses the cell.
             unsafe { *self.core.result.get() = Some(result) };
+            self.core.enter_world();
             let mut entry = HandlerEntry {
                 core: &self.core,
                 sink: sink
@@ -169,6 +170,7 @@ impl Future for FunctionRun {
         let core = this.run.core.clone();
         // It has no request, but may own what goes with one.
         let slot = RequestSlot::new(&core, None);
+        slot.set_world(&core, this.function.world());
         match call::start_function(&core, slot, this.function.reference(), &args) {
             FunctionStep::Ended(result) => Poll::Ready(result),
             FunctionStep::Waits(slot, thread, operation) => {

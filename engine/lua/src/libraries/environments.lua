@@ -3,13 +3,17 @@
 -- A script may read and replace the environment of its own functions. Those are known by their environment: it is the globals of the
 -- scripts, or a table that a script gave to `load` or `setfenv`. The server's functions have LuaJIT's own globals, which hold everything
 -- that the sandbox leaves out; neither function below ever gives or takes that table.
-local G, _, env = ...
+local G, host, env = ...
 
 local error, type, tonumber, load = G.error, G.type, G.tonumber, G.load
 local raw_getfenv, raw_setfenv, getinfo = G.getfenv, G.setfenv, G.debug.getinfo
 local concat = G.table.concat
 
-local scopes = G.setmetatable({ [env] = true }, { __mode = "k" })
+-- The globals of the script at hand: always the same, unless each request has its own (`worlds.lua`).
+local here = host.here
+here[1].env = env
+local scopes = G.setmetatable({}, { __mode = "k" })
+local function is_scope(scope) return scope == here[1].env or scopes[scope] end
 
 -- Text only: bytecode is not checked by LuaJIT, and can do anything.
 function env.load(chunk, name, mode, scope)
@@ -29,7 +33,7 @@ function env.load(chunk, name, mode, scope)
   if type(scope) == "table" then
     scopes[scope] = true
   else
-    scope = env
+    scope = here[1].env
   end
   return load(chunk, name, "t", scope)
 end
@@ -48,9 +52,9 @@ end
 
 function env.getfenv(fn)
   if fn == nil then fn = 1 end
-  if tonumber(fn) == 0 then return env end
+  if tonumber(fn) == 0 then return here[1].env end
   local scope = raw_getfenv(meant("getfenv", fn))
-  return scopes[scope] and scope or env
+  return is_scope(scope) and scope or here[1].env
 end
 
 function env.setfenv(fn, scope)
@@ -61,7 +65,7 @@ function env.setfenv(fn, scope)
     error("setfenv: the globals of a coroutine cannot be replaced in the sandbox; give load an environment", 2)
   end
   local own = meant("setfenv", fn)
-  if not scopes[raw_getfenv(own)] or getinfo(own, "S").what == "C" then
+  if not is_scope(raw_getfenv(own)) or getinfo(own, "S").what == "C" then
     error("setfenv: the function is not one of the script's own, so its environment cannot be replaced", 2)
   end
   scopes[scope] = true

@@ -18,7 +18,15 @@ const CHUNKS: [(&CStr, &str); 6] = [
 ];
 
 /// The other chunks of Lua that are the server's.
-const OTHERS: [&str; 5] = ["[sampan]", "[chain]", "[rows]", "[pattern]", "[sandbox]"];
+const OTHERS: [&str; 7] = [
+    "[sampan]",
+    "[chain]",
+    "[rows]",
+    "[pattern]",
+    "[sandbox]",
+    "[worlds]",
+    "[copy]",
+];
 
 /// Whether `name`, as it stands in a message, is a chunk of the server's, whose lines tell a reader of the log nothing.
 pub(crate) fn is_own_chunk(name: &str) -> bool {

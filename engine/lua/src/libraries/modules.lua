@@ -14,6 +14,10 @@ local loaded = {}
 local package = {
   loaded = loaded, preload = {}, path = PATH, cpath = "", config = "/\n;\n?\n!\n-\n",
 }
+-- What the script at hand has: always the same, unless each request has its own (`worlds.lua`). `loading` are the modules whose files run
+-- now, outermost first.
+local here = host.here
+here[1].package, here[1].loaded, here[1].loading = package, loaded, {}
 
 -- The same path without `.` and empty parts; nil if it leads out of the project or cannot name a file.
 local function inside(path)
@@ -59,15 +63,22 @@ function package.searchpath(name, path, from, to)
 end
 
 local function search_preload(name)
-  if type(package.preload) ~= "table" then error("package.preload must be a table", 0) end
-  local loader = package.preload[name]
+  local preload = here[1].package.preload
+  if type(preload) ~= "table" then error("package.preload must be a table", 0) end
+  local loader = preload[name]
   if loader ~= nil then return loader end
   return "\n\tno field package.preload['" .. name .. "']"
 end
 
+-- The file of a module and its text; or nil and the files that were looked for.
+function host.find_module(name)
+  local path = here[1].package.path
+  if type(path) ~= "string" then error("package.path must be a string", 0) end
+  return find_file(with_separators(name, ".", "/"), path)
+end
+
 local function search_files(name)
-  if type(package.path) ~= "string" then error("package.path must be a string", 0) end
-  local file, text = find_file(with_separators(name, ".", "/"), package.path)
+  local file, text = host.find_module(name)
   if not file then return text end
   local chunk, message = load(text, "@" .. file, "t", env)
   if not chunk then error(message, 0) end
@@ -87,9 +98,10 @@ package.loaders = { search_preload, search_files, search_nothing_else }
 package.searchers = package.loaders
 
 local function find_loader(name)
-  if type(package.loaders) ~= "table" then error("package.loaders must be a table", 3) end
+  local loaders = here[1].package.loaders
+  if type(loaders) ~= "table" then error("package.loaders must be a table", 3) end
   local tried = {}
-  for _, searcher in ipairs(package.loaders) do
+  for _, searcher in ipairs(loaders) do
     local loader, extra = searcher(name)
     if type(loader) == "function" then return loader, extra end
     if type(loader) == "string" then tried[#tried + 1] = loader end
@@ -97,9 +109,7 @@ local function find_loader(name)
   error("module '" .. name .. "' not found:" .. concat(tried), 3)
 end
 
--- Modules whose files run now, outermost first.
-local loading = {}
-local function index_of(name)
+local function index_of(loading, name)
   for at, other in ipairs(loading) do
     if other == name then return at end
   end
@@ -108,8 +118,10 @@ end
 function env.require(name)
   if type(name) == "number" then name = tostring(name) end
   if type(name) ~= "string" then error("require: the name must be a string, not a " .. type(name), 2) end
+  local world = here[1]
+  local loaded, loading = world.loaded, world.loading
   if loaded[name] then return loaded[name] end
-  local outer = index_of(name)
+  local outer = index_of(loading, name)
   if outer then
     error("require: '" .. name .. "' requires itself: " .. concat(loading, " > ", outer) .. " > " .. name, 2)
   end
@@ -117,7 +129,7 @@ function env.require(name)
   loading[#loading + 1] = name
   -- Where an error was raised is noted, because the stack is gone when it is passed on.
   local ok, result = xpcall(loader, host.note_raised, name, extra)
-  G.table.remove(loading, index_of(name))
+  G.table.remove(loading, index_of(loading, name))
   if not ok then error(result, 0) end
   if result ~= nil then loaded[name] = result end
   if loaded[name] == nil then loaded[name] = true end

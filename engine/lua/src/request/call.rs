@@ -41,7 +41,7 @@ pub(crate) struct HandlerEntry<'a> {
 pub(crate) struct Begin<'a> {
     pub(crate) entry: HandlerEntry<'a>,
     pub(crate) request: f64,
-    pub(crate) handler: Option<c_int>,
+    pub(crate) handler: Option<u32>,
     pub(crate) middleware: &'a [u32],
     pub(crate) handlers: &'a [c_int],
     pub(crate) fallback: u16,
@@ -139,6 +139,7 @@ pub(crate) fn start_function(
     args: &[Value],
 ) -> FunctionStep {
     core.request.set(slot.number());
+    core.enter_world();
     let mut begin = FunctionBegin {
         entry: HandlerEntry {
             core,
@@ -195,13 +196,35 @@ unsafe extern "C-unwind" fn run_first(state: State) -> c_int {
         let begin = data::<Begin<'_>>(state);
         let core = begin.entry.core;
         let thread = core.take_thread();
+        let handlers = begin.handlers;
+        let push = |handler: u32| {
+            push_ref(state, handlers[handler as usize]);
+            true
+        };
+        let count = push_call(state, begin, push).unwrap_or_default();
+        run_call(state, &mut begin.entry, thread, count);
+        0
+    }
+}
+
+/// Pushes what is called and its arguments: how many values that are. `push` pushes a handler by its number, and tells whether it is there.
+#[inline]
+pub(crate) unsafe fn push_call(
+    state: State,
+    begin: &Begin<'_>,
+    push: impl Fn(u32) -> bool,
+) -> Option<c_int> {
+    // SAFETY: under protection; nothing on this frame has a destructor.
+    unsafe {
+        let core = begin.entry.core;
         let bottom = lua_gettop(state);
         if lua_checkstack(state, 12 + begin.middleware.len() as c_int) == 0 {
             luaL_error(state, c"too many middleware functions".as_ptr());
         }
+        let mut are_there = true;
         match begin.handler {
             Some(handler) if begin.middleware.is_empty() => {
-                push_ref(state, handler);
+                are_there &= push(handler);
                 object::push(state, begin.request);
                 if let Some(error) = begin.error {
                     push_error_view(state, core, error);
@@ -214,19 +237,34 @@ unsafe extern "C-unwind" fn run_first(state: State) -> c_int {
                     Some(file) => push_file(state, file),
                     None => lua_pushnumber(state, f64::from(begin.fallback)),
                 }
-                handler.map_or_else(|| lua_pushnil(state), |handler| push_ref(state, handler));
+                match handler {
+                    Some(handler) => are_there &= push(handler),
+                    None => lua_pushnil(state),
+                }
                 for &wrap in begin.middleware {
-                    push_ref(state, begin.handlers[wrap as usize]);
+                    are_there &= push(wrap);
                 }
             }
         }
-        let count = lua_gettop(state) - bottom;
+        are_there.then(|| lua_gettop(state) - bottom)
+    }
+}
+
+/// Moves the `count` values on top into a coroutine and runs it.
+#[inline]
+pub(crate) unsafe fn run_call(
+    state: State,
+    entry: &mut HandlerEntry<'_>,
+    thread: Thread,
+    count: c_int,
+) {
+    // SAFETY: as above.
+    unsafe {
         if lua_checkstack(thread.state, count + 4) == 0 {
             luaL_error(state, c"too many middleware functions".as_ptr());
         }
         lua_xmove(state, thread.state, count);
-        advance(state, &mut begin.entry, thread, count - 1);
-        0
+        advance(state, entry, thread, count - 1);
     }
 }
 
@@ -315,19 +353,25 @@ unsafe fn advance(state: State, entry: &mut HandlerEntry<'_>, thread: Thread, co
                     }
                 }
             }
-            status => {
-                let fault = from_top(state, thread.state, status);
-                lua_xmove(thread.state, state, 1);
-                lua_rawseti(
-                    state,
-                    LUA_REGISTRYINDEX,
-                    i64::from(core.refs.get().last_error),
-                );
-                core.has_raised.set(true);
-                core.drop_thread(thread);
-                CallOutcome::Failed(fault.0)
-            }
+            status => CallOutcome::Failed(raised(state, core, thread, status)),
         };
+    }
+}
+
+/// The error with which a coroutine has ended.
+pub(crate) unsafe fn raised(state: State, core: &Core, thread: Thread, status: c_int) -> Error {
+    // SAFETY: reads of the stack of a coroutine that has failed; the registry's slot is there.
+    unsafe {
+        let fault = from_top(state, thread.state, status);
+        lua_xmove(thread.state, state, 1);
+        lua_rawseti(
+            state,
+            LUA_REGISTRYINDEX,
+            i64::from(core.refs.get().last_error),
+        );
+        core.has_raised.set(true);
+        core.drop_thread(thread);
+        fault.0
     }
 }
 

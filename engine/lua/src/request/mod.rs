@@ -8,3 +8,4 @@ pub(crate) mod lent;
 pub(crate) mod object;
 pub(crate) mod response;
 pub(crate) mod stream;
+pub(crate) mod world;

@@ -7,6 +7,7 @@ use crate::vm::bind;
 use crate::vm::isolate::{Core, LiveRequest, current};
 use crate::vm::raise::raise_result;
 use crate::vm::state::{Scratch, State, guard, push_ref, push_text};
+use crate::vm::worlds::World;
 use mlua_sys::lua51::*;
 use sampan_host::module::AsyncBody;
 use sampan_host::request::{self, FIELDS, Field, FormKind, Pairs, Twice};
@@ -38,6 +39,7 @@ impl RequestSlot {
             view,
             serial,
             objects: RequestObjects::default(),
+            world: None,
         });
         Self {
             number: serial << PLACE_BITS | place as u64,
@@ -48,6 +50,14 @@ impl RequestSlot {
     /// The number, exact as a Lua number.
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Its scripts run in this world.
+    pub(crate) fn set_world(&self, core: &Core, world: Option<Rc<World>>) {
+        let mut requests = core.requests.borrow_mut();
+        if let Some(live) = live_mut(&mut requests, self.number) {
+            live.world = world;
+        }
     }
 
     /// The request is given up: what goes with it goes now.

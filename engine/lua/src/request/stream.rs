@@ -115,6 +115,7 @@ impl StreamedBody for LuaStream {
                 self.core.request.set(slot.number());
             }
             self.has_begun = true;
+            self.core.enter_world();
             let mut entry = HandlerEntry {
                 core: &self.core,
                 sink: None,

@@ -7,6 +7,7 @@ use crate::vm::error;
 use crate::vm::isolate::{Core, current};
 use crate::vm::limits::is_stack_used_up;
 use crate::vm::state::{State, data, guard, push_ref};
+use crate::vm::worlds::{World, Worlds};
 use mlua_sys::lua51::*;
 use sampan_host::callback::isolate_is_gone;
 use sampan_host::{Callback, Error, LocalFuture, ScriptFunction, Type, Value};
@@ -50,11 +51,18 @@ pub(crate) fn own(references: References, row: BoundRow) -> Functions {
 
 /// A callback that owns a reference to its function.
 pub(crate) fn of(reference: c_int, row: BoundRow) -> Callback {
-    let core = current().me();
+    let core = current();
+    let (world, number, is_of_world) = match core.worlds.get() {
+        Some(worlds) => worlds.given(reference),
+        None => (None, None, false),
+    };
     Rc::new(LuaFunction {
-        core,
+        core: core.me(),
         reference,
         row,
+        world,
+        number,
+        is_of_world,
     })
 }
 
@@ -64,6 +72,12 @@ pub(crate) struct LuaFunction {
     reference: c_int,
     /// The row that it was given to.
     row: BoundRow,
+    /// What it runs in, where each request has globals of its own.
+    world: Option<Rc<World>>,
+    /// Its number among the functions that the project's file gives: a request calls the one of its own run of the file.
+    number: Option<usize>,
+    /// Whether the reference goes with that world.
+    is_of_world: bool,
 }
 
 impl LuaFunction {
@@ -71,11 +85,16 @@ impl LuaFunction {
     pub(crate) fn reference(&self) -> c_int {
         self.reference
     }
+
+    /// What it runs in, if that is not the isolate's only world.
+    pub(crate) fn world(&self) -> Option<Rc<World>> {
+        self.world.clone()
+    }
 }
 
 impl Drop for LuaFunction {
     fn drop(&mut self) {
-        if let Some(core) = self.core.upgrade() {
+        if let (Some(core), false) = (self.core.upgrade(), self.is_of_world) {
             // SAFETY: `luaL_unref` writes to two existing integer slots of the registry; it neither allocates nor raises.
             unsafe { luaL_unref(core.state, LUA_REGISTRYINDEX, self.reference) };
         }
@@ -91,7 +110,10 @@ impl ScriptFunction for LuaFunction {
             result: Ok(Value::Null),
         };
         let outer = core.called_back_by.replace(Some(self.row));
-        let ran = core.nested(run_nested, &mut call);
+        let ran = match core.worlds.get() {
+            None => core.nested(run_nested, &mut call),
+            Some(worlds) => self.call_in_world(&core, worlds, &mut call),
+        };
         core.called_back_by.set(outer);
         ran?;
         call.result
@@ -106,6 +128,32 @@ impl ScriptFunction for LuaFunction {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+impl LuaFunction {
+    /// Calls what the request at hand has in its place, or the function itself in its own world.
+    fn call_in_world(
+        &self,
+        core: &Core,
+        worlds: &Worlds,
+        call: &mut NestedCall<'_>,
+    ) -> Result<(), Error> {
+        let is_in_run = !core.calling.get().is_null();
+        let own = self.number.filter(|_| is_in_run);
+        if let Some(reference) = own.and_then(|number| worlds.given_here(number)) {
+            call.reference = reference;
+            return core.nested(run_nested, call);
+        }
+        let Some(world) = &self.world else {
+            return core.nested(run_nested, call);
+        };
+        let before = worlds.enter(core, world);
+        let ran = core.nested(run_nested, call);
+        if let Some(before) = before {
+            worlds.enter(core, &before);
+        }
+        ran
     }
 }
 

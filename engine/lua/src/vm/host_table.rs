@@ -56,7 +56,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 18] = [
+        let functions: [(&CStr, lua_CFunction); 19] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
             (c"check_status", response::check_status),
@@ -75,6 +75,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             (c"ask", guards::ask),
             (c"decide", guards::decide),
             (c"is_multipart", object::is_multipart),
+            (c"entropy", entropy),
         ];
         for (name, function) in functions {
             lua_pushcfunction(state, function);
@@ -100,6 +101,11 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"must_stop");
         lua_pushcfunction(state, read_source);
         set(c"read");
+        // What the script at hand has, see `worlds.lua`.
+        lua_createtable(state, 1, 0);
+        lua_createtable(state, 0, 4);
+        lua_rawseti(state, -2, 1);
+        set(c"here");
         bind::push_modules(state, core.modules);
         set(c"rows");
         objects::push_classes(state, core);
@@ -162,6 +168,17 @@ unsafe extern "C-unwind" fn print(state: State) -> c_int {
 unsafe extern "C-unwind" fn now(state: State) -> c_int {
     // SAFETY: pushes a number.
     unsafe { lua_pushnumber(state, clock::since_1970().as_secs() as f64) };
+    1
+}
+
+/// `host.entropy()`: a number that nobody can foresee, for the seed of random numbers.
+unsafe extern "C-unwind" fn entropy(state: State) -> c_int {
+    let mut seed = [0_u8; 4];
+    // SAFETY: fills the four bytes; on failure they stay zero, which is only less random.
+    unsafe {
+        libc::getrandom(seed.as_mut_ptr().cast(), seed.len(), 0);
+        lua_pushnumber(state, f64::from(u32::from_ne_bytes(seed)));
+    }
     1
 }
 

@@ -15,6 +15,7 @@ use crate::vm::error::{self, Raised, UncaughtError};
 use crate::vm::limits;
 use crate::vm::memory::{Memory, allocate};
 use crate::vm::state::{FixedValues, RegistryRefs, Scratch, State};
+use crate::vm::worlds::{World, Worlds};
 use mlua_sys::lua51::*;
 use sampan_host::{
     Context, Error, ErrorKind, LocalFuture, Module, Object, RequestObjects, RequestView,
@@ -67,6 +68,8 @@ pub(crate) struct LiveRequest {
     pub(crate) serial: u64,
     /// What goes with it.
     pub(crate) objects: RequestObjects,
+    /// What its scripts run in, if that is its own.
+    pub(crate) world: Option<Rc<World>>,
 }
 
 /// Everything that belongs to one Lua state.
@@ -108,6 +111,8 @@ pub(crate) struct Core {
     pub(crate) handlers: OnceCell<Rc<[c_int]>>,
     /// Whether the project's files have been run: routes cannot be declared any more, and waiting is possible.
     pub(crate) is_loaded: Cell<bool>,
+    /// Where each request has globals of its own.
+    pub(crate) worlds: OnceCell<Worlds>,
     /// Whether any route reads bodies as they come.
     pub(crate) has_streams: Cell<bool>,
     /// Between the stages of a C function: what is to be pushed.
@@ -174,6 +179,7 @@ impl Core {
             called_back_by: Cell::new(None),
             handlers: OnceCell::new(),
             is_loaded: Cell::new(false),
+            worlds: OnceCell::new(),
             has_streams: Cell::new(false),
             result: UnsafeCell::default(),
             scratch: UnsafeCell::default(),

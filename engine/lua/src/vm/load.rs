@@ -11,10 +11,11 @@ use crate::vm::isolate::{Core, anchor_entry, current, samples};
 use crate::vm::limits;
 use crate::vm::stack;
 use crate::vm::state::{FixedValues, RegistryRefs, State, data, push_ref, text_at};
+use crate::vm::worlds;
 use mlua_sys::lua51::*;
 use sampan_host::{
-    BodyOptions, Error, ErrorKind, GuardDef, HandlerId, MiddlewareDef, NativeMiddleware, Place,
-    Program, RouteDef, Setup,
+    BodyOptions, Error, ErrorKind, GuardDef, HandlerId, Isolation, MiddlewareDef, NativeMiddleware,
+    Place, Program, RouteDef, Setup,
 };
 use std::ffi::{CStr, c_int};
 use std::rc::Rc;
@@ -35,7 +36,8 @@ pub(crate) fn load(setup: &Setup) -> Result<LoadedProject, Error> {
     limits::install(&setup.watch)?;
     limits::probe()?;
     let core = Core::new(setup)?;
-    core.protected(u32::MAX, boot, &mut ())
+    let mut is_isolated = setup.isolation == Isolation::Request;
+    core.protected(u32::MAX, boot, &mut is_isolated)
         .map_err(|fault| fault.0)?;
     samples::install(&core);
     let bytes = setup.sources.read(&setup.entry);
@@ -79,6 +81,7 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
     // SAFETY: under protection; no destructors on this frame.
     unsafe {
         let core = current();
+        let is_isolated = *data::<bool>(state);
         lua_settop(state, 0);
         let mut refs = RegistryRefs {
             run: anchor_entry(state),
@@ -87,6 +90,8 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         luaL_openlibs(state);
         lua_createtable(state, 0, 0);
         host_table::push(state, core, &mut refs);
+        lua_pushboolean(state, c_int::from(is_isolated));
+        lua_setfield(state, 1, c"is_isolated".as_ptr());
         core.refs.set(refs);
         // 1: host; 2: LuaJIT's globals; 3: those of scripts.
         lua_pushvalue(state, LUA_GLOBALSINDEX);
@@ -114,6 +119,10 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
             *slot = luaL_ref(state, LUA_REGISTRYINDEX);
         }
         core.refs.set(refs);
+        if is_isolated {
+            let prelude = lua_gettop(state);
+            worlds::install(state, core, [1, 2, 3, prelude]);
+        }
         // From here on every new coroutine, and the main thread, sees only the allowed globals.
         lua_pushvalue(state, 3);
         lua_replace(state, LUA_GLOBALSINDEX);
@@ -125,13 +134,12 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
 
 /// LuaJIT seeds its random numbers alike in every state; scripts should not all draw the same.
 unsafe fn seed_random(state: State) {
-    let mut seed = [0_u8; 4];
-    // SAFETY: fills the four bytes; on failure they stay zero, which is only less random. Then two calls under protection.
+    // SAFETY: calls under protection.
     unsafe {
-        libc::getrandom(seed.as_mut_ptr().cast(), seed.len(), 0);
         lua_getfield(state, 2, c"math".as_ptr());
         lua_getfield(state, -1, c"randomseed".as_ptr());
-        lua_pushnumber(state, f64::from(u32::from_ne_bytes(seed)));
+        lua_getfield(state, 1, c"entropy".as_ptr());
+        lua_call(state, 0, 1);
         lua_call(state, 1, 0);
         lua_pop(state, 1);
     }
@@ -181,6 +189,11 @@ unsafe extern "C-unwind" fn run_file(state: State) -> c_int {
         let thread = current().take_thread();
         let (source, name) = (run.source.as_ptr().cast(), run.name.as_ptr().cast());
         let mut status = luaL_loadbufferx(state, source, run.source.len(), name, c"t".as_ptr());
+        if let (LUA_OK, Some(worlds)) = (status, current().worlds.get()) {
+            lua_pop(state, 1);
+            let file = run.name.as_bytes();
+            worlds.open_first(state, &file[1..file.len() - 1], &run.source);
+        }
         lua_xmove(state, thread.state, 1);
         if status == LUA_OK {
             status = lua_resume_(thread.state, 0);
@@ -291,6 +304,9 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
         declared.program.not_found = declared.handler(state);
         lua_getfield(state, program, c"on_error".as_ptr());
         declared.program.on_error = declared.handler(state);
+        if let Some(worlds) = current().worlds.get() {
+            worlds.finish(state);
+        }
         0
     }
 }

@@ -12,3 +12,4 @@ pub(crate) mod memory;
 pub(crate) mod raise;
 pub(crate) mod stack;
 pub(crate) mod state;
+pub(crate) mod worlds;

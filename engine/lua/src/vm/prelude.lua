@@ -11,6 +11,12 @@ local getinfo, setupvalue = G.debug.getinfo, G.debug.setupvalue
 local app = { null = host.null, runtime = "lua", version = host.version, worker = host.worker }
 local program = { routes = {}, middleware = {}, guards = {} }
 
+-- Where each request has globals of its own, its run of the file declares the same again: all declarations, in their order.
+local declared = host.is_isolated and {} or nil
+local function note(kind, written, item, native)
+  if declared then declared[#declared + 1] = { kind = kind, written = written, item = item, native = native } end
+end
+
 -- Where the script called the function that calls this.
 local function place()
   for level = 3, 20 do
@@ -387,6 +393,7 @@ local function declare(into, prefix)
       local route = { method = method or nil, pattern = join(prefix, pattern), handler = fn, fixed = fixed,
         body_bytes_max = body_bytes_max, stream = stream, uncompressed = compress == false, file = file, line = line }
       program.routes[#program.routes + 1] = route
+      note(verb, pattern, route)
     end
   end
   into.use = function(pattern, fn)
@@ -395,6 +402,7 @@ local function declare(into, prefix)
     local is_native, asked = host.native_middleware(fn)
     if not is_native then host.check("app.use", "function", "middleware", fn) end
     host.check_loading("app.use")
+    local written = pattern
     if pattern == "*" then
       pattern = prefix == "" and "*" or prefix .. "/*"
     else
@@ -404,14 +412,18 @@ local function declare(into, prefix)
     local file, line = place()
     if is_native and not asked then
       program.guards[#program.guards + 1] = { pattern = pattern, guard = fn, file = file, line = line }
+      note("use", written)
     else
-      if asked then fn = asking(fn, asked) end
-      program.middleware[#program.middleware + 1] = { pattern = pattern, handler = fn, file = file, line = line }
+      local wrap = asked and asking(fn, asked) or fn
+      local item = { pattern = pattern, handler = wrap, file = file, line = line }
+      program.middleware[#program.middleware + 1] = item
+      note("use", written, item, asked and fn)
     end
   end
   into.group = function(inner, fn)
     check_pattern(into, "group", inner)
     host.check("app.group", "function", "second argument", fn)
+    note("group", inner)
     fn(scope(join(prefix, (inner:gsub("/$", "")))))
   end
   return into
@@ -419,19 +431,18 @@ end
 function scope(prefix) return declare({}, prefix) end
 declare(app, "")
 
-function app.not_found(fn)
-  if fn == app then no_colon("app.not_found") end
-  host.check("app.not_found", "function", "handler", fn)
-  program.not_found = function(req)
-    return to_response(fn(req), 404)
-  end
+local answering_errors = {}
+function answering_errors.not_found(fn)
+  return function(req) return to_response(fn(req), 404) end
 end
-
-function app.on_error(fn)
-  if fn == app then no_colon("app.on_error") end
-  host.check("app.on_error", "function", "handler", fn)
-  program.on_error = function(req, err)
-    return to_response(fn(req, err), err.status)
+function answering_errors.on_error(fn)
+  return function(req, err) return to_response(fn(req, err), err.status) end
+end
+for name, around in pairs(answering_errors) do
+  app[name] = function(fn)
+    if fn == app then no_colon("app." .. name) end
+    host.check("app." .. name, "function", "handler", fn)
+    program[name] = around(fn)
   end
 end
 
@@ -541,6 +552,7 @@ end
 env.package.loaded.sampan = app
 return {
   program = program, chain = chain, make_int64 = make_int64, row_maker = row_maker, app = app,
+  declared = declared, asking = asking, answering_errors = answering_errors, response_headers_meta = headers_meta,
   -- A write says no more than this: the body has room again, or the reader has gone.
   stream = function(fn, write)
     fn(function(chunk)

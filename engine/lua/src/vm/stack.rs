@@ -184,7 +184,12 @@ unsafe fn push_handler(thread: State, first: c_int) -> bool {
         if lua_rawequal(thread, -1, first) != 0 {
             return false;
         }
-        push_ref(thread, handler);
+        match core.worlds.get() {
+            // The project's file runs, not its handler.
+            Some(_) if !core.is_loaded.get() => return false,
+            Some(worlds) => worlds.push_handler(thread, number as u32),
+            None => push_ref(thread, handler),
+        }
     }
     true
 }

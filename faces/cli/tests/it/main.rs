@@ -22,6 +22,7 @@ mod profile;
 mod reload;
 mod repl;
 mod requests;
+mod scripts;
 mod shutdown;
 mod sql;
 mod storage;

@@ -5,6 +5,7 @@ use crate::request::{object, response};
 use crate::values::{json_write, objects, shown, value};
 use crate::vm::callback::Functions;
 use crate::vm::state::State;
+use crate::vm::worlds::is_own_module;
 use mlua_sys::lua51::*;
 use sampan_host::{Args, Class, Error, Object, Type, Value};
 use std::ffi::c_int;
@@ -49,7 +50,10 @@ unsafe fn this(state: State, row: BoundRow, class: &'static Class) -> Result<Obj
 /// Whether the first argument is the module itself, as a colon passes it.
 unsafe fn has_colon(state: State) -> bool {
     // SAFETY: compares two values; the prelude has set the upvalue.
-    unsafe { lua_type(state, 1) == LUA_TTABLE && lua_rawequal(state, 1, lua_upvalueindex(3)) != 0 }
+    unsafe {
+        lua_type(state, 1) == LUA_TTABLE
+            && (lua_rawequal(state, 1, lua_upvalueindex(3)) != 0 || is_own_module(state, 1))
+    }
 }
 
 unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {

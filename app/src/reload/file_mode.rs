@@ -1,0 +1,191 @@
+//! `mode = "file"`: a request looks whether the files that the project was loaded from have changed, and is answered by the new code then.
+
+use super::Reloader;
+use super::seen_files::SeenFiles;
+use crate::request::dispatch::Dispatch;
+use sampan_http::codec::Exceeded;
+use sampan_http::{Answer, BodyRule, Handler, Observer, Peer, Request, Response};
+use std::fmt;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// How long a request waits for new code at most; then it is answered by the old.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// Told when a reload is over, whatever came of it.
+type Waiter = oneshot::Sender<()>;
+
+/// The files of a server's project, shared by its workers and kept over reloads.
+pub(crate) struct ScriptFiles {
+    /// Those of the generation that serves.
+    seen: Mutex<Arc<SeenFiles>>,
+    /// Asks for a reload, until the server ends.
+    reloads: Mutex<Option<Sender<Waiter>>>,
+    begun: Instant,
+    check_time: Duration,
+    /// When the next request looks at the files, in nanoseconds since it began.
+    due_nanos: AtomicU64,
+    is_reloading: AtomicBool,
+}
+
+impl ScriptFiles {
+    /// Files that are looked at once in `check_time` at most.
+    pub(crate) fn new(seen: Arc<SeenFiles>, check_time: Duration) -> Self {
+        Self {
+            seen: Mutex::new(seen),
+            reloads: Mutex::default(),
+            begun: Instant::now(),
+            check_time,
+            due_nanos: AtomicU64::new(0),
+            is_reloading: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn seen(&self) -> Arc<SeenFiles> {
+        Arc::clone(&lock(&self.seen))
+    }
+
+    /// A generation serves that was loaded from these files.
+    pub(crate) fn serve(&self, seen: Arc<SeenFiles>) {
+        seen.is_loaded();
+        *lock(&self.seen) = seen;
+    }
+
+    /// Carries out reloads on a thread of its own, until [`ScriptFiles::close`].
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub(crate) fn start(self: &Arc<Self>, reloader: Reloader) -> Result<(), String> {
+        let (sender, asked) = channel();
+        *lock(&self.reloads) = Some(sender);
+        let files = Arc::clone(self);
+        let thread = std::thread::Builder::new()
+            .name("sampan-files".into())
+            .spawn(move || files.reload_when_asked(&reloader, &asked));
+        thread
+            .map(drop)
+            .map_err(|error| format!("cannot start a thread: {error}"))
+    }
+
+    /// The server ends: there are no more reloads.
+    pub(crate) fn close(&self) {
+        lock(&self.reloads).take();
+    }
+
+    fn reload_when_asked(&self, reloader: &Reloader, asked: &Receiver<Waiter>) {
+        while let Ok(first) = asked.recv() {
+            let seen = self.seen();
+            let has_changed = seen.have_changed();
+            if has_changed {
+                seen.wait_for_quiet();
+            }
+            // Those who asked before it begins get the same one.
+            let waiters: Vec<_> = std::iter::once(first).chain(asked.try_iter()).collect();
+            // A reload for another reason may have been meanwhile.
+            if has_changed && Arc::ptr_eq(&seen, &self.seen()) {
+                // What came of it has been told to the log.
+                let _ = reloader.reload_files();
+            }
+            self.is_reloading.store(false, Ordering::SeqCst);
+            for waiter in waiters {
+                let _ = waiter.send(());
+            }
+        }
+    }
+
+    /// Whether this request waits for new code.
+    fn must_wait(&self) -> bool {
+        if self.is_reloading.load(Ordering::Relaxed) {
+            return true;
+        }
+        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let due = self.due_nanos.load(Ordering::Relaxed);
+        let next = now.saturating_add(self.check_time.as_nanos() as u64);
+        // One of all workers looks.
+        let looks = now >= due
+            && self
+                .due_nanos
+                .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        if !looks || !self.seen().have_changed() {
+            return false;
+        }
+        self.is_reloading.store(true, Ordering::SeqCst);
+        true
+    }
+
+    /// Waits for a reload, but not for long.
+    async fn reloaded(&self) {
+        let (waiter, told) = oneshot::channel();
+        let is_asked = match &*lock(&self.reloads) {
+            Some(reloads) => reloads.send(waiter).is_ok(),
+            None => false,
+        };
+        if is_asked {
+            let _ = tokio::time::timeout(WAIT_MAX, told).await;
+        }
+    }
+}
+
+impl fmt::Debug for ScriptFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScriptFiles").finish_non_exhaustive()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What answers on a worker with `mode = "file"`.
+pub(crate) struct FileModeHandler {
+    dispatch: Rc<Dispatch>,
+    files: Arc<ScriptFiles>,
+}
+
+impl FileModeHandler {
+    pub(crate) fn new(dispatch: Rc<Dispatch>, files: &Arc<ScriptFiles>) -> Self {
+        Self {
+            dispatch,
+            files: Arc::clone(files),
+        }
+    }
+}
+
+impl Handler for FileModeHandler {
+    fn handle(&self, request: &Rc<Request>) -> Answer {
+        if !self.files.must_wait() {
+            return self.dispatch.handle(request);
+        }
+        let (dispatch, files) = (Rc::clone(&self.dispatch), Arc::clone(&self.files));
+        let (request, record) = (Rc::clone(request), dispatch.take_record());
+        Answer::Later(Box::pin(async move {
+            files.reloaded().await;
+            dispatch.handle_recorded(&request, record)
+        }))
+    }
+
+    fn ticked(&self, now_millis: u64) {
+        self.dispatch.ticked(now_millis);
+    }
+
+    fn body_rule(&self, request: &Request) -> BodyRule {
+        self.dispatch.body_rule(request)
+    }
+
+    fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {
+        self.dispatch.error(status, limit)
+    }
+
+    fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Box<dyn Observer>> {
+        self.dispatch.observe(peer, request)
+    }
+
+    fn panicked(&self, message: &str) {
+        self.dispatch.panicked(message);
+    }
+}

@@ -1,0 +1,31 @@
+//! What a request may see of the requests before it.
+
+use crate::Context;
+use std::cell::Cell;
+
+/// What the requests of one isolate share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// The project's file runs once, and all requests see its globals and modules.
+    #[default]
+    Worker,
+    /// Nothing: the project's file, and each module that a request requires, runs anew for it.
+    Request,
+}
+
+/// Whether the project's file runs once more, for one request. It declares again what was declared when it was loaded; rows that take such
+/// declarations do nothing then. Engines put it into the [`Context`] of an isolate with [`Isolation::Request`].
+#[derive(Debug, Default)]
+pub struct Rerun(Cell<bool>);
+
+impl Rerun {
+    /// Whether that is so now.
+    pub fn is_on(context: &Context) -> bool {
+        context.get::<Self>().is_some_and(|rerun| rerun.0.get())
+    }
+
+    /// For the engine: it begins or ends.
+    pub fn set(&self, is_on: bool) {
+        self.0.set(is_on);
+    }
+}
