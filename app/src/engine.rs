@@ -1,5 +1,6 @@
-//! The engines, chosen by the file that is run.
+//! The engines, chosen by the file that is run, or given by the program that we are a part of.
 
+use crate::hosted::Host;
 use crate::project::Language;
 use sampan_host::{Call, Error, Isolate, Program, ResponseSink, Setup, Step};
 use sampan_js::Js;
@@ -9,12 +10,19 @@ use sampan_lua::Lua;
 pub(crate) enum Engine {
     Lua(Lua),
     Js(Js),
+    /// The JavaScript engine of the program that we are a part of.
+    Hosted(Box<dyn Isolate>),
 }
 
 impl Engine {
     /// Loads a project: runs its file to the end.
-    pub(crate) fn load(language: Language, setup: Setup) -> Result<Self, Error> {
+    pub(crate) fn load(
+        language: Language,
+        host: Option<&dyn Host>,
+        setup: Setup,
+    ) -> Result<Self, Error> {
         match language {
+            Language::Js if let Some(host) = host => host.load(setup).map(Self::Hosted),
             Language::Lua => Lua::load(setup).map(Self::Lua),
             Language::Js => Js::load(setup).map(Self::Js),
         }
@@ -26,6 +34,7 @@ impl Isolate for Engine {
         match self {
             Self::Lua(lua) => lua.program(),
             Self::Js(js) => js.program(),
+            Self::Hosted(isolate) => isolate.program(),
         }
     }
 
@@ -34,6 +43,7 @@ impl Isolate for Engine {
         match self {
             Self::Lua(lua) => lua.start(call, sink),
             Self::Js(js) => js.start(call, sink),
+            Self::Hosted(isolate) => isolate.start(call, sink),
         }
     }
 
@@ -41,6 +51,7 @@ impl Isolate for Engine {
         match self {
             Self::Lua(lua) => lua.memory_bytes(),
             Self::Js(js) => js.memory_bytes(),
+            Self::Hosted(isolate) => isolate.memory_bytes(),
         }
     }
 
@@ -48,6 +59,7 @@ impl Isolate for Engine {
         match self {
             Self::Lua(lua) => lua.is_worn_out(),
             Self::Js(js) => js.is_worn_out(),
+            Self::Hosted(isolate) => isolate.is_worn_out(),
         }
     }
 
@@ -55,6 +67,7 @@ impl Isolate for Engine {
         match self {
             Self::Lua(lua) => lua.background_requests(),
             Self::Js(js) => js.background_requests(),
+            Self::Hosted(isolate) => isolate.background_requests(),
         }
     }
 
@@ -62,6 +75,7 @@ impl Isolate for Engine {
         match self {
             Self::Lua(lua) => lua.collect_garbage(),
             Self::Js(js) => js.collect_garbage(),
+            Self::Hosted(isolate) => isolate.collect_garbage(),
         }
     }
 }

@@ -12,6 +12,7 @@ mod database;
 mod dev;
 mod engine;
 mod hooks;
+mod hosted;
 mod inspect;
 mod listening;
 mod local_app;
@@ -35,6 +36,7 @@ pub use archive::{About, Archive};
 pub use build::{BuildFlags, Built, build};
 pub use config::{Config, Flags, ListenAddress, Setting, Storage, WORKERS_MAX, address, settings};
 pub use dev::{DevFlags, dev};
+pub use hosted::Host;
 pub use inspect::{CheckReport, Finding, RouteKind, RouteRow, Severity, check, routes};
 pub use local_app::{LocalApp, LocalRun, LocalScript};
 pub use profile::Profiler;
@@ -48,6 +50,7 @@ pub use sampan_http::DirectAnswer;
 pub use sampan_log::{Level, Logger, Settings as LogSettings};
 pub use server::{Running, Server, ServerEvent};
 pub use signals::{ServerEnd, run};
+pub use worker::HostedWorker;
 
 use sampan_host::Module;
 

@@ -7,7 +7,7 @@ use crate::process_parts::ProcessParts;
 use crate::reload::{Generation, Order, Reloader};
 use crate::static_files::OPEN_FILES_MAX;
 use crate::watchdog::{ABANDONED_MAX, Watchdog};
-use crate::worker::{self, Starting, WorkerPlan};
+use crate::worker::{self, Starting, WorkerPlan, WorkerThread};
 use sampan_db::Database;
 use sampan_files::SPOOLED_FILES_MAX;
 use sampan_host::Error;
@@ -17,7 +17,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -114,7 +113,7 @@ pub(crate) struct CrewMember {
     pub(crate) id: u64,
     handle: WorkerHandle,
     pub(crate) orders: UnboundedSender<Order>,
-    thread: JoinHandle<()>,
+    thread: WorkerThread,
 }
 
 impl Server {
@@ -181,10 +180,13 @@ impl Server {
             started_once: Arc::default(),
         });
         let script_time_max = Duration::from_millis(shared.config.script.script_millis_max);
-        shared
-            .watchdog
-            .start(script_time_max)
-            .map_err(|error| format!("cannot start a thread: {error}"))?;
+        // Nobody but its host can stop a script that a host runs.
+        if shared.config.host.is_none() {
+            shared
+                .watchdog
+                .start(script_time_max)
+                .map_err(|error| format!("cannot start a thread: {error}"))?;
+        }
         let loaded = shared.start_workers();
         if let Err(fault) = loaded {
             shared.end_workers();
@@ -306,14 +308,14 @@ impl Health {
 }
 
 /// Waits for a thread, but not for ever.
-fn ends_by(thread: JoinHandle<()>, deadline: Instant) -> bool {
+fn ends_by(thread: WorkerThread, deadline: Instant) -> bool {
     while !thread.is_finished() {
         if Instant::now() >= deadline {
             return false;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    thread.join().is_ok()
+    thread.join()
 }
 
 impl ServerShared {

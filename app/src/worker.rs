@@ -26,7 +26,7 @@ use sampan_http::{HandlerSlot, Limits, WorkerHandle};
 use sampan_log::{Entry, Level};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -70,16 +70,80 @@ pub(crate) struct Starting {
     pub(crate) ready: Receiver<Result<WorkerHandle, Error>>,
     /// What it is told once it serves.
     pub(crate) orders: UnboundedSender<Order>,
-    pub(crate) thread: JoinHandle<()>,
+    pub(crate) thread: WorkerThread,
 }
 
-/// Starts a worker's thread.
+/// What a worker runs on.
+pub(crate) enum WorkerThread {
+    /// A thread of its own.
+    Own(JoinHandle<()>),
+    /// One of the host's: true once the worker has ended.
+    Hosted(Arc<AtomicBool>),
+}
+
+impl WorkerThread {
+    /// Whether the worker has ended.
+    pub(crate) fn is_finished(&self) -> bool {
+        match self {
+            Self::Own(thread) => thread.is_finished(),
+            Self::Hosted(ended) => ended.load(Ordering::Acquire),
+        }
+    }
+
+    /// Takes note of a worker that has ended. False if it panicked.
+    pub(crate) fn join(self) -> bool {
+        match self {
+            Self::Own(thread) => thread.join().is_ok(),
+            Self::Hosted(_) => true,
+        }
+    }
+}
+
+/// A worker that a [`Host`](crate::Host) is to run.
+pub struct HostedWorker {
+    plan: WorkerPlan,
+    orders: UnboundedReceiver<Order>,
+    ready: Ready,
+    ended: Arc<AtomicBool>,
+}
+
+impl HostedWorker {
+    /// Runs the worker to its end. To be polled on one thread, in a tokio `LocalSet` on a current-thread runtime with I/O and time.
+    pub async fn run(self) {
+        let (id, watchdog) = (self.plan.id, self.plan.watchdog.clone());
+        serve(self.plan, self.orders, &self.ready).await;
+        watchdog.remove(id);
+        self.ended.store(true, Ordering::Release);
+    }
+}
+
+impl std::fmt::Debug for HostedWorker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostedWorker").finish_non_exhaustive()
+    }
+}
+
+/// Starts a worker: on a thread of its own, or on one of the host's.
 ///
 /// # Errors
 /// The system has no thread left.
 pub(crate) fn start(plan: WorkerPlan) -> std::io::Result<Starting> {
     let (sender, ready) = sync_channel(2);
     let (orders, inbox) = unbounded_channel();
+    if let Some(host) = plan.generation.config.host.clone() {
+        let ended: Arc<AtomicBool> = Arc::default();
+        host.run(HostedWorker {
+            plan,
+            orders: inbox,
+            ready: sender,
+            ended: Arc::clone(&ended),
+        });
+        return Ok(Starting {
+            ready,
+            orders,
+            thread: WorkerThread::Hosted(ended),
+        });
+    }
     let name = format!("sampan-w{}", plan.place);
     let thread = std::thread::Builder::new()
         .name(name)
@@ -88,7 +152,7 @@ pub(crate) fn start(plan: WorkerPlan) -> std::io::Result<Starting> {
     Ok(Starting {
         ready,
         orders,
-        thread,
+        thread: WorkerThread::Own(thread),
     })
 }
 
@@ -408,7 +472,7 @@ impl Loader {
                 .map(|dev| DevErrors::new(dev, &config.project)),
         };
         self.gate.set_loading(true);
-        let loaded = Loaded::load(language, setup, Rc::new(control));
+        let loaded = Loaded::load(language, config.host.as_deref(), setup, Rc::new(control));
         self.gate.set_loading(false);
         let is_first = loaded.is_ok() && self.place.index == 1;
         if is_first && let Some(folder) = generation.files.missing_folder() {

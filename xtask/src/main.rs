@@ -4,6 +4,7 @@
 //! fuzz target. `tidy` runs the house rules alone. `bench` starts the program that measures.
 
 mod dist;
+mod npm;
 mod project;
 mod tally;
 mod test;
@@ -42,6 +43,8 @@ enum Task {
     Docs,
     /// Make what is published of a version, in target/dist: the executable, its bill of materials, checksums
     Dist(dist::DistOptions),
+    /// Build and pack the npm package, in target/npm/sampan.tgz
+    Npm(npm::NpmOptions),
     /// Measure Sampan beside its peers, or beside an older one: `cargo xtask bench --help`
     #[command(disable_help_flag = true)]
     Bench {
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         ),
         Task::Docs => docs(),
         Task::Dist(options) => dist::run(options),
+        Task::Npm(options) => npm::run(options),
         Task::Bench { arguments } => {
             let run = [
                 "run",

@@ -22,6 +22,7 @@ pub(crate) use scripts::ScriptSettings;
 pub use shown::{Setting, settings};
 
 use crate::dev::{Dev, DevSettings};
+use crate::hosted::Host;
 use crate::project::Project;
 use crate::reload::{ScriptFiles, SeenFiles};
 use crate::request::csrf::CsrfGuard;
@@ -110,6 +111,8 @@ pub struct Config {
     pub(crate) repl: Option<crate::repl::Link>,
     /// Whether samples can be taken of what scripts do; in Lua of one worker only.
     pub is_profiled: bool,
+    /// Who runs the workers, if they have no threads of their own, and the scripts, if we have no engine for them.
+    pub host: Option<Arc<dyn Host>>,
 }
 
 impl Config {
@@ -246,6 +249,7 @@ impl Config {
             dev_settings: dev_settings(&raw.dev).map_err(tell("dev"))?,
             dev: None,
             is_profiled: false,
+            host: None,
             modules: crate::MODULES,
             repl: None,
         })

@@ -5,6 +5,7 @@ use crate::config::units;
 use crate::dev::DevErrors;
 use crate::engine::Engine;
 use crate::hooks::Hooks;
+use crate::hosted::Host;
 use crate::project::Language;
 use crate::request::commit_gate::{Gate, RouteUses};
 use crate::request::id::Ids;
@@ -122,12 +123,13 @@ impl Loaded {
     /// Loads a project and arranges what it declared. Faults of its patterns are errors with their place.
     pub(crate) fn load(
         language: Language,
+        host: Option<&dyn Host>,
         setup: Setup,
         control: Rc<Control>,
     ) -> Result<Rc<Self>, Error> {
         let hooks = setup.context.get::<Hooks>().unwrap_or_default();
         let templates = setup.context.get::<TemplateStore>();
-        let engine = Engine::load(language, setup)?;
+        let engine = Engine::load(language, host, setup)?;
         hooks.close();
         if let Some(templates) = templates {
             templates.close()?;

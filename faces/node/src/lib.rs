@@ -1,7 +1,10 @@
 //! The npm package `sampan`: the engine of `sampan run` inside of Node.js and Bun.
+//!
+//! `serve` answers requests by functions of a program; `run` is `npx sampan run`, whose worker is the JavaScript thread.
 // Node-API is a C interface. Every unsafe block says what makes it sound.
 #![allow(unsafe_code)]
 
+mod run;
 mod serve;
 
 use napi_sys as sys;
@@ -28,6 +31,9 @@ unsafe extern "C" fn napi_register_module_v1(
         std::mem::forget(unsafe { sys::setup() });
     });
     // SAFETY: as above.
-    unsafe { serve::define(env, exports) };
+    unsafe {
+        serve::define(env, exports);
+        run::define(env, exports);
+    }
     exports
 }

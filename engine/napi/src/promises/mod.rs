@@ -1,0 +1,4 @@
+//! Promises of what capabilities do asynchronously, and handlers that wait.
+
+pub(crate) mod suspend;
+pub(crate) mod tasks;

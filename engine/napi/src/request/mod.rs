@@ -1,0 +1,8 @@
+//! Requests on their way into a script, and answers on their way out.
+
+pub(crate) mod body;
+pub(crate) mod call;
+pub(crate) mod guards;
+pub(crate) mod object;
+pub(crate) mod response;
+pub(crate) mod stream;

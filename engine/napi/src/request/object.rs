@@ -1,0 +1,102 @@
+//! What the prelude's request objects ask: each has the number of a slot.
+
+use crate::sys::{Failure, Js};
+use crate::vm::bind;
+use crate::vm::core::{Cx, RequestSlot};
+use sampan_host::request::{self, FIELDS, Field, Pairs, Twice};
+use sampan_host::{Error, RequestView};
+use std::rc::Rc;
+
+/// The request with the number that is the first argument.
+pub(crate) fn slot(cx: Cx<'_>, args: &[Js]) -> Result<Rc<RequestSlot>, Failure> {
+    let key = args.first().and_then(|key| cx.number_of(*key));
+    let slot = key.and_then(|key| cx.core().requests.borrow().get(key as usize).cloned());
+    Ok(slot.ok_or_else(request::is_over)?)
+}
+
+/// The request that a request object of the prelude stands for.
+pub(crate) fn live_request(cx: Cx<'_>, object: Js) -> Result<Rc<dyn RequestView>, Failure> {
+    let key = cx.core().call_own("requestKey", &[object])?;
+    if cx.number_of(key).is_none() {
+        return Err(Error::script("this is not a request of the server").into());
+    }
+    let slot = slot(cx, &[key])?;
+    match slot.view.is_over() {
+        true => Err(request::is_over().into()),
+        false => Ok(Rc::clone(&slot.view)),
+    }
+}
+
+fn index(cx: Cx<'_>, args: &[Js]) -> usize {
+    let index = args.get(1).and_then(|index| cx.number_of(*index));
+    index.unwrap_or(0.0) as usize
+}
+
+/// `field(request, index)`: a field that is a text.
+pub(crate) fn field(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+    let slot = slot(cx, args)?;
+    let view = &*slot.view;
+    Ok(match FIELDS.get(index(cx, args)) {
+        Some((_, Field::Method)) => cx.string(view.method())?,
+        Some((_, Field::Path)) => cx.string(view.path())?,
+        Some((_, Field::Url)) => cx.string(&view.url())?,
+        Some((_, Field::Ip)) => cx.string(&view.ip())?,
+        _ => cx.undefined(),
+    })
+}
+
+/// `pairs(request, index)`: `[rule, name, value, ...]` of a field that is names with values. The rule says what becomes of a name that
+/// comes twice: 0, it does not; 1, the first counts; 2, both do; 3, they are joined.
+pub(crate) fn pairs(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+    let slot = slot(cx, args)?;
+    let Some((_, Field::Pairs(pairs))) = FIELDS.get(index(cx, args)) else {
+        return Ok(cx.undefined());
+    };
+    let rule = match pairs.twice() {
+        Twice::Never => 0,
+        Twice::First => 1,
+        Twice::List => 2,
+        Twice::Join => 3,
+    };
+    let mut all = vec![cx.whole(rule)?];
+    let mut failed = Ok(());
+    let is_latin1 = *pairs == Pairs::Headers;
+    pairs.each(&*slot.view, &mut |name, value| {
+        let mut add = || {
+            all.push(cx.string(name)?);
+            // A byte of a header's value is one character.
+            all.push(match is_latin1 {
+                true => cx.latin1(value)?,
+                false => cx.string_from(value)?,
+            });
+            Ok(())
+        };
+        if failed.is_ok() {
+            failed = add();
+        }
+    });
+    failed.map_err(|thrown: crate::sys::Thrown| Failure::from(thrown))?;
+    Ok(cx.array(&all)?)
+}
+
+/// `added(request, index)`: a field that a module adds.
+pub(crate) fn added(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+    let slot = slot(cx, args)?;
+    let mut fields = cx
+        .core()
+        .modules
+        .iter()
+        .flat_map(|module| module.request_fields);
+    match fields.nth(index(cx, args)) {
+        Some(field) => {
+            let view = Rc::clone(&slot.view);
+            cx.core().turn(|| bind::request_field(cx, field, view))
+        }
+        None => Ok(cx.undefined()),
+    }
+}
+
+/// `isOver(request)`
+pub(crate) fn is_over(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+    Ok(cx.boolean(slot(cx, args).is_err()))
+}

@@ -1,0 +1,177 @@
+//! What a handler returned becomes the answer. The prelude says what it is ([`kinds`]); here it is written.
+
+use crate::request::stream::ScriptStream;
+use crate::sys::{Failure, Js, Kind};
+use crate::vm::core::{Core, Cx, kinds};
+use crate::vm::error;
+use sampan_host::answer::{self, AnswerKind};
+use sampan_host::{Error, HandlerId, ResponseSink};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Whose answer is written.
+pub(crate) struct Answerer {
+    pub(crate) handler: HandlerId,
+    /// The status of plain values.
+    pub(crate) status: u16,
+    /// The number of the request.
+    pub(crate) request: u32,
+    /// Whether the answer is a stream, which then ends the request.
+    pub(crate) feeds_stream: Cell<bool>,
+}
+
+impl Answerer {
+    pub(crate) fn new(handler: HandlerId, status: u16, request: u32) -> Self {
+        Self {
+            handler,
+            status,
+            request,
+            feeds_stream: Cell::new(false),
+        }
+    }
+
+    /// The request has ended: nobody can ask it any more.
+    pub(crate) fn end(&self, core: &Rc<Core>) {
+        let slot = core.requests.borrow_mut().try_remove(self.request as usize);
+        if let Some(slot) = slot {
+            slot.tasks.end();
+        }
+        let _scope = core.env.scope();
+        let cx = Cx::new(core);
+        if let Ok(request) = cx.number(f64::from(self.request))
+            && core.call_own("requestEnded", &[request]).is_err()
+        {
+            cx.clear();
+        }
+    }
+
+    /// Writes what the prelude gave. The number of what has to be waited for instead, if it is a promise.
+    pub(crate) fn write_or_fail(
+        &self,
+        cx: Cx<'_>,
+        returned: Result<Js, Failure>,
+        sink: &mut dyn ResponseSink,
+    ) -> Result<Option<u32>, Error> {
+        let written = returned.and_then(|value| self.write(cx, value, sink));
+        written.map_err(|failure| {
+            let is_thrown = matches!(failure, Failure::Thrown);
+            let error = error::described(cx, failure);
+            if is_thrown {
+                // The prelude keeps what was thrown, for the error handler.
+                cx.core().failure.replace(Some(error.clone()));
+            }
+            error
+        })
+    }
+
+    /// Whether the prelude has what is waited for.
+    pub(crate) fn is_settled(&self, core: &Rc<Core>, key: u32) -> bool {
+        let _scope = core.env.scope();
+        let cx = Cx::new(core);
+        let asked = cx.number(f64::from(key)).map_err(Failure::from);
+        let settled = asked.and_then(|key| core.call_own("isSettled", &[key]));
+        settled.is_ok_and(|settled| cx.is_true(settled))
+    }
+
+    /// Takes what was promised, and writes it.
+    pub(crate) fn take(
+        &self,
+        cx: Cx<'_>,
+        key: u32,
+        sink: &mut dyn ResponseSink,
+    ) -> Result<Option<u32>, Error> {
+        let take = || -> Result<Js, Failure> {
+            let args = [cx.number(f64::from(key))?, cx.whole(self.status.into())?];
+            Ok(cx.call(cx.core().tables()?.take.get(), &args)?)
+        };
+        self.write_or_fail(cx, take(), sink)
+    }
+
+    /// Nobody waits for what is promised under this number.
+    pub(crate) fn forget(&self, core: &Rc<Core>, key: u32) {
+        let _scope = core.env.scope();
+        let cx = Cx::new(core);
+        let asked = cx.number(f64::from(key)).map_err(Failure::from);
+        if asked.and_then(|key| core.call_own("drop", &[key])).is_err() {
+            cx.clear();
+        }
+    }
+
+    fn write(
+        &self,
+        cx: Cx<'_>,
+        value: Js,
+        sink: &mut dyn ResponseSink,
+    ) -> Result<Option<u32>, Failure> {
+        let meta = cx.core().meta()?;
+        let (kind, status, key) = (meta.kind(), meta.status(), meta.key());
+        if kind == kinds::WAITS {
+            return Ok(Some(key));
+        }
+        match kind {
+            kinds::NOTHING => {
+                sink.status(AnswerKind::Nothing.status(status))?;
+                return Ok(None);
+            }
+            kinds::TEXT => sink.default_type(answer::TEXT),
+            kinds::JSON => sink.default_type(answer::JSON),
+            kinds::HTML => sink.default_type(answer::HTML),
+            kinds::BYTES => sink.default_type(answer::BYTES),
+            _ => {}
+        }
+        if status != 200 {
+            sink.status(status)?;
+        }
+        if !matches!(kind, kinds::ANSWER | kinds::STREAM | kinds::FILE) {
+            return self.body(cx, value, sink).map(|()| None);
+        }
+        // The body, then names and values.
+        let count = cx.length(value)?;
+        if count as usize > 2 * answer::FIELDS_MAX {
+            return Err(answer::too_many_fields().into());
+        }
+        for index in (1..count).step_by(2) {
+            let (name, field) = (cx.at(value, index)?, cx.at(value, index + 1)?);
+            header(cx, sink, name, field)?;
+        }
+        let body = cx.at(value, 0)?;
+        match kind {
+            kinds::FILE => sink.file(&cx.text(body)?)?,
+            kinds::STREAM => {
+                self.feeds_stream.set(true);
+                let stream = ScriptStream::new(cx.core().clone(), key, self.handler, self.request);
+                sink.stream(Box::new(stream));
+            }
+            _ => self.body(cx, body, sink)?,
+        }
+        Ok(None)
+    }
+
+    fn body(&self, cx: Cx<'_>, body: Js, sink: &mut dyn ResponseSink) -> Result<(), Failure> {
+        match cx.kind(body) {
+            Kind::Text => cx.append_text(body, sink.body())?,
+            Kind::Object => {
+                let written = cx.with_bytes(body, |bytes| sink.body().extend_from_slice(bytes));
+                written.ok_or_else(|| Error::script("a body is neither text nor bytes"))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Adds a field line. A character of a value is one byte.
+fn header(cx: Cx<'_>, sink: &mut dyn ResponseSink, name: Js, value: Js) -> Result<(), Failure> {
+    let (name, value) = (cx.text(name)?, cx.text(value)?);
+    if value.is_ascii() {
+        return Ok(sink.header(name.as_bytes(), value.as_bytes())?);
+    }
+    let bytes = value.chars().map(|c| u8::try_from(c).ok());
+    match bytes.collect::<Option<Vec<u8>>>() {
+        Some(bytes) => Ok(sink.header(name.as_bytes(), &bytes)?),
+        None => {
+            let text = format!("the value of header {name} has a character above U+00FF");
+            Err(Error::script(text).into())
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A response body that a script produces while it is sent.
+//!
+//! The next chunk is asked for only when the connection wants one, so a slow client slows its stream down.
+
+use crate::request::response::Answerer;
+use crate::sys::{Failure, Js};
+use crate::vm::core::{Core, Cx, RequestSlot, kinds};
+use crate::vm::error;
+use sampan_host::engine::cancelled;
+use sampan_host::{Chunk, Error, HandlerId, StreamedBody};
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// The body of one response; the prelude has its reader under a number.
+pub(crate) struct ScriptStream {
+    core: Rc<Core>,
+    key: u32,
+    answerer: Answerer,
+    slot: Option<Rc<RequestSlot>>,
+    is_over: bool,
+    is_cancelled: bool,
+}
+
+/// What came of asking for a chunk.
+enum NextChunk {
+    Here(Vec<u8>),
+    End,
+    Later,
+}
+
+impl ScriptStream {
+    pub(crate) fn new(core: Rc<Core>, key: u32, handler: HandlerId, request: u32) -> Self {
+        let slot = core.requests.borrow().get(request as usize).cloned();
+        Self {
+            core,
+            key,
+            answerer: Answerer::new(handler, 200, request),
+            slot,
+            is_over: false,
+            is_cancelled: false,
+        }
+    }
+
+    fn enter<R>(&self, body: impl FnOnce(Cx<'_>) -> Result<R, Failure>) -> Result<R, Error> {
+        self.core
+            .enter(self.answerer.handler, self.slot.clone(), |cx| {
+                body(cx).map_err(|failure| error::described(cx, failure))
+            })
+    }
+
+    fn next(&self) -> Result<NextChunk, Error> {
+        self.enter(|cx| {
+            let key = cx.number(f64::from(self.key))?;
+            let chunk: Js = cx.call(cx.core().tables()?.next.get(), &[key])?;
+            Ok(match cx.core().meta()?.kind() {
+                kinds::WAITS => NextChunk::Later,
+                kinds::BYTES => {
+                    NextChunk::Here(cx.with_bytes(chunk, <[u8]>::to_vec).unwrap_or_default())
+                }
+                _ => NextChunk::End,
+            })
+        })
+    }
+
+    /// Tells the source, and whoever listens to the request's signal, that nobody reads any more.
+    fn tell(&self) -> Result<(), Error> {
+        self.enter(|cx| {
+            let reason = error::to_exception(cx, &cancelled(), None)?;
+            let request = cx.number(f64::from(self.answerer.request))?;
+            cx.core().call_own("abort", &[request, reason])?;
+            let key = cx.number(f64::from(self.key))?;
+            cx.core().call_own("cancelStream", &[key, reason])?;
+            Ok(())
+        })
+    }
+
+    fn end(&mut self) {
+        self.is_over = true;
+        self.core.wakers.borrow_mut().remove(&self.key);
+        self.answerer.forget(&self.core, self.key);
+        self.answerer.end(&self.core);
+    }
+}
+
+impl StreamedBody for ScriptStream {
+    fn cancel(&mut self) {
+        self.is_cancelled = true;
+        if let Some(slot) = &self.slot {
+            slot.tasks.cancel_all();
+        }
+        if let Err(error) = self.tell() {
+            (self.core.report)(error);
+        }
+    }
+
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, Error>>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        if self.is_cancelled {
+            self.end();
+            return Poll::Ready(None);
+        }
+        let mut wakers = self.core.wakers.borrow_mut();
+        wakers.insert(self.key, cx.waker().clone());
+        drop(wakers);
+        loop {
+            match self.next() {
+                Ok(NextChunk::Later) => return Poll::Pending,
+                // An empty chunk would end a chunked body.
+                Ok(NextChunk::Here(bytes)) if bytes.is_empty() => {}
+                Ok(NextChunk::Here(bytes)) => return Poll::Ready(Some(Ok(bytes.into()))),
+                Ok(NextChunk::End) => {
+                    self.end();
+                    return Poll::Ready(None);
+                }
+                Err(error) => {
+                    self.end();
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for ScriptStream {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        if !self.is_cancelled
+            && let Err(error) = self.tell()
+        {
+            (self.core.report)(error);
+        }
+        self.end();
+    }
+}

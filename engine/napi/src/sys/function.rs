@@ -1,0 +1,175 @@
+//! Functions of ours that JavaScript calls.
+
+use super::{Env, Failure, Js, Thrown};
+use crate::vm::bind::BoundRow;
+use crate::vm::core::{Core, Cx};
+use crate::vm::{bind, error};
+use napi_sys as sys;
+use sampan_host::{Error, ErrorKind};
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use std::rc::{Rc, Weak};
+
+/// What a native function of the prelude does.
+pub(crate) type Native = fn(Cx<'_>, &[Js]) -> Result<Js, Failure>;
+
+/// What is behind a function. It is never freed: functions are made once for each isolate, and nobody knows when the last is gone.
+struct Behind {
+    core: Weak<Core>,
+    what: What,
+}
+
+enum What {
+    Native(Native),
+    Row(BoundRow),
+}
+
+/// Most calls have no more arguments than this.
+const ARGUMENTS_AT_ONCE: usize = 8;
+
+fn make(env: Env, name: &str, core: &Rc<Core>, what: What) -> Result<Js, Thrown> {
+    let core = Rc::downgrade(core);
+    let behind = Box::into_raw(Box::new(Behind { core, what }));
+    let mut function = null_mut();
+    // SAFETY: the name has its length; the callback is of the right type, and what it gets lives for ever.
+    let status = unsafe {
+        sys::napi_create_function(
+            env.raw(),
+            name.as_ptr().cast(),
+            name.len() as isize,
+            Some(called),
+            behind.cast::<c_void>(),
+            &raw mut function,
+        )
+    };
+    super::check(status).map(|()| Js(function))
+}
+
+/// A function of the prelude.
+pub(crate) fn make_function(core: &Rc<Core>, name: &str, native: Native) -> Result<Js, Thrown> {
+    make(core.env, name, core, What::Native(native))
+}
+
+/// A row of a module as a function.
+pub(crate) fn make_row(core: &Rc<Core>, name: &str, row: BoundRow) -> Result<Js, Thrown> {
+    make(core.env, name, core, What::Row(row))
+}
+
+/// What JavaScript calls for each of our functions.
+// SAFETY: called by Node-API alone, with the environment of this thread and what the function was made with.
+unsafe extern "C" fn called(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
+    // SAFETY: as above.
+    let env = unsafe { Env::from_raw(env) };
+    let mut few = [Js::NONE; ARGUMENTS_AT_ONCE];
+    let (mut count, mut this, mut behind) = (few.len(), null_mut(), null_mut());
+    // SAFETY: the places are writable, and there is room for so many arguments.
+    unsafe {
+        let _ = sys::napi_get_cb_info(
+            env.raw(),
+            info,
+            &raw mut count,
+            few.as_mut_ptr().cast(),
+            &raw mut this,
+            &raw mut behind,
+        );
+    }
+    let mut many = Vec::new();
+    let args = if count <= few.len() {
+        &few[..count]
+    } else {
+        many.resize(count, Js::NONE);
+        // SAFETY: as above.
+        unsafe {
+            let _ = sys::napi_get_cb_info(
+                env.raw(),
+                info,
+                &raw mut count,
+                many.as_mut_ptr().cast(),
+                null_mut(),
+                null_mut(),
+            );
+        }
+        &many[..]
+    };
+    // SAFETY: the function was made with a `Behind` that lives for ever.
+    let behind = unsafe { &*behind.cast::<Behind>() };
+    let Some(core) = behind.core.upgrade() else {
+        return thrown_plainly(env, "this isolate has ended");
+    };
+    let cx = Cx::new(&core);
+    let result = catch_unwind(AssertUnwindSafe(|| match &behind.what {
+        What::Native(native) => native(cx, args),
+        What::Row(row) => core.turn(|| bind::call(cx, row, Js(this), args)),
+    }));
+    let failure = match result {
+        Ok(Ok(value)) => return value.0,
+        Ok(Err(failure)) => failure,
+        Err(_) => Error::new(ErrorKind::Internal, "a native function panicked").into(),
+    };
+    if let Failure::Error(error) = failure {
+        error::throw(cx, &error);
+    }
+    null_mut()
+}
+
+fn thrown_plainly(env: Env, text: &str) -> sys::napi_value {
+    if let Ok(text) = std::ffi::CString::new(text) {
+        // SAFETY: the text has its terminating zero.
+        let _ = unsafe { sys::napi_throw_error(env.raw(), std::ptr::null(), text.as_ptr()) };
+    }
+    null_mut()
+}
+
+/// What a function of a face does; its error is thrown as an `Error`.
+pub type Plain = fn(Env, &[Js]) -> Result<Js, String>;
+
+/// A function of a face.
+///
+/// # Errors
+/// An exception is pending.
+pub fn plain_function(env: Env, name: &str, plain: Plain) -> Result<Js, Thrown> {
+    let mut function = null_mut();
+    // SAFETY: the name has its length; the callback is of the right type, and gets the function pointer back as it is given here.
+    let status = unsafe {
+        sys::napi_create_function(
+            env.raw(),
+            name.as_ptr().cast(),
+            name.len() as isize,
+            Some(plainly_called),
+            plain as *mut c_void,
+            &raw mut function,
+        )
+    };
+    super::check(status).map(|()| Js(function))
+}
+
+// SAFETY: called by Node-API alone, with the environment of this thread and what the function was made with.
+unsafe extern "C" fn plainly_called(
+    env: sys::napi_env,
+    info: sys::napi_callback_info,
+) -> sys::napi_value {
+    let mut args = [Js::NONE; ARGUMENTS_AT_ONCE];
+    let (mut count, mut behind) = (args.len(), null_mut());
+    // SAFETY: as above; the places are writable, and there is room for so many arguments. What is behind is a `Plain`.
+    let (env, plain) = unsafe {
+        let _ = sys::napi_get_cb_info(
+            env,
+            info,
+            &raw mut count,
+            args.as_mut_ptr().cast(),
+            null_mut(),
+            &raw mut behind,
+        );
+        (
+            Env::from_raw(env),
+            std::mem::transmute::<*mut c_void, Plain>(behind),
+        )
+    };
+    let args = &args[..count.min(ARGUMENTS_AT_ONCE)];
+    match catch_unwind(AssertUnwindSafe(|| plain(env, args))) {
+        Ok(Ok(value)) => value.0,
+        Ok(Err(text)) => thrown_plainly(env, &text),
+        Err(_) => thrown_plainly(env, "a native function panicked"),
+    }
+}

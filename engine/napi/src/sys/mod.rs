@@ -1,0 +1,618 @@
+//! Node-API with results instead of status codes.
+//!
+//! The rules that make it sound, for the whole crate:
+//!
+//! - An [`Env`] is used on the thread of its JavaScript runtime only. It is neither `Send` nor `Sync`.
+//! - A [`Js`] is a handle. It is valid until the native function that got it returns, or until the [`Scope`] that it was made in
+//!   ends. What must live longer is a [`Ref`].
+//! - Every call of Node-API checks its handles and says so by its status; a handle of the wrong type is an error, never a fault.
+//! - A function that JavaScript calls catches panics.
+
+mod function;
+
+pub(crate) use function::{Native, make_function, make_row};
+pub use function::{Plain, plain_function};
+
+use napi_sys as sys;
+use napi_sys::{Status, TypedarrayType, ValueType};
+use sampan_host::Error;
+use std::cell::Cell;
+use std::ffi::{CString, c_char, c_void};
+use std::ptr::null_mut;
+
+/// A handle of a JavaScript value.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct Js(sys::napi_value);
+
+impl Js {
+    /// No value: every question about it fails.
+    pub(crate) const NONE: Self = Self(null_mut());
+
+    /// A handle that Node-API gave.
+    ///
+    /// # Safety
+    /// It must be live, and of the environment of this thread, for as long as this is used.
+    pub unsafe fn from_raw(value: sys::napi_value) -> Self {
+        Self(value)
+    }
+
+    /// As Node-API has it.
+    pub fn raw(self) -> sys::napi_value {
+        self.0
+    }
+}
+
+/// A JavaScript exception is pending.
+#[derive(Debug)]
+pub struct Thrown;
+
+/// Why a native function gives no result.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// An exception is pending.
+    Thrown,
+    /// This is to be thrown.
+    Error(Error),
+}
+
+impl From<Thrown> for Failure {
+    fn from(_: Thrown) -> Self {
+        Self::Thrown
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// What a JavaScript value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Undefined,
+    Null,
+    Bool,
+    Number,
+    Text,
+    Symbol,
+    Object,
+    Function,
+    BigInt,
+}
+
+/// The environment of one JavaScript runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Env(sys::napi_env);
+
+#[inline]
+fn check(status: sys::napi_status) -> Result<(), Thrown> {
+    if status == Status::napi_ok {
+        Ok(())
+    } else {
+        Err(Thrown)
+    }
+}
+
+/// Asks Node-API for a value.
+macro_rules! ask {
+    ($function:ident, $env:expr $(, $argument:expr)*) => {{
+        let mut result = null_mut();
+        // SAFETY: the environment is that of this thread, the handles are live by the rules of this module, and the result is writable.
+        let status = unsafe { sys::$function($env.0 $(, $argument)*, &raw mut result) };
+        check(status).map(|()| Js(result))
+    }};
+}
+
+impl Env {
+    /// The environment that Node-API hands to a module or a callback.
+    ///
+    /// # Safety
+    /// It must be live, and stay so for as long as this is used; and it must belong to this thread.
+    pub unsafe fn from_raw(env: sys::napi_env) -> Self {
+        Self(env)
+    }
+
+    /// As Node-API has it.
+    pub fn raw(self) -> sys::napi_env {
+        self.0
+    }
+
+    /// `undefined`.
+    pub fn undefined(self) -> Js {
+        ask!(napi_get_undefined, self).unwrap_or(Js::NONE)
+    }
+
+    pub(crate) fn null(self) -> Js {
+        ask!(napi_get_null, self).unwrap_or(Js::NONE)
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(self, value: bool) -> Js {
+        ask!(napi_get_boolean, self, value).unwrap_or(Js::NONE)
+    }
+
+    /// A number.
+    ///
+    /// # Errors
+    /// An exception is pending, or a value is of the wrong type.
+    pub fn number(self, value: f64) -> Result<Js, Thrown> {
+        ask!(napi_create_double, self, value)
+    }
+
+    #[inline]
+    pub(crate) fn whole(self, value: i32) -> Result<Js, Thrown> {
+        ask!(napi_create_int32, self, value)
+    }
+
+    pub(crate) fn big_int(self, value: i64) -> Result<Js, Thrown> {
+        ask!(napi_create_bigint_int64, self, value)
+    }
+
+    /// An empty object.
+    ///
+    /// # Errors
+    /// An exception is pending, or a value is of the wrong type.
+    pub fn object(self) -> Result<Js, Thrown> {
+        ask!(napi_create_object, self)
+    }
+
+    /// An array of these.
+    ///
+    /// # Errors
+    /// An exception is pending, or a value is of the wrong type.
+    pub fn array(self, items: &[Js]) -> Result<Js, Thrown> {
+        let array = ask!(napi_create_array_with_length, self, items.len())?;
+        for (at, item) in items.iter().enumerate() {
+            self.set_at(array, at as u32, *item)?;
+        }
+        Ok(array)
+    }
+
+    /// A string.
+    ///
+    /// # Errors
+    /// An exception is pending, or a value is of the wrong type.
+    #[inline]
+    pub fn string(self, text: &str) -> Result<Js, Thrown> {
+        self.string_from(text.as_bytes())
+    }
+
+    /// A string of bytes that are UTF-8. ASCII takes a quicker way.
+    #[inline]
+    pub(crate) fn string_from(self, text: &[u8]) -> Result<Js, Thrown> {
+        let (start, length) = (text.as_ptr().cast::<c_char>(), text.len() as isize);
+        if text.is_ascii() {
+            return ask!(napi_create_string_latin1, self, start, length);
+        }
+        ask!(napi_create_string_utf8, self, start, length)
+    }
+
+    /// A string in which each byte is a character.
+    pub(crate) fn latin1(self, text: &[u8]) -> Result<Js, Thrown> {
+        let (start, length) = (text.as_ptr().cast::<c_char>(), text.len() as isize);
+        ask!(napi_create_string_latin1, self, start, length)
+    }
+
+    /// A `Uint8Array` with a copy of the bytes.
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Result<Js, Thrown> {
+        let mut start: *mut c_void = null_mut();
+        let buffer = ask!(napi_create_arraybuffer, self, bytes.len(), &raw mut start)?;
+        if !bytes.is_empty() {
+            // SAFETY: the new buffer has room for so many bytes, and nobody else knows it.
+            unsafe {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.cast::<u8>(), bytes.len());
+            }
+        }
+        let kind = TypedarrayType::uint8_array;
+        ask!(napi_create_typedarray, self, kind, bytes.len(), buffer.0, 0)
+    }
+
+    /// Memory that JavaScript sees as an `ArrayBuffer`: the buffer and where it lies. It lies there for as long as the buffer lives.
+    pub(crate) fn shared(self, length: usize) -> Result<(Js, *mut c_void), Thrown> {
+        let mut start: *mut c_void = null_mut();
+        let buffer = ask!(napi_create_arraybuffer, self, length, &raw mut start)?;
+        Ok((buffer, start))
+    }
+
+    #[inline]
+    pub(crate) fn kind(self, value: Js) -> Kind {
+        let mut kind = ValueType::napi_undefined;
+        // SAFETY: the handle is live, the result writable. Where the call fails it stays undefined.
+        let _ = unsafe { sys::napi_typeof(self.0, value.0, &raw mut kind) };
+        match kind {
+            ValueType::napi_null => Kind::Null,
+            ValueType::napi_boolean => Kind::Bool,
+            ValueType::napi_number => Kind::Number,
+            ValueType::napi_string => Kind::Text,
+            ValueType::napi_symbol => Kind::Symbol,
+            ValueType::napi_object | ValueType::napi_external => Kind::Object,
+            ValueType::napi_function => Kind::Function,
+            ValueType::napi_bigint => Kind::BigInt,
+            _ => Kind::Undefined,
+        }
+    }
+
+    pub(crate) fn is_nothing(self, value: Js) -> bool {
+        matches!(self.kind(value), Kind::Undefined | Kind::Null)
+    }
+
+    /// Whether a value is `true`.
+    pub fn is_true(self, value: Js) -> bool {
+        let mut is_true = false;
+        // SAFETY: the handle is live, the result writable.
+        let status = unsafe { sys::napi_get_value_bool(self.0, value.0, &raw mut is_true) };
+        status == Status::napi_ok && is_true
+    }
+
+    /// The number that a value is.
+    #[inline]
+    pub fn number_of(self, value: Js) -> Option<f64> {
+        let mut number = 0.0;
+        // SAFETY: the handle is live, the result writable.
+        let status = unsafe { sys::napi_get_value_double(self.0, value.0, &raw mut number) };
+        (status == Status::napi_ok).then_some(number)
+    }
+
+    /// A BigInt of at most 64 bits.
+    pub(crate) fn big_int_of(self, value: Js) -> Option<i64> {
+        let (mut number, mut is_exact) = (0, false);
+        // SAFETY: the handle is live, the results writable.
+        let status = unsafe {
+            sys::napi_get_value_bigint_int64(self.0, value.0, &raw mut number, &raw mut is_exact)
+        };
+        (status == Status::napi_ok && is_exact).then_some(number)
+    }
+
+    #[inline]
+    pub(crate) fn is_array(self, value: Js) -> bool {
+        let mut is_array = false;
+        // SAFETY: the handle is live, the result writable.
+        let _ = unsafe { sys::napi_is_array(self.0, value.0, &raw mut is_array) };
+        is_array
+    }
+
+    /// The length of an array.
+    ///
+    /// # Errors
+    /// An exception is pending, or a value is of the wrong type.
+    pub fn length(self, array: Js) -> Result<u32, Thrown> {
+        let mut length = 0;
+        // SAFETY: the handle is live, the result writable.
+        check(unsafe { sys::napi_get_array_length(self.0, array.0, &raw mut length) })?;
+        Ok(length)
+    }
+
+    /// Appends the text of a string, as UTF-8; surrogates without a partner are replaced.
+    pub(crate) fn append_text(self, value: Js, out: &mut Vec<u8>) -> Result<(), Thrown> {
+        /// Most texts fit, and then one call is enough.
+        const ROOM: usize = 512;
+        let begin = out.len();
+        out.reserve(ROOM);
+        let room = out.capacity() - begin;
+        let written = self.write_text(value, out, room)?;
+        // The longest character has four bytes, and a zero ends the text: with less room left there may be more.
+        if written + 5 <= room {
+            return Ok(());
+        }
+        let mut length = 0;
+        // SAFETY: the handle is live, the result writable; no text is written where there is no room for any.
+        check(unsafe {
+            sys::napi_get_value_string_utf8(self.0, value.0, null_mut(), 0, &raw mut length)
+        })?;
+        out.truncate(begin);
+        out.reserve(length + 1);
+        self.write_text(value, out, length + 1)?;
+        Ok(())
+    }
+
+    /// Appends as much of a text as `room` bytes hold, with a zero behind it that is not counted.
+    fn write_text(self, value: Js, out: &mut Vec<u8>, room: usize) -> Result<usize, Thrown> {
+        let (begin, mut written) = (out.len(), 0);
+        debug_assert!(out.capacity() - begin >= room);
+        // SAFETY: the handle is live, the vector has room for so many bytes behind its end, and so many as are said to be written are.
+        unsafe {
+            let start = out.as_mut_ptr().add(begin).cast::<c_char>();
+            check(sys::napi_get_value_string_utf8(
+                self.0,
+                value.0,
+                start,
+                room,
+                &raw mut written,
+            ))?;
+            out.set_len(begin + written);
+        }
+        Ok(written)
+    }
+
+    /// The text of a string.
+    ///
+    /// # Errors
+    /// An exception is pending, or a value is of the wrong type.
+    pub fn text(self, value: Js) -> Result<String, Thrown> {
+        let mut bytes = Vec::new();
+        self.append_text(value, &mut bytes)?;
+        Ok(match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        })
+    }
+
+    /// A property.
+    ///
+    /// # Errors
+    /// An exception is pending, or a value is of the wrong type.
+    pub fn get(self, object: Js, name: &str) -> Result<Js, Thrown> {
+        let key = self.string(name)?;
+        self.get_by(object, key)
+    }
+
+    pub(crate) fn get_by(self, object: Js, key: Js) -> Result<Js, Thrown> {
+        ask!(napi_get_property, self, object.0, key.0)
+    }
+
+    /// Sets a property; the name has no zero byte.
+    ///
+    /// # Errors
+    /// An exception is pending, or a value is of the wrong type.
+    pub fn set(self, object: Js, name: &str, value: Js) -> Result<(), Thrown> {
+        let name = CString::new(name).map_err(|_| Thrown)?;
+        // SAFETY: the handles are live, the name ends with a zero.
+        check(unsafe { sys::napi_set_named_property(self.0, object.0, name.as_ptr(), value.0) })
+    }
+
+    /// The same for any name, which becomes an own property whatever it is called.
+    pub(crate) fn define(self, object: Js, name: &str, value: Js) -> Result<(), Thrown> {
+        let property = sys::napi_property_descriptor {
+            utf8name: std::ptr::null(),
+            name: self.string(name)?.0,
+            method: None,
+            getter: None,
+            setter: None,
+            value: value.0,
+            attributes: sys::PropertyAttributes::writable
+                | sys::PropertyAttributes::enumerable
+                | sys::PropertyAttributes::configurable,
+            data: null_mut(),
+        };
+        // SAFETY: the handles are live, and there is one descriptor.
+        check(unsafe { sys::napi_define_properties(self.0, object.0, 1, &raw const property) })
+    }
+
+    /// An item of an array.
+    ///
+    /// # Errors
+    /// An exception is pending, or a value is of the wrong type.
+    #[inline]
+    pub fn at(self, array: Js, index: u32) -> Result<Js, Thrown> {
+        ask!(napi_get_element, self, array.0, index)
+    }
+
+    #[inline]
+    pub(crate) fn set_at(self, array: Js, index: u32, value: Js) -> Result<(), Thrown> {
+        // SAFETY: the handles are live.
+        check(unsafe { sys::napi_set_element(self.0, array.0, index, value.0) })
+    }
+
+    /// The names of an object's own enumerable properties that are strings, as an array.
+    pub(crate) fn keys(self, object: Js) -> Result<Js, Thrown> {
+        ask!(
+            napi_get_all_property_names,
+            self,
+            object.0,
+            sys::KeyCollectionMode::own_only,
+            sys::KeyFilter::enumerable | sys::KeyFilter::skip_symbols,
+            sys::KeyConversion::numbers_to_strings
+        )
+    }
+
+    /// Calls a function without `this`.
+    ///
+    /// # Errors
+    /// An exception is pending, or a value is of the wrong type.
+    #[inline]
+    pub fn call(self, function: Js, args: &[Js]) -> Result<Js, Thrown> {
+        let this = self.undefined();
+        ask!(
+            napi_call_function,
+            self,
+            this.0,
+            function.0,
+            args.len(),
+            args.as_ptr().cast()
+        )
+    }
+
+    /// Runs a script of ours, and gives its value.
+    pub(crate) fn run(self, script: &str) -> Result<Js, Thrown> {
+        let script = self.string(script)?;
+        ask!(napi_run_script, self, script.0)
+    }
+
+    /// Throws a value.
+    pub fn throw(self, value: Js) {
+        // SAFETY: the handle is live.
+        let _ = unsafe { sys::napi_throw(self.0, value.0) };
+    }
+
+    /// Takes the pending exception; nothing where none is.
+    pub fn exception(self) -> Option<Js> {
+        let mut is_pending = false;
+        // SAFETY: the result is writable.
+        let _ = unsafe { sys::napi_is_exception_pending(self.0, &raw mut is_pending) };
+        if !is_pending {
+            return None;
+        }
+        ask!(napi_get_and_clear_last_exception, self).ok()
+    }
+
+    /// Drops the pending exception, if there is one.
+    pub(crate) fn clear(self) {
+        let _dropped = self.exception();
+    }
+
+    /// A promise, and what settles it.
+    pub(crate) fn promise(self) -> Result<(Deferred, Js), Thrown> {
+        let mut deferred = null_mut();
+        let promise = ask!(napi_create_promise, self, &raw mut deferred)?;
+        Ok((Deferred(deferred), promise))
+    }
+
+    /// Settles a promise.
+    pub(crate) fn settle(self, deferred: Deferred, result: Result<Js, Js>) {
+        // SAFETY: a deferred is settled once, since this takes it; the handle is live.
+        let _ = unsafe {
+            match result {
+                Ok(value) => sys::napi_resolve_deferred(self.0, deferred.0, value.0),
+                Err(reason) => sys::napi_reject_deferred(self.0, deferred.0, reason.0),
+            }
+        };
+    }
+
+    /// Shows the bytes of an `ArrayBuffer` or of a view of one, which nothing may change meanwhile.
+    pub(crate) fn with_bytes<R>(self, value: Js, see: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        let (start, length) = self.place_of_bytes(value)?;
+        if length == 0 || start.is_null() {
+            return Some(see(&[]));
+        }
+        // SAFETY: the value is alive, and no script runs while its bytes are looked at.
+        Some(see(unsafe {
+            std::slice::from_raw_parts(start.cast::<u8>(), length)
+        }))
+    }
+
+    fn place_of_bytes(self, value: Js) -> Option<(*mut c_void, usize)> {
+        let (mut start, mut length) = (null_mut(), 0_usize);
+        let (mut buffer, mut offset) = (null_mut(), 0_usize);
+        let mut is_it = false;
+        // SAFETY: the handle is live, the results writable. Each question is asked only where the one before says that it may be.
+        unsafe {
+            let env = self.0;
+            let _ = sys::napi_is_typedarray(env, value.0, &raw mut is_it);
+            if is_it {
+                let mut kind = 0;
+                let status = sys::napi_get_typedarray_info(
+                    env,
+                    value.0,
+                    &raw mut kind,
+                    &raw mut length,
+                    &raw mut start,
+                    &raw mut buffer,
+                    &raw mut offset,
+                );
+                length *= bytes_of_element(kind);
+                return (status == Status::napi_ok).then_some((start, length));
+            }
+            let _ = sys::napi_is_arraybuffer(env, value.0, &raw mut is_it);
+            if is_it {
+                let status =
+                    sys::napi_get_arraybuffer_info(env, value.0, &raw mut start, &raw mut length);
+                return (status == Status::napi_ok).then_some((start, length));
+            }
+            let _ = sys::napi_is_dataview(env, value.0, &raw mut is_it);
+            if is_it {
+                let status = sys::napi_get_dataview_info(
+                    env,
+                    value.0,
+                    &raw mut length,
+                    &raw mut start,
+                    &raw mut buffer,
+                    &raw mut offset,
+                );
+                return (status == Status::napi_ok).then_some((start, length));
+            }
+        }
+        None
+    }
+
+    /// Keeps an object or function.
+    ///
+    /// # Errors
+    /// An exception is pending, or a value is of the wrong type.
+    pub fn keep(self, value: Js) -> Result<Ref, Thrown> {
+        let mut raw = null_mut();
+        // SAFETY: the handle is live, the result writable.
+        check(unsafe { sys::napi_create_reference(self.0, value.0, 1, &raw mut raw) })?;
+        Ok(Ref { env: self, raw })
+    }
+
+    /// Everything that is made until the scope ends goes with it.
+    pub fn scope(self) -> Scope {
+        let mut scope = null_mut();
+        // SAFETY: the result is writable; where the call fails it stays null.
+        let _ = unsafe { sys::napi_open_handle_scope(self.0, &raw mut scope) };
+        Scope { env: self, scope }
+    }
+}
+
+fn bytes_of_element(kind: sys::napi_typedarray_type) -> usize {
+    match kind {
+        TypedarrayType::int16_array | TypedarrayType::uint16_array => 2,
+        TypedarrayType::int32_array
+        | TypedarrayType::uint32_array
+        | TypedarrayType::float32_array => 4,
+        TypedarrayType::float64_array
+        | TypedarrayType::bigint64_array
+        | TypedarrayType::biguint64_array => 8,
+        _ => 1,
+    }
+}
+
+/// Settles one promise.
+pub(crate) struct Deferred(sys::napi_deferred);
+
+/// A value that is kept.
+pub struct Ref {
+    env: Env,
+    raw: sys::napi_ref,
+}
+
+impl Ref {
+    /// A handle of it.
+    #[inline]
+    pub fn get(&self) -> Js {
+        // It cannot fail: the reference is strong.
+        ask!(napi_get_reference_value, self.env, self.raw).unwrap_or(Js::NONE)
+    }
+}
+
+thread_local! {
+    /// Whether the environment of this thread has ended: then nothing of it may be touched.
+    static HAS_ENDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The environment of this thread has ended. To be called by its cleanup hook.
+pub fn end() {
+    HAS_ENDED.set(true);
+}
+
+/// Whether the environment of this thread has ended.
+pub(crate) fn has_ended() -> bool {
+    HAS_ENDED.get()
+}
+
+impl Drop for Ref {
+    fn drop(&mut self) {
+        if has_ended() {
+            return;
+        }
+        // SAFETY: the reference is owned, and dropped on the thread of its environment.
+        let _ = unsafe { sys::napi_delete_reference(self.env.0, self.raw) };
+    }
+}
+
+/// A handle scope.
+pub struct Scope {
+    env: Env,
+    scope: sys::napi_handle_scope,
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        if !self.scope.is_null() {
+            // SAFETY: scopes end in the reverse order of their beginning, as values of Rust do.
+            let _ = unsafe { sys::napi_close_handle_scope(self.env.0, self.scope) };
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Values between JavaScript and capabilities.
+
+pub(crate) mod objects;
+pub(crate) mod reader;
+pub(crate) mod rows;
+pub(crate) mod value;

@@ -1,0 +1,129 @@
+//! Rows of a query as plain objects of one shape.
+//!
+//! For each set of columns the prelude makes a function that has their names in an object literal: the runtime gives its objects one
+//! shape. Cells are its arguments, many rows at a time.
+
+use crate::sys::{Js, Ref, Thrown};
+use crate::values::value::integer;
+use crate::vm::core::Cx;
+use sampan_host::Rows;
+use sampan_host::names::camel_case;
+use sampan_host::rows::RawCell;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How many sets of columns are remembered; a power of two.
+const SETS_MAX: usize = 128;
+
+/// About how many cells one call gets.
+const CELLS_MAX: usize = 512;
+
+/// What is kept for one set of columns.
+struct KnownColumns {
+    /// Holds the address that it is found by.
+    columns: Arc<[String]>,
+    is_spelled: bool,
+    /// Makes an array of rows of its arguments.
+    make: Ref,
+}
+
+/// The sets of columns that an isolate remembers: a set with the same slot replaces the one that is there.
+pub(crate) struct Columns(RefCell<Vec<Option<Rc<KnownColumns>>>>);
+
+impl Default for Columns {
+    fn default() -> Self {
+        Self(RefCell::new((0..SETS_MAX).map(|_| None).collect()))
+    }
+}
+
+impl Columns {
+    fn slot(columns: &Arc<[String]>) -> usize {
+        // Blocks are aligned to 16 bytes.
+        let address = Arc::as_ptr(columns).cast::<u8>() as usize;
+        ((address >> 4) ^ (address >> 11)) & (SETS_MAX - 1)
+    }
+
+    fn get(
+        &self,
+        cx: Cx<'_>,
+        columns: &Arc<[String]>,
+        is_spelled: bool,
+    ) -> Result<Rc<KnownColumns>, Thrown> {
+        let slot = Self::slot(columns);
+        if let Some(known) = &self.0.borrow()[slot]
+            && Arc::ptr_eq(&known.columns, columns)
+            && known.is_spelled == is_spelled
+        {
+            return Ok(Rc::clone(known));
+        }
+        let names = columns.iter().map(|name| match is_spelled {
+            true => cx.string(&camel_case(name)),
+            false => cx.string(name),
+        });
+        let names = cx.array(&names.collect::<Result<Vec<_>, _>>()?)?;
+        let make = cx.core().call_own("rowsOf", &[names]).map_err(|_| Thrown)?;
+        let known = Rc::new(KnownColumns {
+            columns: Arc::clone(columns),
+            is_spelled,
+            make: cx.keep(make)?,
+        });
+        let old = self.0.borrow_mut()[slot].replace(Rc::clone(&known));
+        drop(old);
+        Ok(known)
+    }
+}
+
+/// A list of rows.
+pub(crate) fn list(cx: Cx<'_>, rows: &Rows) -> Result<Js, Thrown> {
+    if rows.is_empty() {
+        return cx.array(&[]);
+    }
+    let known = cx.core().columns.get(cx, rows.columns(), false)?;
+    let make = known.make.get();
+    let width = rows.columns().len();
+    let at_once = (CELLS_MAX / width).max(1);
+    let mut all: Option<Js> = None;
+    let mut cells = Vec::with_capacity(at_once.min(rows.len()) * width);
+    let mut first = 0;
+    while first < rows.len() {
+        let count = at_once.min(rows.len() - first);
+        let made = {
+            cells.clear();
+            for row in first..first + count {
+                for column in 0..width {
+                    cells.push(cell(cx, rows.raw(row, column))?);
+                }
+            }
+            cx.call(make, &cells)?
+        };
+        all = Some(match all {
+            None => made,
+            Some(all) => cx
+                .core()
+                .call_own("append", &[all, made])
+                .map_err(|_| Thrown)?,
+        });
+        first += count;
+    }
+    all.ok_or(Thrown)
+}
+
+/// The first row of a batch that has one. `is_spelled`: its columns are named as JavaScript spells them.
+pub(crate) fn first(cx: Cx<'_>, rows: &Rows, is_spelled: bool) -> Result<Js, Thrown> {
+    let known = cx.core().columns.get(cx, rows.columns(), is_spelled)?;
+    let cells = (0..rows.columns().len()).map(|column| cell(cx, rows.raw(0, column)));
+    let cells = cells.collect::<Result<Vec<_>, _>>()?;
+    cx.at(cx.call(known.make.get(), &cells)?, 0)
+}
+
+#[inline]
+fn cell(cx: Cx<'_>, cell: RawCell<'_>) -> Result<Js, Thrown> {
+    match cell {
+        RawCell::Null => Ok(cx.null()),
+        RawCell::Int(value) => integer(cx, value),
+        RawCell::Float(value) => cx.number(value),
+        RawCell::Text(text) => cx.string_from(text),
+        RawCell::Bytes(bytes) => cx.bytes(bytes),
+    }
+}

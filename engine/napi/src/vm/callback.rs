@@ -1,0 +1,144 @@
+//! Functions of the script that capabilities keep: a slot in the isolate each.
+
+use crate::sys::{Failure, Js};
+use crate::values::value;
+use crate::vm::bind::BoundRow;
+use crate::vm::bracket::said;
+use crate::vm::core::{Core, Cx, kinds};
+use crate::vm::error::described;
+use sampan_host::callback::isolate_is_gone;
+use sampan_host::{Callback, Error, HandlerId, LocalFuture, ScriptFunction, Value};
+use std::any::Any;
+use std::future::poll_fn;
+use std::rc::{Rc, Weak};
+use std::task::Poll;
+
+/// Keeps a function.
+pub(crate) fn keep(cx: Cx<'_>, function: Js, row: BoundRow) -> Result<Callback, Failure> {
+    let core = cx.core();
+    let kept = cx.keep(function)?;
+    let key = core.callbacks.borrow_mut().insert(kept);
+    Ok(Rc::new(KeptFunction {
+        core: core.me.clone(),
+        key,
+        row,
+    }))
+}
+
+/// A function in its slot.
+struct KeptFunction {
+    core: Weak<Core>,
+    key: usize,
+    /// The row that it was given to.
+    row: BoundRow,
+}
+
+impl Drop for KeptFunction {
+    fn drop(&mut self) {
+        if let Some(core) = self.core.upgrade() {
+            let function = core.callbacks.borrow_mut().try_remove(self.key);
+            drop(function);
+        }
+    }
+}
+
+/// The function of the script that a callback stands for.
+pub(crate) fn function_of(cx: Cx<'_>, callback: &Callback) -> Result<Js, Error> {
+    let function = callback.as_any().downcast_ref::<KeptFunction>();
+    function
+        .and_then(|function| function.handle(cx))
+        .ok_or_else(isolate_is_gone)
+}
+
+impl KeptFunction {
+    fn handle(&self, cx: Cx<'_>) -> Option<Js> {
+        cx.core()
+            .callbacks
+            .borrow()
+            .get(self.key)
+            .map(|kept| kept.get())
+    }
+
+    /// Calls the function; the caller has entered the isolate.
+    fn invoke(&self, cx: Cx<'_>, args: &[Value]) -> Result<Js, Failure> {
+        let function = self.handle(cx).ok_or_else(isolate_is_gone)?;
+        let mut passed = Vec::with_capacity(args.len());
+        for arg in args {
+            passed.push(value::to_js(cx, arg.clone())?);
+        }
+        Ok(cx.call(function, &passed)?)
+    }
+
+    /// The same, where it must not wait.
+    fn call_at_once(&self, cx: Cx<'_>, args: &[Value]) -> Result<Value, Error> {
+        let call = || -> Result<Value, Failure> {
+            let returned = self.invoke(cx, args)?;
+            if let Some(what) = said(cx, "unfinished", returned)? {
+                let name = self.row.name();
+                let text = format!("{name}: cannot wait here: its function returned {what}");
+                return Err(Error::script(text).into());
+            }
+            value::from_js(cx, returned)
+        };
+        call().map_err(|failure| described(cx, failure))
+    }
+
+    /// Calls the function; the number of what is waited for, if it returned a promise.
+    fn begin(&self, cx: Cx<'_>, args: &[Value]) -> Result<Option<u32>, Error> {
+        let begin = || -> Result<Option<u32>, Failure> {
+            let returned = self.invoke(cx, args)?;
+            cx.core().call_own("follow", &[returned])?;
+            let meta = cx.core().meta()?;
+            Ok((meta.kind() == kinds::WAITS).then(|| meta.key()))
+        };
+        begin().map_err(|failure| described(cx, failure))
+    }
+}
+
+impl ScriptFunction for KeptFunction {
+    fn call(&self, args: &[Value]) -> Result<Value, Error> {
+        let core = self.core.upgrade().ok_or_else(isolate_is_gone)?;
+        if core.is_entered() {
+            return self.call_at_once(Cx::new(&core), args);
+        }
+        core.enter(HandlerId::MAX, core.current(), |cx| {
+            self.call_at_once(cx, args)
+        })
+    }
+
+    fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
+        Box::pin(async move {
+            let core = self.core.upgrade().ok_or_else(isolate_is_gone)?;
+            let begun = core.enter(HandlerId::MAX, core.current(), |cx| self.begin(cx, &args));
+            let Some(key) = begun? else {
+                return Ok(());
+            };
+            let ended = poll_fn(|cx| {
+                core.wakers.borrow_mut().insert(key, cx.waker().clone());
+                let polled = core.enter(HandlerId::MAX, None, |cx| ended(cx, key));
+                match polled {
+                    Ok(false) => Poll::Pending,
+                    Ok(true) => Poll::Ready(Ok(())),
+                    Err(error) => Poll::Ready(Err(error)),
+                }
+            });
+            let result = ended.await;
+            core.wakers.borrow_mut().remove(&key);
+            result
+        })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Whether what is waited for has ended.
+fn ended(cx: Cx<'_>, key: u32) -> Result<bool, Error> {
+    let ask = || -> Result<bool, Failure> {
+        let key = cx.number(f64::from(key))?;
+        let ended = cx.core().call_own("ended", &[key])?;
+        Ok(cx.is_true(ended))
+    };
+    ask().map_err(|failure| described(cx, failure))
+}

@@ -1,0 +1,323 @@
+//! What an isolate keeps, and how it is entered.
+
+use crate::promises::tasks::Tasks;
+use crate::sys::{Env, Js, Ref, Scope};
+use crate::values::rows::Columns;
+use crate::vm::platform::Platform;
+use sampan_host::{
+    Context, CurrentRun, Error, HandlerId, LocalFuture, Object, Program, RequestView, ScriptLimits,
+    Setup, Watch,
+};
+use slab::Slab;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::task::Waker;
+
+/// Access to the isolate.
+#[derive(Clone, Copy)]
+pub(crate) struct Cx<'a> {
+    env: Env,
+    core: &'a Rc<Core>,
+}
+
+impl<'a> Cx<'a> {
+    pub(crate) fn new(core: &'a Rc<Core>) -> Self {
+        Self {
+            env: core.env,
+            core,
+        }
+    }
+
+    pub(crate) fn core(self) -> &'a Rc<Core> {
+        self.core
+    }
+}
+
+impl Deref for Cx<'_> {
+    type Target = Env;
+
+    fn deref(&self) -> &Env {
+        &self.env
+    }
+}
+
+/// Functions of the prelude, there once it has run.
+pub(crate) struct Tables {
+    /// An object with all of them, for those that are seldom called.
+    pub(crate) all: Ref,
+    pub(crate) run: Ref,
+    pub(crate) take: Ref,
+    pub(crate) next: Ref,
+    pub(crate) classify: Ref,
+    pub(crate) key_of: Ref,
+    pub(crate) store: Ref,
+    pub(crate) describe: Ref,
+}
+
+/// A request whose script may ask.
+pub(crate) struct RequestSlot {
+    pub(crate) view: Rc<dyn RequestView>,
+    pub(crate) tasks: Rc<Tasks>,
+    /// Whether the body has been handed out.
+    pub(crate) is_taken: Cell<bool>,
+}
+
+/// Numbers that prelude and native code exchange beside values: see `meta` in the prelude.
+pub(crate) struct Meta {
+    place: *mut i32,
+    /// Keeps the memory.
+    _buffer: Ref,
+}
+
+/// What [`Meta::kind`] says of a value that came from the prelude; its constants have the same names there.
+pub(crate) mod kinds {
+    pub(crate) const NOTHING: i32 = 0;
+    pub(crate) const TEXT: i32 = 1;
+    pub(crate) const JSON: i32 = 2;
+    pub(crate) const HTML: i32 = 3;
+    pub(crate) const BYTES: i32 = 4;
+    pub(crate) const ANSWER: i32 = 5;
+    pub(crate) const STREAM: i32 = 6;
+    pub(crate) const FILE: i32 = 7;
+    pub(crate) const WAITS: i32 = 8;
+}
+
+impl Meta {
+    pub(crate) const COUNT: usize = 8;
+
+    pub(crate) fn new(place: *mut i32, buffer: Ref) -> Self {
+        Self {
+            place,
+            _buffer: buffer,
+        }
+    }
+
+    fn read(&self, at: usize) -> i32 {
+        debug_assert!(at < Self::COUNT);
+        // SAFETY: the memory is that of an `ArrayBuffer` with so many numbers, which is kept and which no script can reach.
+        unsafe { self.place.add(at).read_volatile() }
+    }
+
+    /// What the value is.
+    pub(crate) fn kind(&self) -> i32 {
+        self.read(0)
+    }
+
+    /// The status of an answer.
+    pub(crate) fn status(&self) -> u16 {
+        u16::try_from(self.read(1)).unwrap_or(500)
+    }
+
+    /// The number of what is waited for, or of a stream.
+    pub(crate) fn key(&self) -> u32 {
+        self.read(2) as u32
+    }
+}
+
+/// The isolate.
+pub(crate) struct Core {
+    pub(crate) me: Weak<Self>,
+    pub(crate) env: Env,
+    pub(crate) platform: Rc<Platform>,
+    pub(crate) tables: OnceCell<Tables>,
+    pub(crate) meta: OnceCell<Meta>,
+    pub(crate) modules: &'static [&'static sampan_host::Module],
+    pub(crate) context: Rc<Context>,
+    pub(crate) current_run: Option<Rc<CurrentRun>>,
+    pub(crate) limits: ScriptLimits,
+    pub(crate) report: Rc<dyn Fn(Error)>,
+    pub(crate) console: sampan_host::Console,
+    pub(crate) spawn: Rc<dyn Fn(LocalFuture<()>)>,
+    watch: Arc<Watch>,
+    /// What the project declares while it loads; `None` afterwards.
+    pub(crate) declared: RefCell<Option<Program>>,
+    pub(crate) not_found: Cell<Option<HandlerId>>,
+    pub(crate) fetch: Cell<Option<HandlerId>>,
+    pub(crate) requests: RefCell<Slab<Rc<RequestSlot>>>,
+    /// Native objects that scripts hold, by the number that the prelude keeps for each.
+    pub(crate) objects: RefCell<Slab<Object>>,
+    /// Functions that capabilities keep.
+    pub(crate) callbacks: RefCell<Slab<Ref>>,
+    pub(crate) columns: Columns,
+    /// Those who wait for something in the prelude, by its number.
+    pub(crate) wakers: RefCell<HashMap<u32, Waker>>,
+    /// The innermost bracket whose function runs.
+    pub(crate) open_bracket: Cell<Option<crate::vm::bind::BoundRow>>,
+    /// The last error that a handler raised, for the error handler that may be called with it.
+    pub(crate) failure: RefCell<Option<Error>>,
+    /// Whose script runs, where that is known.
+    current: RefCell<Option<Rc<RequestSlot>>>,
+    is_entered: Cell<bool>,
+    /// Whether something will look at what ran outside of any turn.
+    is_followed: Cell<bool>,
+}
+
+impl Core {
+    pub(crate) fn new(platform: Rc<Platform>, setup: Setup) -> Rc<Self> {
+        Rc::new_cyclic(|me| Self {
+            me: me.clone(),
+            env: platform.env,
+            platform,
+            tables: OnceCell::new(),
+            meta: OnceCell::new(),
+            modules: setup.modules,
+            current_run: setup.context.get::<CurrentRun>(),
+            context: setup.context,
+            limits: setup.limits,
+            report: setup.report,
+            console: setup.console,
+            spawn: setup.spawn,
+            watch: setup.watch,
+            declared: RefCell::new(Some(Program::default())),
+            not_found: Cell::new(None),
+            fetch: Cell::new(None),
+            requests: RefCell::default(),
+            objects: RefCell::default(),
+            callbacks: RefCell::default(),
+            columns: Columns::default(),
+            wakers: RefCell::default(),
+            open_bracket: Cell::new(None),
+            failure: RefCell::default(),
+            current: RefCell::default(),
+            is_entered: Cell::new(false),
+            is_followed: Cell::new(false),
+        })
+    }
+
+    pub(crate) fn tables(&self) -> Result<&Tables, Error> {
+        let missing = || {
+            Error::new(
+                sampan_host::ErrorKind::Internal,
+                "the isolate is not set up",
+            )
+        };
+        self.tables.get().ok_or_else(missing)
+    }
+
+    pub(crate) fn meta(&self) -> Result<&Meta, Error> {
+        let missing = || {
+            Error::new(
+                sampan_host::ErrorKind::Internal,
+                "the isolate is not set up",
+            )
+        };
+        self.meta.get().ok_or_else(missing)
+    }
+
+    /// Whether the project is still loading: nothing can wait then.
+    pub(crate) fn is_loading(&self) -> bool {
+        self.declared.borrow().is_some()
+    }
+
+    /// Runs `body`, which calls script, as a part of one request. A panic leaves the isolate too.
+    pub(crate) fn enter<R>(
+        self: &Rc<Self>,
+        handler: HandlerId,
+        slot: Option<Rc<RequestSlot>>,
+        body: impl FnOnce(Cx<'_>) -> R,
+    ) -> R {
+        let _scope: Scope = self.env.scope();
+        let outer = self.current.replace(slot);
+        let was_entered = self.is_entered.replace(true);
+        if !was_entered {
+            self.watch.enter(handler);
+        }
+        let _left = Left {
+            core: self,
+            outer: Some(outer),
+            was_entered,
+        };
+        body(Cx::new(self))
+    }
+
+    /// Runs a native function that script calls: in a run that we have begun, or in one of the platform's own, such as a timer's or a promise's.
+    #[inline]
+    pub(crate) fn turn<R>(self: &Rc<Self>, body: impl FnOnce() -> R) -> R {
+        if self.is_entered.get() || self.is_loading() {
+            return body();
+        }
+        self.outside(body)
+    }
+
+    fn outside<R>(self: &Rc<Self>, body: impl FnOnce() -> R) -> R {
+        let slot = self.stored();
+        let view = slot.as_ref().map(|slot| Rc::clone(&slot.view));
+        let before = self.current_run.as_ref().map(|run| run.set(view));
+        let outer = self.current.replace(slot);
+        self.is_entered.set(true);
+        let result = body();
+        self.is_entered.set(false);
+        drop(self.current.replace(outer));
+        if let (Some(run), Some(before)) = (&self.current_run, before) {
+            run.set(before);
+        }
+        self.context.objects().sweep();
+        if !self.is_followed.replace(true) {
+            // The application looks at the database after each poll of such a task: it commits what was written, and ends the read.
+            let core = self.me.clone();
+            (self.spawn)(Box::pin(async move {
+                if let Some(core) = core.upgrade() {
+                    core.is_followed.set(false);
+                }
+            }));
+            (self.platform.ring)();
+        }
+        result
+    }
+
+    /// The request in whose asynchronous context we are, by the platform's own bookkeeping.
+    fn stored(&self) -> Option<Rc<RequestSlot>> {
+        let tables = self.tables.get()?;
+        let key = self.env.call(tables.store.get(), &[]).ok()?;
+        let key = self.env.number_of(key)?;
+        self.requests.borrow().get(key as usize).cloned()
+    }
+
+    /// Whose script runs, where that is known.
+    pub(crate) fn current(&self) -> Option<Rc<RequestSlot>> {
+        self.current.borrow().clone()
+    }
+
+    /// Wakes who waits for something in the prelude.
+    pub(crate) fn wake(&self, key: u32) {
+        let waker = self.wakers.borrow_mut().remove(&key);
+        if let Some(waker) = waker {
+            waker.wake();
+            (self.platform.ring)();
+        }
+    }
+
+    /// Calls a function of the prelude that is seldom called.
+    pub(crate) fn call_own(&self, name: &str, args: &[Js]) -> Result<Js, crate::sys::Failure> {
+        let function = self.env.get(self.tables()?.all.get(), name)?;
+        Ok(self.env.call(function, args)?)
+    }
+
+    /// Whether a script runs that we have called.
+    pub(crate) fn is_entered(&self) -> bool {
+        self.is_entered.get()
+    }
+}
+
+/// Leaves the isolate.
+struct Left<'a> {
+    core: &'a Rc<Core>,
+    outer: Option<Option<Rc<RequestSlot>>>,
+    was_entered: bool,
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        if let Some(outer) = self.outer.take() {
+            drop(self.core.current.replace(outer));
+        }
+        self.core.is_entered.set(self.was_entered);
+        if !self.was_entered {
+            self.core.watch.leave();
+            self.core.context.objects().sweep();
+        }
+    }
+}

@@ -1,0 +1,226 @@
+
+// Answers: a handler runs, and what it gives is delivered: its kind in `meta`, and a value.
+
+// What is waited for, by its number.
+const waits = new Map();
+let lastNumber = 0;
+function nextNumber() {
+  lastNumber = lastNumber >= 0x3fff_ffff ? 1 : lastNumber + 1;
+  return lastNumber;
+}
+function wait(promise, request) {
+  const number = nextNumber();
+  const waited = { isSettled: false, isFailed: false, value: undefined, request };
+  waits.set(number, waited);
+  const settled = (isFailed) => (value) => {
+    if (!waits.has(number)) return;
+    waited.isSettled = true;
+    waited.isFailed = isFailed;
+    waited.value = value;
+    native.wake(number);
+  };
+  then(promise, settled(false), settled(true));
+  meta[0] = WAITS;
+  meta[2] = number;
+}
+const isSettled = (number) => waits.get(number)?.isSettled === true;
+function take(number, status) {
+  const waited = waits.get(number);
+  waits.delete(number);
+  if (!waited.isFailed) return deliver(waited.value, status);
+  return deliverThrown(waited.value, status);
+}
+function deliverThrown(thrown, status) {
+  if (isResponse(thrown)) return deliver(thrown, status);
+  thrownLast = thrown;
+  throw thrown;
+}
+// A function that a capability started: what it returned, until that has ended.
+function follow(returned) {
+  meta[0] = NOTHING;
+  if (isPromise(returned)) wait(returned);
+}
+function ended(number) {
+  const waited = waits.get(number);
+  if (waited === undefined || !waited.isSettled) return waited === undefined;
+  waits.delete(number);
+  if (waited.isFailed) throw waited.value;
+  return true;
+}
+function drop(number) {
+  waits.delete(number);
+  streams.delete(number);
+}
+
+// Streams that are being sent, by their numbers.
+const streams = new Map();
+function keepStream(stream) {
+  const number = nextNumber();
+  streams.set(number, { reader: stream.getReader(), chunk: undefined, error: undefined, isAsked: false });
+  return number;
+}
+function next(number) {
+  const stream = streams.get(number);
+  meta[0] = WAITS;
+  if (stream === undefined) {
+    meta[0] = NOTHING;
+    return undefined;
+  }
+  if (stream.error !== undefined) throw stream.error.reason;
+  if (stream.chunk !== undefined) {
+    const { done, value } = stream.chunk;
+    stream.chunk = undefined;
+    if (done) {
+      meta[0] = NOTHING;
+      return undefined;
+    }
+    if (!(value instanceof Uint8Array)) throw new Error("a body stream must give Uint8Array chunks");
+    meta[0] = BYTES;
+    return value;
+  }
+  if (!stream.isAsked) {
+    stream.isAsked = true;
+    const arrived = (set) => (value) => {
+      stream.isAsked = false;
+      set(value);
+      native.wake(number);
+    };
+    then(stream.reader.read(), arrived((chunk) => { stream.chunk = chunk; }), arrived((reason) => { stream.error = { reason }; }));
+  }
+  return undefined;
+}
+function cancelStream(number, reason) {
+  const stream = streams.get(number);
+  streams.delete(number);
+  if (stream !== undefined) then(stream.reader.cancel(reason), undefined, native.report);
+}
+
+// A response of the platform's own class, as `fetch` gives it: its body is a stream whose length nobody knows.
+function deliverPlatform(given) {
+  if (given.status < 200) throw new Error("Response.error() is no answer");
+  if (given.bodyUsed) throw new Error("the body of this response has been read, so it cannot be sent");
+  meta[1] = given.status;
+  meta[0] = given.body === null ? ANSWER : STREAM;
+  if (given.body !== null) meta[2] = keepStream(given.body);
+  return [undefined, ...[...given.headers].flat()];
+}
+
+// Delivers what a handler gave. `status` is that of plain values.
+function deliver(value, status) {
+  meta[1] = status;
+  if (typeof value === "string") {
+    meta[0] = TEXT;
+    return value;
+  }
+  if (value === undefined || value === null) {
+    meta[0] = NOTHING;
+    return undefined;
+  }
+  if (typeof value === "object") {
+    const prototype = getPrototypeOf(value);
+    if (prototype !== objectPrototype && prototype !== Array.prototype && prototype !== null) {
+      if (isOurs(value)) return deliverOurs(value, status);
+      if (value instanceof PlatformResponse) return deliverPlatform(value);
+      if (isPromise(value)) return wait(value);
+      if (isBuffer(value)) {
+        meta[0] = BYTES;
+        return value;
+      }
+      if (value instanceof ReadableStream || value instanceof Blob) {
+        const made = new Response(value, { status });
+        if (!made.headers.has("content-type")) made.headers.set("content-type", types.bytes);
+        return deliverOurs(made, status);
+      }
+    }
+  }
+  meta[0] = JSON_TEXT;
+  const text = textOf(value);
+  if (text === undefined) native.noAnswer(withoutJson(value));
+  meta[0] = JSON_TEXT;
+  return text;
+}
+
+// What a handler returned, as a response that middleware gets to see.
+function toResponse(value, status) {
+  if (isResponse(value)) return isOurs(value) ? finished(value, status) : value;
+  if (value === undefined || value === null) return response(status === 200 ? native.statusOfNothing : status, [], null);
+  if (typeof value === "string") return response(status, ["content-type", types.text], value);
+  if (value instanceof ReadableStream || value instanceof Blob || isBuffer(value)) {
+    const made = new Response(value, { status });
+    if (!made.headers.has("content-type")) made.headers.set("content-type", types.bytes);
+    return made;
+  }
+  const text = textOf(value);
+  if (text === undefined) native.noAnswer(withoutJson(value));
+  return response(status, ["content-type", types.json], text);
+}
+
+// Runs the middleware from `at` on around what answers at the end of the chain.
+function runChain(chain, at, request, end) {
+  if (at === chain.length) return end(request);
+  let inner;
+  const next = (given = request) => (inner = runChain(chain, at + 1, given, end));
+  const result = called(handlers[chain[at]], request, next);
+  if (result === inner && inner !== undefined) return inner;
+  if (isPromise(result)) return then(result, (value) => passed(value, inner), (thrown) => returnThrown(thrown, 200));
+  return passed(result, inner);
+}
+// A response that is thrown is an answer like one that is returned.
+function called(handler, request, argument) {
+  try {
+    return handler(request, argument);
+  } catch (thrown) {
+    if (isResponse(thrown)) return thrown;
+    throw thrown;
+  }
+}
+function returnThrown(thrown, status) {
+  if (isResponse(thrown)) return toResponse(thrown, status);
+  throw thrown;
+}
+const passed = (value, inner) => (value === undefined && inner !== undefined ? inner : toResponse(value, 200));
+
+function answer(request, handler, status, error) {
+  const result = typeof handler === "function" ? called(handler, request, error) : handler;
+  return isPromise(result)
+    ? then(result, (value) => toResponse(value, status), (thrown) => returnThrown(thrown, status))
+    : toResponse(result, status);
+}
+function answerEmpty(end) {
+  if (isArray(end)) return response(200, ["content-type", end[1]], new FileBody(end[0]));
+  return response(end, [], null);
+}
+
+// The number of the request in whose asynchronous context we are; only handlers that wait have one.
+const storage = native.storage();
+const store = () => storage.getStore();
+
+// The handler that is the `fetch` of a default export.
+let fetchNumber = -1;
+const isAsync = [];
+function run(number, key, status, chain, error, end) {
+  const handler = handlers[number];
+  if (chain === undefined) {
+    if (typeof handler !== "function") return deliver(handler, status);
+    const request = number === fetchNumber ? new WebRequest(key) : new RouteRequest(key);
+    let result;
+    try {
+      result = isAsync[number] === true ? storage.run(key, handler, request) : handler(request);
+    } catch (thrown) {
+      return deliverThrown(thrown, status);
+    }
+    return deliver(result, status);
+  }
+  const request = new RouteRequest(key);
+  const last = number === undefined
+    ? () => answerEmpty(end)
+    : (given) => answer(number === fetchNumber ? new WebRequest(requestKey(given)) : given, handler, status, error);
+  let result;
+  try {
+    result = storage.run(key, runChain, chain, 0, request, last);
+  } catch (thrown) {
+    return deliverThrown(thrown, status);
+  }
+  return deliver(result, status);
+}
+const requestEnded = (key) => { watched.delete(key); };

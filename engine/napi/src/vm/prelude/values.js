@@ -1,0 +1,201 @@
+
+// What an object is, for native code.
+const PLAIN = 0, LIST = 1, BUFFER = 2, PROMISE = 3, MAP = 4, SET = 5, NATIVE = 6, OTHER = 7;
+const isBuffer = (value) => ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
+function classify(value) {
+  const prototype = getPrototypeOf(value);
+  if (prototype === objectPrototype || prototype === null) return natives.has(value) ? NATIVE : PLAIN;
+  if (isArray(value)) return LIST;
+  if (isBuffer(value)) return BUFFER;
+  if (value instanceof Promise) return PROMISE;
+  if (value instanceof Map) return MAP;
+  if (value instanceof Set) return SET;
+  return natives.has(value) ? NATIVE : OTHER;
+}
+function isCyclic(value, inside = new Set()) {
+  if (typeof value !== "object" || value === null) return false;
+  if (inside.has(value)) return true;
+  inside.add(value);
+  for (const key of keys(value)) if (isCyclic(value[key], inside)) return true;
+  inside.delete(value);
+  return false;
+}
+const toJson = (value) => value.toJSON();
+const ofMap = (map, key) => map.get(key);
+const keysOfMap = (map) => [...map.keys()].filter((key) => typeof key === "string" || typeof key === "number");
+
+// Rows of a query. A literal gives all of them one shape.
+function rowsOf(names) {
+  const count = names.length;
+  const members = names.map((name, at) => `[${JSON.stringify(name)}]: cells[at + ${at}]`);
+  if (names.every((name) => name !== "__proto__")) {
+    members.forEach((_, at) => { members[at] = `${JSON.stringify(names[at])}: cells[at + ${at}]`; });
+  }
+  const body = `return (...cells) => {
+    const rows = [];
+    for (let at = 0; at < cells.length; at += ${count}) rows.push({ ${members.join(", ")} });
+    return rows;
+  };`;
+  return new Function(body)();
+}
+function append(all, more) {
+  for (const row of more) all.push(row);
+  return all;
+}
+
+// Native objects, each with the number of its slot. Scripts can reach neither.
+const natives = new WeakMap();
+const forgotten = new FinalizationRegistry((key) => native.forget(key));
+const keyOf = (value) => (typeof value === "object" && value !== null ? natives.get(value) : undefined);
+const classes = create(null);
+for (const name of keys(native.classes)) {
+  const [methods, isKeyed] = native.classes[name];
+  const prototype = create(objectPrototype);
+  for (const method of keys(methods)) {
+    defineProperty(prototype, method, { value: whole(methods[method], method), writable: true, configurable: true });
+  }
+  const constructor = { [name]: function () {} }[name];
+  defineProperty(prototype, "constructor", { value: constructor, writable: true, configurable: true });
+  defineProperty(prototype, Symbol.toStringTag, { value: name, configurable: true });
+  classes[name] = { prototype, isKeyed };
+}
+function newObject(name, key) {
+  const { prototype, isKeyed } = classes[name];
+  const plain = create(prototype);
+  const object = isKeyed ? new Proxy(plain, keyedTraps) : plain;
+  natives.set(object, key);
+  if (isKeyed) natives.set(plain, key);
+  forgotten.register(plain, key);
+  return object;
+}
+// An object with keys of the script's own: `get`, `set` and `keys` of its class answer.
+const keyedTraps = {
+  get(target, key, receiver) {
+    if (typeof key === "symbol" || key in target) return Reflect.get(target, key, receiver);
+    return native.keyed(target, "get", key) ?? undefined;
+  },
+  set(target, key, value) {
+    if (typeof key === "symbol") throw new Error(`a ${target[Symbol.toStringTag]} has no symbols as keys`);
+    native.keyed(target, "set", key, value);
+    return true;
+  },
+  has: (target, key) => key in target || (typeof key === "string" && (native.keyed(target, "get", key) ?? undefined) !== undefined),
+  deleteProperty(target, key) {
+    native.keyed(target, "set", key, null);
+    return true;
+  },
+  defineProperty(target, key, descriptor) {
+    native.keyed(target, "set", key, descriptor.value);
+    return true;
+  },
+  ownKeys: (target) => native.keyed(target, "keys"),
+  getOwnPropertyDescriptor(target, key) {
+    if (typeof key === "symbol" || key in target) return undefined;
+    const value = native.keyed(target, "get", key) ?? undefined;
+    return value === undefined ? undefined : { value, writable: true, enumerable: true, configurable: true };
+  },
+};
+
+// A function of a table: as it is, or around the two halves of a bracket that waits.
+function whole(bound, name) {
+  if (!isArray(bound)) return bound;
+  const [enter, leave] = bound;
+  async function run(fn, entered) {
+    const token = await entered;
+    let result;
+    try {
+      result = await fn(token);
+    } catch (error) {
+      await leave(token, false);
+      throw error;
+    }
+    await leave(token, true);
+    return result;
+  }
+  return { [name](...args) { return run(args[args.length - 1], apply(enter, this, args)); } }[name];
+}
+
+// What a function is called whose work is not done when it returns, and a result of one.
+const AsyncFunction = (async () => {}).constructor;
+const GeneratorFunction = (function* () {}).constructor;
+const AsyncGeneratorFunction = (async function* () {}).constructor;
+function waitingFunction(fn) {
+  if (fn instanceof AsyncGeneratorFunction) return "an async generator function";
+  if (fn instanceof AsyncFunction) return "an async function";
+  if (fn instanceof GeneratorFunction) return "a generator function";
+  return undefined;
+}
+const generators = [GeneratorFunction.prototype.prototype, AsyncGeneratorFunction.prototype.prototype];
+function unfinished(value) {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (value instanceof Promise) {
+    // The error of the bracket stands for it.
+    then(value, undefined, () => {});
+    return "a promise";
+  }
+  if (generators.some((prototype) => objectPrototype.isPrototypeOf.call(prototype, value))) return "a generator, which has not run";
+  return typeof value.then === "function" ? "a thenable" : undefined;
+}
+
+// JSON by the rules of an answer: a BigInt has its digits, and what would be `{}` though it holds something is refused.
+const [IN_JSON_REQUEST, IN_JSON_OBJECT] = [native.requestInJson, native.objectInJson];
+function refusal(value) {
+  if (value instanceof Promise) return ["a promise", "is an await missing?"];
+  if (value instanceof Map) return ["a Map", "write Object.fromEntries(map)"];
+  if (value instanceof Set) return ["a Set", "write [...set]"];
+  if (value instanceof Error) return ["an Error", "throw the error, or write { error: e.message }"];
+  if (isBuffer(value)) return ["a buffer of bytes", "return it by itself, or encode it as text"];
+  if (value instanceof PlatformRequest) return IN_JSON_REQUEST;
+  if (natives.has(value)) return IN_JSON_OBJECT;
+  if (value instanceof Blob) return ["a Blob", "return it by itself, or write await blob.text()"];
+  if (value instanceof ReadableStream) return ["a ReadableStream", "return it by itself"];
+  if (isResponse(value)) return ["a Response", "return it by itself"];
+  if (value instanceof FormData || value instanceof Headers || value instanceof URLSearchParams) {
+    return ["an object that lists pairs", "write Object.fromEntries(object)"];
+  }
+  return undefined;
+}
+// Looks at everything that will be written. True where there is a BigInt, which `JSON.stringify` does not know.
+function inspect(value, key, depthLeft) {
+  if (typeof value === "bigint") return true;
+  if (typeof value !== "object" || value === null) return false;
+  if (depthLeft === 0) native.noJson(key, `a value nested more than ${native.jsonDepthMax} deep`);
+  const prototype = getPrototypeOf(value);
+  let has = false;
+  if (prototype === Array.prototype) {
+    for (let at = 0; at < value.length; at += 1) {
+      const item = value[at];
+      if (typeof item === "object" || typeof item === "bigint") has = inspect(item, String(at), depthLeft - 1) || has;
+    }
+    return has;
+  }
+  if (prototype !== objectPrototype) {
+    const refused = prototype === null && !natives.has(value) ? undefined : refusal(value);
+    if (refused !== undefined && typeof value.toJSON !== "function") native.noJson(key, refused[0], refused[1]);
+    if (typeof value.toJSON === "function") return false;
+  }
+  for (const name in value) {
+    const member = value[name];
+    if ((typeof member === "object" || typeof member === "bigint") && hasOwn(value, name)) has = inspect(member, name, depthLeft - 1) || has;
+  }
+  return has;
+}
+const stringifyPlain = JSON.stringify;
+const DIGITS = "\u0000sampan:digits:";
+const DIGITS_IN_TEXT = /"\\u0000sampan:digits:(-?\d+)"/g;
+// The JSON of a value; `undefined` for what has none.
+function textOf(value) {
+  if (!inspect(value, "", native.jsonDepthMax)) return stringifyPlain(value);
+  const replaced = stringifyPlain(value, (_, member) => (typeof member === "bigint" ? DIGITS + member : member));
+  return replaced.replace(DIGITS_IN_TEXT, "$1");
+}
+function withoutJson(value) {
+  if (typeof value === "function") return "a function";
+  if (typeof value === "object") return "an object whose toJSON gives nothing";
+  return value === undefined ? "undefined" : "a symbol";
+}
+function stringify(value) {
+  const text = textOf(value);
+  if (text === undefined) native.noJson("", withoutJson(value));
+  return text;
+}

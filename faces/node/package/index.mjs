@@ -1,0 +1,8 @@
+// The package as an ECMAScript module: the names of lib/scripts.cjs, which `sampan run` has filled by the time that a project imports them.
+import sampan from "./index.cjs";
+
+export default sampan.app;
+export const {
+  app, json, html, text, redirect, stream, first, render, file, time, log, env, csv, codec, crypto, password, db, template, files, i18n,
+  serve,
+} = sampan;
