@@ -1,6 +1,6 @@
 module peer
 
-go 1.24
+go 1.25
 
 require github.com/sampan-server/sampan/faces/go v0.0.0
 

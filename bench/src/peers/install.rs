@@ -366,7 +366,7 @@ pub(super) fn run(command: &mut Command) -> Result<String, String> {
 }
 
 /// Copies the files of a folder and of those in it.
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+pub(super) fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::peers::install::{Installer, find, run, said};
+use crate::peers::install::{Installer, copy, find, run, said};
 use crate::peers::{Installed, Peer, PeerKind};
 
 /// Where bombardier is, below `bench/.peers`.
@@ -105,12 +105,16 @@ impl Installer {
         let command = installed.folder.join("node_modules/.bin/sampan");
         let command = fs::canonicalize(&command)
             .map_err(|error| format!("{}: {error}", command.display()))?;
+        // The app finds the package in the folder above it, as in any project.
         let example = peer.example(&self.root);
+        let (from, file) = (example.parent(), example.file_name());
+        let (from, file) = from.zip(file).ok_or("it names no file")?;
+        let project = installed.folder.join(from.file_name().unwrap_or_default());
+        copy(from, &project).map_err(|error| format!("{}: {error}", project.display()))?;
         Ok(Installed {
-            arguments: [command, PathBuf::from("run"), example]
+            arguments: [command, PathBuf::from("run"), project.join(file)]
                 .map(|part| part.display().to_string())
                 .into(),
-            folder: self.root.clone(),
             ..installed
         })
     }
