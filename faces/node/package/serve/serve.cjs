@@ -151,6 +151,7 @@ class Server {
     if (this.isStopping && this.native.hasEnded(this.id)) {
       this.isOver = true;
       this.native.drop(this.id);
+      this.wire.end();
       for (const { resolve } of this.drains.values()) resolve("left");
       this.tellStopped();
       return;

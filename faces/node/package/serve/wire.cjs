@@ -38,15 +38,29 @@ function textOf(bytes, at, length) {
   return readUtf8.call(bytes, at, at - length);
 }
 
+/** Memory of servers that have ended, for those to come. */
+const free = [];
+const FREE_MAX = 4;
+
+function memory() {
+  return free.pop() ?? {
+    numbers: new Int32Array(BATCH_NUMBERS),
+    bytes: Buffer.from(new ArrayBuffer(BATCH_BYTES)),
+    answers: new Int32Array(ANSWERS_MAX * ANSWER),
+    answerBytes: Buffer.from(new ArrayBuffer(ANSWER_BYTES)),
+  };
+}
+
 /** The memory of one server. */
 class Wire {
   constructor(native, id) {
     this.native = native;
     this.id = id;
-    this.numbers = new Int32Array(BATCH_NUMBERS);
-    this.bytes = Buffer.from(new ArrayBuffer(BATCH_BYTES));
-    this.answers = new Int32Array(ANSWERS_MAX * ANSWER);
-    this.answerBytes = Buffer.from(new ArrayBuffer(ANSWER_BYTES));
+    this.memory = memory();
+    this.numbers = this.memory.numbers;
+    this.bytes = this.memory.bytes;
+    this.answers = this.memory.answers;
+    this.answerBytes = this.memory.answerBytes;
     this.answerCount = 0;
     this.answerUsed = 0;
     /** Which batch lies in the memory. */
@@ -60,6 +74,12 @@ class Wire {
     this.answerUsed = 0;
     this.batch++;
     return this.native.turn(this.id, this.numbers, this.bytes, this.answers, this.answerBytes, count);
+  }
+
+  /** Gives the memory back: the server has ended. */
+  end() {
+    this.batch++;
+    if (free.length < FREE_MAX) free.push(this.memory);
   }
 
   /** Whether native code said that there is more to do at once. */

@@ -1,0 +1,166 @@
+"use strict";
+// What handlers may give, and what they see of a request.
+
+const assert = require("node:assert/strict");
+const { test, serving, ask, exchange, sleep } = require("./harness.cjs");
+
+test("every kind of answer", () =>
+  serving(
+    {
+      routes: {
+        "/static": new Response("always", { status: 202, headers: { "x-fixed": "yes" } }),
+        "/json": () => Response.json({ a: 1 }),
+        "/text": () => "ü",
+        "/object": () => ({ b: [1, 2] }),
+        "/nothing": () => undefined,
+        "/bytes": () => new Uint8Array([104, 105]),
+        "/typed": () => new Response("<b>", { headers: { "Content-Type": "text/html; charset=utf-8" } }),
+        "/cookies": () => new Response("c", { headers: [["set-cookie", "a=1"], ["set-cookie", "b=2"]] }),
+        "/blob": () => new Response(new Blob(["from a blob"])),
+        "/form": () => new Response(new URLSearchParams({ q: "a b" })),
+        "/late": async () => { await sleep(5); return Response.json("late"); },
+        "/redirect": () => Response.redirect("http://elsewhere/", 307),
+        "/large": () => "x".repeat(3_000_000),
+      },
+      fetch: (request) => new Response(`fetch ${new URL(request.url).pathname}`),
+    },
+    async (server) => {
+      const expect = async (target, status, body, part) => {
+        const answer = await ask(server, target);
+        assert.equal(answer.status, status, target);
+        assert.equal(answer.body, body, target);
+        if (part) assert.match(answer.head, part, target);
+      };
+      await expect("/static", 202, "always", /x-fixed: yes/);
+      await expect("/json", 200, '{"a":1}', /application\/json/i);
+      await expect("/text", 200, "ü", /text\/plain/i);
+      await expect("/object", 200, '{"b":[1,2]}', /application\/json/i);
+      await expect("/nothing", 204, "");
+      await expect("/bytes", 200, "hi", /application\/octet-stream/i);
+      await expect("/typed", 200, "<b>", /content-type: text\/html/i);
+      await expect("/cookies", 200, "c", /set-cookie: a=1\r\nset-cookie: b=2/i);
+      await expect("/blob", 200, "from a blob");
+      await expect("/form", 200, "q=a+b", /application\/x-www-form-urlencoded/i);
+      await expect("/late", 200, '"late"');
+      await expect("/redirect", 307, "", /location: http:\/\/elsewhere\//i);
+      await expect("/other/path", 200, "fetch /other/path");
+      const large = await ask(server, "/large");
+      assert.equal(large.body.length, 3_000_000);
+      const head = await ask(server, "/json", { method: "HEAD" });
+      assert.equal(head.body, "");
+      assert.match(head.head, /content-length: 7/i);
+    },
+  ));
+
+test("streams come piece by piece, and end with their client", async () => {
+  let cancelled = 0;
+  const endless = () =>
+    new Response(new ReadableStream({
+      async pull(controller) {
+        await sleep(1);
+        controller.enqueue(new Uint8Array(64 * 1024));
+      },
+      cancel() {
+        cancelled++;
+      },
+    }));
+  const counted = () =>
+    new Response(new ReadableStream({
+      async start(controller) {
+        for (let n = 0; n < 5; n++) {
+          controller.enqueue(new TextEncoder().encode(`part ${n};`));
+          await sleep(10);
+        }
+        controller.close();
+      },
+    }), { headers: { "content-type": "text/event-stream" } });
+  const broken = () =>
+    new Response(new ReadableStream({
+      async start(controller) {
+        controller.enqueue(new TextEncoder().encode("begun"));
+        await sleep(10);
+        controller.error(new Error("broken"));
+      },
+    }));
+  await serving({ routes: { "/endless": endless, "/counted": counted, "/broken": broken } }, async (server) => {
+    const answer = await ask(server, "/counted");
+    assert.match(answer.head, /transfer-encoding: chunked/i);
+    assert.match(answer.head, /text\/event-stream/i);
+    assert.ok(answer.body.includes("part 0;") && answer.body.endsWith("0\r\n\r\n"), answer.body);
+    const cut = await ask(server, "/broken");
+    assert.ok(cut.body.includes("begun") && !cut.body.endsWith("0\r\n\r\n"), cut.body);
+    await exchange(server, "GET /endless HTTP/1.1\r\nHost: h\r\n\r\n", "\0\0\0\0");
+    for (let n = 0; n < 200 && cancelled === 0; n++) await sleep(10);
+    assert.equal(cancelled, 1);
+  });
+});
+
+test("a request is a Request for all purposes", () =>
+  serving(
+    {
+      routes: {
+        "/users/:id/:name": (request) => Response.json(request.params),
+        "/json": { POST: async (request) => Response.json(await request.json()) },
+        "/text": { POST: async (request) => new Response(await request.text()) },
+        "/twice": { POST: async (request) => { await request.text(); return request.text(); } },
+        "/bad": { POST: (request) => request.json().then(() => "no", (error) => error.name) },
+        "/bytes": { POST: async (request) => `${(await request.bytes()).length} ${(await request.clone().catch?.(() => 0)) ?? ""}` },
+        "/buffer": { POST: async (request) => `${(await request.arrayBuffer()).byteLength}` },
+        "/form": { POST: async (request) => Response.json(Object.fromEntries(await request.formData())) },
+        "/waits": { POST: async (request) => {
+          await sleep(20);
+          return `${request.method} ${new URL(request.url).pathname} ${request.headers.get("x-a")} ${await request.text()}`;
+        } },
+        "/wrapped": { POST: async (request) => {
+          const inner = new Request(request, { headers: { "x-b": "2" } });
+          return `${request instanceof Request} ${inner.method} ${inner.headers.get("x-b")} ${await inner.text()}`;
+        } },
+        "/headers": (request) => Response.json({
+          all: Object.fromEntries(request.headers), has: request.headers.has("X-A"), none: request.headers.get("none"),
+          isHeaders: request.headers instanceof Headers,
+        }),
+      },
+      fetch: () => "other",
+    },
+    async (server) => {
+      const body = async (target, text, headers = "") => (await ask(server, target, { method: "POST", body: text, headers })).body;
+      assert.equal((await ask(server, "/users/4%202/%C3%BC")).body, '{"id":"4 2","name":"ü"}');
+      assert.equal(await body("/json", '{"a":"ü","b":[1]}'), '{"a":"ü","b":[1]}');
+      assert.equal(await body("/text", "grüße"), "grüße");
+      assert.equal((await ask(server, "/twice", { method: "POST", body: "a" })).status, 500);
+      assert.equal(await body("/bad", "{"), "SyntaxError");
+      assert.equal(await body("/buffer", "12345"), "5");
+      assert.equal(await body("/form", "a=1&b=x+y", "Content-Type: application/x-www-form-urlencoded\r\n"), '{"a":"1","b":"x y"}');
+      assert.equal(await body("/waits", "later", "X-A: 7\r\n"), "POST /waits 7 later");
+      assert.equal(await body("/wrapped", "in"), "true POST 2 in");
+      const large = "y".repeat(700_000);
+      assert.equal(await body("/text", large), large);
+      const { all, ...rest } = JSON.parse((await ask(server, "/headers", { headers: "X-A: 1\r\nX-A: 2\r\n" })).body);
+      assert.equal(all["x-a"], "1, 2");
+      assert.deepEqual(rest, { has: true, none: null, isHeaders: true });
+    },
+  ));
+
+test("methods of one path", () =>
+  serving({ routes: { "/m": { GET: () => "got", PUT: () => "put" } } }, async (server) => {
+    assert.equal((await ask(server, "/m")).body, "got");
+    assert.equal((await ask(server, "/m", { method: "PUT" })).body, "put");
+    const refused = await ask(server, "/m", { method: "DELETE" });
+    assert.equal(refused.status, 405);
+    assert.match(refused.head, /allow: GET, HEAD, PUT, OPTIONS/i);
+    assert.equal((await ask(server, "/nowhere")).status, 404);
+  }));
+
+test("pipelined requests are answered in their order", () =>
+  serving({ routes: { "/:n": async (request) => { const n = Number(request.params.n); await sleep(n % 2 ? 15 : 0); return `<${n}>`; } } }, async (server) => {
+    let bytes = "";
+    for (let n = 0; n < 20; n++) bytes += `GET /${n} HTTP/1.1\r\nHost: h\r\n${n === 19 ? "Connection: close\r\n" : ""}\r\n`;
+    const text = await exchange(server, bytes);
+    assert.deepEqual(text.match(/<\d+>/g), Array.from({ length: 20 }, (_, n) => `<${n}>`));
+  }));
+
+test("the address of a client", () =>
+  serving({ fetch: (request, server) => Response.json(server.requestIP(request)) }, async (server) => {
+    const { address, family } = JSON.parse((await ask(server, "/")).body);
+    assert.deepEqual({ address, family }, { address: "127.0.0.1", family: "IPv4" });
+  }));

@@ -1,0 +1,5 @@
+"use strict";
+require("./answers.cjs");
+require("./options.cjs");
+require("./faults.cjs");
+require("./harness.cjs").run();

@@ -1,0 +1,82 @@
+"use strict";
+// Options that are wrong are told by name; those that are right do what they say.
+
+const assert = require("node:assert/strict");
+const { test, serve, serving, ask, exchange, sleep } = require("./harness.cjs");
+
+test("wrong options are named", () => {
+  const fetch = () => "x";
+  const wrong = (options, part) => assert.throws(() => serve({ port: 0, hostname: "127.0.0.1", ...options }), part);
+  assert.throws(() => serve(), /give an object of options/);
+  wrong({}, /give routes, or fetch/);
+  wrong({ fetch, prot: 1 }, /there is no option "prot"; there are port/);
+  wrong({ fetch, port: 70000 }, /port must be a number from 0 to 65535/);
+  wrong({ fetch, port: "x" }, /port must be a number/);
+  wrong({ fetch: 1 }, /fetch must be a function/);
+  wrong({ fetch, websocket: {} }, /websocket is not there yet/);
+  wrong({ fetch, signal: {} }, /signal must be an AbortSignal/);
+  wrong({ fetch, maxBody: -1 }, /maxBody must be a number/);
+  wrong({ routes: { users: fetch } }, /must begin with '\/'/);
+  wrong({ routes: { "/a": 7 } }, /routes\["\/a"\] must be a function, a Response/);
+  wrong({ routes: { "/a": { FETCH: fetch } } }, /"FETCH" is no method/);
+  wrong({ routes: { "/a/:x": fetch, "/a/:y": fetch } }, /matches the same paths/);
+  wrong({ fetch, hostname: "no.such.host.invalid" }, /no\.such\.host\.invalid/);
+});
+
+test("a port in use is told", () =>
+  serving({ fetch: () => "x" }, async (server) => {
+    assert.throws(() => serve({ port: server.port, hostname: "127.0.0.1", fetch: () => "y" }), /in use/i);
+    assert.equal((await ask(server, "/")).body, "x");
+  }));
+
+test("error answers in the place of a handler that failed", () =>
+  serving(
+    {
+      routes: { "/boom": () => { throw new Error("boom"); }, "/twice": () => { throw new Error("twice"); } },
+      error: (error) => {
+        if (error.message === "twice") throw new Error("again");
+        return new Response(`sorry: ${error.message}`, { status: 503 });
+      },
+    },
+    async (server) => {
+      const answer = await ask(server, "/boom");
+      assert.deepEqual([answer.status, answer.body], [503, "sorry: boom"]);
+      assert.equal((await ask(server, "/twice")).status, 500);
+    },
+  ));
+
+test("a body above maxBody is refused before it is read", () =>
+  serving({ fetch: async (request) => await request.text(), maxBody: 10 }, async (server) => {
+    assert.equal((await ask(server, "/", { method: "POST", body: "0123456789" })).body, "0123456789");
+    const refused = await exchange(server, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 11\r\n\r\n", "413");
+    assert.match(refused, /^HTTP\/1\.1 413/);
+  }));
+
+test("reload puts other routes in place, and keeps the old where they are wrong", () =>
+  serving({ routes: { "/a": () => "old" } }, async (server) => {
+    server.reload({ routes: { "/a": () => "new", "/b": new Response("b") } });
+    assert.equal((await ask(server, "/a")).body, "new");
+    assert.throws(() => server.reload({ routes: { "/a": 7 } }), /must be a function/);
+    assert.equal((await ask(server, "/b")).body, "b");
+  }));
+
+test("signal ends a server", async () => {
+  const controller = new AbortController();
+  const server = serve({ port: 0, hostname: "127.0.0.1", fetch: () => "x", signal: controller.signal });
+  assert.equal((await ask(server, "/")).body, "x");
+  controller.abort();
+  await server.stop();
+  await assert.rejects(ask(server, "/"));
+});
+
+test("stop waits for what is in flight, and takes nothing new", async () => {
+  const server = serve({ port: 0, hostname: "127.0.0.1", routes: { "/slow": async () => { await sleep(100); return "done"; } } });
+  const answer = ask(server, "/slow");
+  await sleep(30);
+  assert.equal(server.pendingRequests, 1);
+  const stopped = server.stop();
+  await assert.rejects(ask(server, "/slow"));
+  assert.equal((await answer).body, "done");
+  await stopped;
+  assert.equal(server.pendingRequests, 0);
+});
