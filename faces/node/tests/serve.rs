@@ -1,0 +1,77 @@
+//! `serve` in Node.js and in Bun: `tests/serve/*.cjs` is run by each, on the addon that was built beside this test.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Late timers are a matter of the machine where tests share it; `cargo xtask bench gust` measures them alone.
+const LATE_MILLIS: &str = "100";
+
+fn target_folder() -> PathBuf {
+    let test = std::env::current_exe().expect("the test's path");
+    let debug = test.ancestors().nth(2).expect("a target folder");
+    debug.to_owned()
+}
+
+/// The addon under the name that Node.js wants.
+fn addon() -> PathBuf {
+    let debug = target_folder();
+    let built = [debug.join("deps"), debug.clone()]
+        .map(|folder| folder.join("libsampan_node.so"))
+        .into_iter()
+        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
+        .max()
+        .expect("cargo builds the library before its tests");
+    let addon = debug.join("serve-test.node");
+    // A copy: a library that is loaded must not be overwritten.
+    let fresh = debug.join(format!("serve-test-{}.node", std::process::id()));
+    std::fs::copy(built.1, &fresh).expect("copied");
+    std::fs::rename(fresh, &addon).expect("moved");
+    addon
+}
+
+/// Bun from npm, which needs no script to be installed.
+fn bun() -> Option<PathBuf> {
+    let folder = target_folder().join("bun-test");
+    std::fs::create_dir_all(&folder).expect("a folder below target");
+    let bun = folder.join("node_modules/@oven/bun-linux-x64/bin/bun");
+    if !bun.exists() {
+        let _ = Command::new("npm")
+            .args(["install", "--ignore-scripts", "--no-package-lock"])
+            .args(["--no-audit", "--no-fund", "--fetch-retries=1"])
+            .args(["--loglevel=error", "@oven/bun-linux-x64@1.4.5"])
+            .current_dir(&folder)
+            .status();
+    }
+    bun.exists().then_some(bun)
+}
+
+fn run(program: &OsStr, first: &[&str]) {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/cases.cjs");
+    let output = Command::new(program)
+        .args(first)
+        .arg(cases)
+        .env("SAMPAN_ADDON", addon())
+        .env("SAMPAN_LATE_MILLIS", LATE_MILLIS)
+        .output()
+        .expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && text.contains("0 failed"),
+        "{}\n{text}\n{errors}",
+        output.status
+    );
+}
+
+#[test]
+fn every_case_in_both_runtimes() {
+    match Command::new("node").arg("--version").output() {
+        Ok(_) => run(OsStr::new("node"), &["--expose-gc"]),
+        Err(_) => println!("SKIPPED: Node.js is not installed"),
+    }
+    match bun() {
+        Some(bun) => run(bun.as_os_str(), &[]),
+        None => println!("SKIPPED: Bun cannot be installed from npm"),
+    }
+}
