@@ -85,6 +85,7 @@ fn with_script(answer: Answer, dev: Arc<Dev>) -> Answer {
             inject(&mut response, &dev);
             Answer::Held(response, ticket)
         }
+        Answer::Upgrade(upgrade) => Answer::Upgrade(upgrade),
         Answer::Later(answer) => {
             Answer::Later(Box::pin(async move { with_script(answer.await, dev) }))
         }

@@ -13,6 +13,7 @@ use crate::peer::Peer;
 use crate::precomputed::Precomputed;
 use crate::request::Request;
 use crate::response::Response;
+use crate::upgrade::Upgrade;
 
 /// A future that stays on its thread.
 pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
@@ -28,6 +29,8 @@ pub enum Answer {
     /// The future's answer. It is polled as part of the connection and dropped when the client goes away: a
     /// client that closes its sending direction while it waits counts as gone.
     Later(LocalFuture<Answer>),
+    /// Answer 101 and give the connection away. On HTTP/1.0, which cannot, the client gets 500.
+    Upgrade(Box<Upgrade>),
 }
 
 impl fmt::Debug for Answer {
@@ -40,6 +43,7 @@ impl fmt::Debug for Answer {
                 .field(response)
                 .finish_non_exhaustive(),
             Answer::Later(_) => f.write_str("Later"),
+            Answer::Upgrade(upgrade) => f.debug_tuple("Upgrade").field(upgrade).finish(),
         }
     }
 }

@@ -102,6 +102,8 @@ async fn decided(handler: &dyn Handler, mut answer: Answer) -> Answer {
     loop {
         answer = match answer {
             Answer::Later(future) => future.await,
+            // There is no connection to give away.
+            Answer::Upgrade(_) => return Answer::Now(handler.error(501, None)),
             Answer::Held(response, ticket) => {
                 let decision = std::future::poll_fn(|cx| ticket.poll(cx)).await;
                 return Answer::Now(match decision {
@@ -128,7 +130,9 @@ async fn written(
             Some(PrecomputedRest::File(part)) => BodyRest::File(part),
         },
         Answer::Now(response) => encode_response(&mut out, response, exchange, date).0,
-        Answer::Held(..) | Answer::Later(_) => unreachable!("it has been decided"),
+        Answer::Held(..) | Answer::Later(_) | Answer::Upgrade(_) => {
+            unreachable!("it has been decided")
+        }
     };
     let mut answer = parsed(&out);
     match rest {

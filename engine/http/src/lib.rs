@@ -43,6 +43,7 @@ mod request;
 mod request_body;
 mod response;
 mod send_file;
+mod upgrade;
 
 pub use acceptor::{Accepting, Acceptor, Workers};
 pub use answer::{
@@ -60,3 +61,4 @@ pub use precomputed::{Precomputed, PrecomputedRest};
 pub use request::Request;
 pub use request_body::ReadError;
 pub use response::{Body, BodyError, BodyStream, Chunk, FilePart, HeaderError, Response};
+pub use upgrade::{Upgrade, Upgraded};

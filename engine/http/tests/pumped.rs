@@ -18,3 +18,5 @@ mod limits;
 mod linger;
 #[path = "serving.rs"]
 mod serving;
+#[path = "upgrade.rs"]
+mod upgrade;

@@ -332,6 +332,11 @@ impl Decoder {
         self.has_head
     }
 
+    /// The bytes that have been received and not been left by [`advance`](Self::advance).
+    pub fn unread(&self) -> &[u8] {
+        &self.buf[self.start..self.filled]
+    }
+
     /// How many bytes have been received and not been left by [`advance`](Self::advance).
     pub fn buffered(&self) -> usize {
         self.filled - self.start

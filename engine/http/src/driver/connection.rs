@@ -27,9 +27,11 @@ use super::readiness::{read_once, write_once};
 use super::runtime::{Direction, Runtime, Socket};
 use super::shared::SharedSocket;
 use super::streaming::{Receiving, Streaming};
+use crate::answer::LocalFuture;
 use crate::codec::{Exceeded, Exchange};
 use crate::peer::Peer;
 use crate::request::Request;
+use crate::upgrade::Takeover;
 
 /// Requests answered in one poll; then other connections get their turn.
 pub(super) const TURN_REQUESTS_MAX: u32 = 64;
@@ -105,6 +107,10 @@ pub(super) struct Connection<S: Socket> {
     /// Bytes written since `write_by` was set.
     written_bytes: usize,
 
+    /// Who takes the connection over when the output is sent, and has done so.
+    pub(super) takeover: Option<Takeover>,
+    pub(super) taken: Option<LocalFuture<()>>,
+
     /// Whether the end must leave the client time to read the last answer: an answer that came before the
     /// whole request was read would be lost, because closing a socket with unread bytes resets it.
     pub(super) linger: bool,
@@ -148,6 +154,8 @@ impl<S: Socket> Connection<S> {
             observed: Answers::default(),
             write_by: NEVER,
             written_bytes: 0,
+            takeover: None,
+            taken: None,
             linger: false,
             linger_until: None,
             local,
@@ -180,6 +188,9 @@ impl<S: Socket> Connection<S> {
             return Poll::Ready(());
         }
         self.local.touch();
+        if self.taken.is_some() {
+            return self.poll_taken(cx);
+        }
         if self.refused && !self.last {
             self.say_overloaded();
         }
@@ -206,6 +217,10 @@ impl<S: Socket> Connection<S> {
                     return Poll::Pending;
                 }
                 PollStep::Done if written => {
+                    if let Some(take) = self.takeover.take() {
+                        self.hand_over(take);
+                        return self.poll_taken(cx);
+                    }
                     if !self.linger {
                         return Poll::Ready(());
                     }

@@ -17,6 +17,7 @@ use crate::codec::{BodyRest, Exchange, encode_response};
 use crate::precomputed::{Precomputed, PrecomputedRest};
 use crate::request::Request;
 use crate::response::{Body, Response};
+use crate::upgrade::Upgrade;
 
 /// Chunks taken from one stream in one turn, so that a stream that is always ready leaves the thread to others.
 const TURN_CHUNKS_MAX: u32 = 256;
@@ -25,6 +26,7 @@ const TURN_CHUNKS_MAX: u32 = 256;
 pub(super) enum Reply {
     Response(Response),
     Precomputed(Arc<Precomputed>),
+    Upgrade(Box<Upgrade>),
 }
 
 impl Reply {
@@ -32,6 +34,7 @@ impl Reply {
         match self {
             Reply::Response(response) => response.status(),
             Reply::Precomputed(response) => response.status(),
+            Reply::Upgrade(_) => 101,
         }
     }
 
@@ -121,6 +124,12 @@ impl<S: Socket> Connection<S> {
             Answer::Now(response) => (Reply::Response(response), None),
             Answer::Precomputed(response) => (Reply::Precomputed(response), None),
             Answer::Held(response, ticket) => (Reply::Response(response), Some(ticket)),
+            Answer::Upgrade(upgrade) if exchange.version_minor == 1 => {
+                // What the client sends from now on is no request.
+                self.last = true;
+                (Reply::Upgrade(upgrade), None)
+            }
+            Answer::Upgrade(_) => (Reply::Response(self.local.handler().error(500, None)), None),
             Answer::Later(future) => {
                 self.running = Some(RunningHandler {
                     future,
@@ -175,6 +184,11 @@ impl<S: Socket> Connection<S> {
         let started = observed.map(|pending| (pending, reply.status(), self.output.total_bytes()));
         let out = self.output.buffer(&self.local.pool);
         let goes_on = match reply {
+            Reply::Upgrade(upgrade) => {
+                upgrade.encode(out, &date);
+                self.takeover = Some(upgrade.take);
+                false
+            }
             Reply::Precomputed(response) => {
                 let (rest, goes_on) = response.encode(out, exchange, &date);
                 match rest {
@@ -216,7 +230,8 @@ impl<S: Socket> Connection<S> {
         if !goes_on {
             self.last = true;
             // Where the client did not ask for the end it may be sending its next request.
-            self.linger |= client_goes_on || self.has_unread_input();
+            let is_upgraded = self.takeover.is_some();
+            self.linger |= !is_upgraded && (client_goes_on || self.has_unread_input());
             // Nothing may follow a response that says it is the last.
             self.queue.clear();
             self.running = None;

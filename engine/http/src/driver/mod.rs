@@ -19,6 +19,7 @@ mod readiness;
 mod runtime;
 mod shared;
 mod streaming;
+mod takeover;
 mod worker;
 
 pub(crate) use exchange::panic_text;

@@ -1,0 +1,142 @@
+//! Connections that leave HTTP: after 101 a handler has the socket for itself (RFC 9110 section 7.8).
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::answer::LocalFuture;
+use crate::codec::is_field_value;
+use crate::response::{HeaderError, Response};
+
+/// The rest of a connection's life: gets the socket, and is polled as part of the connection until it is ready.
+pub(crate) type Takeover = Box<dyn FnOnce(Upgraded) -> LocalFuture<()>>;
+
+/// The answer 101, and who takes the connection over after it. See [`Answer::Upgrade`](crate::Answer::Upgrade).
+pub struct Upgrade {
+    protocol: String,
+    fields: Response,
+    pub(crate) take: Takeover,
+}
+
+impl Upgrade {
+    /// Switches to `protocol`, as the request's `Upgrade` field names it: `websocket`.
+    ///
+    /// # Errors
+    /// The name cannot stand in a field.
+    pub fn new(
+        protocol: &str,
+        take: impl FnOnce(Upgraded) -> LocalFuture<()> + 'static,
+    ) -> Result<Self, HeaderError> {
+        if !is_field_value(protocol.as_bytes()) {
+            return Err(HeaderError::InvalidValue);
+        }
+        Ok(Self {
+            protocol: protocol.to_owned(),
+            fields: Response::new(200),
+            take: Box::new(take),
+        })
+    }
+
+    /// Adds a field to the answer.
+    ///
+    /// # Errors
+    /// As [`Response::header`].
+    pub fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), HeaderError> {
+        self.fields.header(name, value)
+    }
+
+    /// Appends the head of the answer.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, date: &[u8]) {
+        out.extend_from_slice(b"HTTP/1.1 101 Switching Protocols\r\nDate: ");
+        out.extend_from_slice(date);
+        out.extend_from_slice(b"\r\nConnection: Upgrade\r\nUpgrade: ");
+        out.extend_from_slice(self.protocol.as_bytes());
+        out.extend_from_slice(b"\r\n");
+        for (name, value) in self.fields.headers() {
+            for part in [name, b": ", value, b"\r\n"] {
+                out.extend_from_slice(part);
+            }
+        }
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+impl fmt::Debug for Upgrade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upgrade")
+            .field("fields", &self.fields)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads and writes a socket, whatever runtime it belongs to.
+pub(crate) trait Io: AsyncRead + AsyncWrite {}
+
+impl<T: AsyncRead + AsyncWrite> Io for T {}
+
+/// A socket after 101. What the client sent right behind its request is read first. The limits of HTTP no longer hold on it; it is
+/// closed when it is dropped, and when its worker has ended.
+pub struct Upgraded {
+    early: Vec<u8>,
+    early_read: usize,
+    socket: Pin<Box<dyn Io>>,
+}
+
+impl Upgraded {
+    pub(crate) fn new(early: Vec<u8>, socket: Pin<Box<dyn Io>>) -> Self {
+        Self {
+            early,
+            early_read: 0,
+            socket,
+        }
+    }
+}
+
+impl fmt::Debug for Upgraded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upgraded").finish_non_exhaustive()
+    }
+}
+
+impl AsyncRead for Upgraded {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let early = &this.early[this.early_read..];
+        if early.is_empty() {
+            return this.socket.as_mut().poll_read(cx, buf);
+        }
+        let len = early.len().min(buf.remaining());
+        buf.put_slice(&early[..len]);
+        this.early_read += len;
+        if this.early_read == this.early.len() {
+            this.early = Vec::new();
+            this.early_read = 0;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Upgraded {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.socket.as_mut().poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.as_mut().poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.as_mut().poll_shutdown(cx)
+    }
+}

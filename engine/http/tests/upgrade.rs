@@ -1,0 +1,135 @@
+//! Connections that a handler takes over after 101.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use common::*;
+use sampan_http::{Answer, Limits, Request, Upgrade, Upgraded};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+struct CountEnd(Arc<AtomicUsize>);
+
+impl Drop for CountEnd {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+async fn echo_capitals(mut socket: Upgraded) {
+    let mut bytes = [0; 1000];
+    while let Ok(len @ 1..) = socket.read(&mut bytes).await {
+        bytes[..len].make_ascii_uppercase();
+        if socket.write_all(&bytes[..len]).await.is_err() {
+            return;
+        }
+        if bytes[..len].contains(&b'!') {
+            break;
+        }
+    }
+    let _ = socket.shutdown().await;
+}
+
+fn start(ended: &Arc<AtomicUsize>) -> Server {
+    let ended = Arc::clone(ended);
+    let limits = Limits {
+        idle_millis_max: 150,
+        shutdown_millis_max: 300,
+        ..Limits::default()
+    };
+    Server::start(limits, move || {
+        Rc::new(Function(move |request: &Rc<Request>| {
+            if request.path() == "/plain" {
+                return Answer::Now(with_body("plain"));
+            }
+            let end = CountEnd(Arc::clone(&ended));
+            let path = request.path().to_owned();
+            let take = move |socket| -> sampan_http::LocalFuture<()> {
+                assert!(path != "/panic-at-once", "as asked");
+                Box::pin(async move {
+                    let _end = end;
+                    assert!(path != "/panic", "as asked");
+                    echo_capitals(socket).await;
+                })
+            };
+            let mut upgrade = Upgrade::new("echo", take).unwrap();
+            upgrade.header(b"X-A", b"b").unwrap();
+            Answer::Upgrade(Box::new(upgrade))
+        }))
+    })
+}
+
+fn ask(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+}
+
+#[test]
+fn bytes_go_both_ways_after_101_those_sent_early_first() {
+    let ended = Arc::default();
+    let server = start(&ended);
+    for early in ["", "early "] {
+        let mut socket = server.connect();
+        let pipelined = format!("GET /plain HTTP/1.1\r\nHost: h\r\n\r\n{}{early}", ask("/"));
+        socket.write_all(pipelined.as_bytes()).unwrap();
+        assert_eq!(read_response(&mut socket).1, "plain");
+        let (head, _) = read_response(&mut socket);
+        assert!(head.starts_with("HTTP/1.1 101 Switching Protocols\r\nDate: "));
+        for field in ["Connection: Upgrade\r\n", "Upgrade: echo\r\n", "X-A: b\r\n"] {
+            assert!(head.contains(field), "{head}");
+        }
+        // No limit of HTTP holds here.
+        std::thread::sleep(Duration::from_millis(300));
+        socket.write_all(b"and late").unwrap();
+        let mut answer = vec![0; early.len() + 8];
+        socket.read_exact(&mut answer).unwrap();
+        let wanted = format!("{early}and late").to_uppercase();
+        assert_eq!(String::from_utf8(answer).unwrap(), wanted);
+        let large = vec![b'x'; 300_000];
+        let mut writer = socket.try_clone().unwrap();
+        let sender = std::thread::spawn(move || {
+            writer.write_all(&large).unwrap();
+            writer.write_all(b"!").unwrap();
+        });
+        let rest = read_to_end(&mut socket);
+        sender.join().unwrap();
+        assert_eq!(rest.len(), 300_001);
+    }
+    wait_until("the ends", Duration::from_secs(5), || {
+        ended.load(SeqCst) == 2
+    });
+}
+
+#[test]
+fn clients_that_leave_panics_and_http_1_0_end_in_order() {
+    let ended = Arc::default();
+    let server = start(&ended);
+    for path in ["/", "/panic", "/panic-at-once"] {
+        let mut socket = server.connect();
+        socket.write_all(ask(path).as_bytes()).unwrap();
+        let mut head = [0; 12];
+        socket.read_exact(&mut head).unwrap();
+        assert_eq!(&head, b"HTTP/1.1 101");
+        drop(socket);
+    }
+    wait_until("the ends", Duration::from_secs(5), || {
+        ended.load(SeqCst) == 3 && server.handle.connections() == 0
+    });
+    let old = server.exchange(b"GET / HTTP/1.0\r\nUpgrade: echo\r\n\r\n");
+    assert_eq!(status(&old), 500);
+}
+
+#[test]
+fn the_end_of_the_worker_is_theirs() {
+    let ended = Arc::default();
+    let server = start(&ended);
+    let mut socket = server.connect();
+    socket.write_all(ask("/").as_bytes()).unwrap();
+    read_response(&mut socket);
+    server.stop();
+    assert_eq!(ended.load(SeqCst), 1);
+    assert_eq!(read_to_end(&mut socket), "");
+}
