@@ -25,10 +25,12 @@ const LUA: &str = include_str!("repl/repl.lua");
 const JS: &str = include_str!("repl/repl.js");
 /// How often a run that must stop is told so.
 const STOP_PAUSE: Duration = Duration::from_millis(2);
-/// A run may take as long as its person waits.
-const LIMITS: [&str; 2] = [
+/// A run may take as long as its person waits, and all lines share their globals.
+const SETTINGS: [&str; 4] = [
     "limits.script_millis_max=86400000",
     "limits.handler_millis_max=86400000",
+    "scripts.isolation=worker",
+    "scripts.mode=cached",
 ];
 
 /// What is asked of the scripts.
@@ -133,7 +135,7 @@ impl Repl {
     pub fn start(mut flags: Flags, language: Option<Language>) -> Result<Self, String> {
         flags.listen = Some("127.0.0.1:0".to_owned());
         flags.workers = Some(1);
-        flags.set.extend(LIMITS.map(str::to_owned));
+        flags.set.extend(SETTINGS.map(str::to_owned));
         let found = Project::find(&flags.path);
         let project = match (found, language) {
             (Ok(project), None) => project,

@@ -106,9 +106,25 @@ impl Case {
     /// # Errors
     /// What differs from what is expected, one difference per line.
     pub fn run(&self, engine: CaseEngine) -> Result<(), String> {
+        self.run_with(engine, "")
+    }
+
+    /// Runs the case in Lua, with globals and modules of its own for each request.
+    ///
+    /// # Errors
+    /// As [`Case::run`].
+    pub fn run_isolated(&self) -> Result<(), String> {
+        self.run_with(CaseEngine::Lua, "[scripts]\nisolation = \"request\"")
+    }
+
+    /// Runs the case with further sections in its configuration.
+    fn run_with(&self, engine: CaseEngine, sections: &str) -> Result<(), String> {
         let text = std::fs::read_to_string(self.folder.join("expect.toml"))
             .map_err(|error| format!("expect.toml: {error}"))?;
-        let scenario = Scenario::parse(&text).map_err(|fault| format!("expect.toml: {fault}"))?;
+        let mut scenario =
+            Scenario::parse(&text).map_err(|fault| format!("expect.toml: {fault}"))?;
+        let sections: toml::Table = toml::from_str(sections).map_err(|fault| fault.to_string())?;
+        scenario.config.extend(sections);
         let Some(app) = self.program(engine) else {
             return Err(format!(
                 "{} is missing: each case has a twin in both languages",

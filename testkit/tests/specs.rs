@@ -9,6 +9,46 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// Cases whose requests share what `isolation = "request"` keeps apart, and what that is.
+const SHARING: [(&str, &str); 21] = [
+    ("app/hooks", "a global of app.on_start"),
+    ("csv/records", "a request kept for the next"),
+    ("csv/writer", "a writer kept for the next request"),
+    ("db/errors", "a table made at the top of the file"),
+    (
+        "db/transaction_ends",
+        "a transaction kept for the next request",
+    ),
+    (
+        "db/transaction_neighbours",
+        "a table made at the top of the file",
+    ),
+    ("db/transaction_others", "a transaction of another request"),
+    (
+        "db/transaction_workers",
+        "a table made at the top of the file",
+    ),
+    ("files/streams", "a stream kept for the next request"),
+    ("forms/leaves", "a global that tells what a request saw"),
+    ("forms/upload", "a file kept for the next request"),
+    ("limits/on_error", "a count of calls"),
+    ("modules/colon", "the module as db.batch compares it"),
+    (
+        "response/stream_leaves",
+        "a global that tells what a request saw",
+    ),
+    ("session/late", "a request kept for the next"),
+    ("session/waiting", "a table made at the top of the file"),
+    ("static/middleware", "a count of calls"),
+    ("stream/leaves", "a global that tells what a request saw"),
+    ("stream/one_reader", "a request kept for the next"),
+    (
+        "template/script",
+        "what template.filter refused at the top of the file",
+    ),
+    ("time/clients_leave", "a count of calls"),
+];
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/specs");
@@ -27,6 +67,16 @@ fn main() -> ExitCode {
                 case.run(engine).map_err(Failed::from)
             }));
         }
+    }
+    for (name, _) in SHARING {
+        assert!(cases.iter().any(|case| case.name == name), "no case {name}");
+    }
+    for case in cases.iter().filter(|case| runs_isolated(case)) {
+        let case = case.clone();
+        let name = format!("{}::lua isolated", case.name);
+        trials.push(Trial::test(name, move || {
+            case.run_isolated().map_err(Failed::from)
+        }));
     }
     let scripts: Arc<Vec<(CaseEngine, String)>> =
         Arc::new(cases.iter().flat_map(scripts_of).collect());
@@ -54,6 +104,11 @@ fn main() -> ExitCode {
         }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Whether a case runs a third time, with globals and modules of its own for each request.
+fn runs_isolated(case: &Case) -> bool {
+    case.engines().contains(&CaseEngine::Lua) && SHARING.iter().all(|(name, _)| *name != case.name)
 }
 
 /// The texts of a case's two programs.

@@ -8,7 +8,7 @@ use crate::rate_table::{Rate, RateTable, Taken};
 use crate::{asking, guard};
 use sampan_host::{
     Args, AskingGuard, Callback, Context, Error, ErrorKind, Guard, GuardStep, Reader, RequestView,
-    Value,
+    Rerun, Value,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -105,13 +105,20 @@ impl Limit {
         let limits = context.get::<RateLimits>();
         let limits = limits.ok_or_else(|| Error::new(ErrorKind::Internal, "no rate limits"))?;
         let mut made = limits.made.borrow_mut();
-        let made = made.entry((name.clone(), rate)).or_default();
-        *made += 1;
+        // The file runs once more for a request: the limit that it made when it was loaded is the one that counts.
+        let number = match Rerun::is_on(context) {
+            true => 0,
+            false => {
+                let made = made.entry((name.clone(), rate)).or_default();
+                *made += 1;
+                *made
+            }
+        };
         Ok(Self {
             table: Arc::clone(&limits.table),
             rate,
             name,
-            number: *made,
+            number,
         })
     }
 

@@ -170,7 +170,10 @@ impl Future for FunctionRun {
         let core = this.run.core.clone();
         // It has no request, but may own what goes with one.
         let slot = RequestSlot::new(&core, None);
-        slot.set_world(&core, this.function.world());
+        match this.function.world() {
+            Ok(world) => slot.set_world(&core, world),
+            Err(error) => return Poll::Ready(Err(error)),
+        }
         match call::start_function(&core, slot, this.function.reference(), &args) {
             FunctionStep::Ended(result) => Poll::Ready(result),
             FunctionStep::Waits(slot, thread, operation) => {

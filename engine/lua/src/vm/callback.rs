@@ -7,7 +7,7 @@ use crate::vm::error;
 use crate::vm::isolate::{Core, current};
 use crate::vm::limits::is_stack_used_up;
 use crate::vm::state::{State, data, guard, push_ref};
-use crate::vm::worlds::{World, Worlds};
+use crate::vm::worlds::{Home, World, Worlds};
 use mlua_sys::lua51::*;
 use sampan_host::callback::isolate_is_gone;
 use sampan_host::{Callback, Error, LocalFuture, ScriptFunction, Type, Value};
@@ -52,9 +52,9 @@ pub(crate) fn own(references: References, row: BoundRow) -> Functions {
 /// A callback that owns a reference to its function.
 pub(crate) fn of(reference: c_int, row: BoundRow) -> Callback {
     let core = current();
-    let (world, number, is_of_world) = match core.worlds.get() {
+    let (world, number) = match core.worlds.get() {
         Some(worlds) => worlds.given(reference),
-        None => (None, None, false),
+        None => (Home::Isolate, None),
     };
     Rc::new(LuaFunction {
         core: core.me(),
@@ -62,7 +62,6 @@ pub(crate) fn of(reference: c_int, row: BoundRow) -> Callback {
         row,
         world,
         number,
-        is_of_world,
     })
 }
 
@@ -72,12 +71,9 @@ pub(crate) struct LuaFunction {
     reference: c_int,
     /// The row that it was given to.
     row: BoundRow,
-    /// What it runs in, where each request has globals of its own.
-    world: Option<Rc<World>>,
+    world: Home,
     /// Its number among the functions that the project's file gives: a request calls the one of its own run of the file.
     number: Option<usize>,
-    /// Whether the reference goes with that world.
-    is_of_world: bool,
 }
 
 impl LuaFunction {
@@ -87,14 +83,22 @@ impl LuaFunction {
     }
 
     /// What it runs in, if that is not the isolate's only world.
-    pub(crate) fn world(&self) -> Option<Rc<World>> {
-        self.world.clone()
+    ///
+    /// # Errors
+    /// That is gone.
+    pub(crate) fn world(&self) -> Result<Option<Rc<World>>, Error> {
+        match &self.world {
+            Home::Isolate => Ok(None),
+            Home::World(world) => Ok(Some(Rc::clone(world))),
+            Home::Rerun(world) => world.upgrade().map(Some).ok_or_else(isolate_is_gone),
+        }
     }
 }
 
 impl Drop for LuaFunction {
     fn drop(&mut self) {
-        if let (Some(core), false) = (self.core.upgrade(), self.is_of_world) {
+        let is_own = !matches!(self.world, Home::Rerun(_));
+        if let (Some(core), true) = (self.core.upgrade(), is_own) {
             // SAFETY: `luaL_unref` writes to two existing integer slots of the registry; it neither allocates nor raises.
             unsafe { luaL_unref(core.state, LUA_REGISTRYINDEX, self.reference) };
         }
@@ -145,10 +149,10 @@ impl LuaFunction {
             call.reference = reference;
             return core.nested(run_nested, call);
         }
-        let Some(world) = &self.world else {
+        let Some(world) = self.world()? else {
             return core.nested(run_nested, call);
         };
-        let before = worlds.enter(core, world);
+        let before = worlds.enter(core, &world);
         let ran = core.nested(run_nested, call);
         if let Some(before) = before {
             worlds.enter(core, &before);

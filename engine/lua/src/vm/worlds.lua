@@ -48,8 +48,8 @@ local function copier(from)
     keys[#keys + 1] = place .. "=0"
     fields[#fields + 1] = format("to%s=from%s", place, place)
   end
-  local text = "local off, from = ... local function copy() local to, from = {%s}, from %s return to end off(copy) return copy"
-  local copy = load(format(text, concat(keys, ","), concat(fields, " ")), "=[copy]", "t", {})(G.jit.off, from)
+  local text = "local from = ... return function() local to, from = {%s}, from %s return to end"
+  local copy = load(format(text, concat(keys, ","), concat(fields, " ")), "=[copy]", "t", {})(from)
   copiers[from] = copy
   return copy
 end

@@ -24,6 +24,17 @@ pub(crate) struct World {
     core: Weak<Core>,
 }
 
+/// What a function runs in that a capability keeps.
+pub(crate) enum Home {
+    /// All scripts of the isolate run in the same.
+    Isolate,
+    /// This, which the function keeps alive.
+    World(Rc<World>),
+    /// This, which keeps the function. Else native objects that the file makes, which live until the collector finds them, would keep all worlds
+    /// until then.
+    Rerun(Weak<World>),
+}
+
 impl Drop for World {
     fn drop(&mut self) {
         if let Some(core) = self.core.upgrade() {
@@ -179,20 +190,22 @@ impl Worlds {
         }
     }
 
-    /// A function that a capability is given: the world that it runs in, its number if the project's file gives it, and whether the world owns the
-    /// reference. The same function of another run of the file has the same number.
-    pub(crate) fn given(&self, reference: c_int) -> (Option<Rc<World>>, Option<usize>, bool) {
-        let here = self.here();
+    /// A function that a capability is given: the world that it runs in, and its number if the project's file gives it. The same function of another
+    /// run of the file has the same number.
+    pub(crate) fn given(&self, reference: c_int) -> (Home, Option<usize>) {
+        let Some(here) = self.here() else {
+            return (Home::Isolate, None);
+        };
         if current().is_loaded.get() {
-            return (here, None, false);
+            return (Home::World(here), None);
         }
         let number = self.given.get();
         self.given.set(number + 1);
-        let is_again = self.is_ready.get();
-        if let (true, Some(world)) = (is_again, &here) {
-            world.given.borrow_mut().push(reference);
+        if !self.is_ready.get() {
+            return (Home::World(here), Some(number));
         }
-        (here, Some(number), is_again)
+        here.given.borrow_mut().push(reference);
+        (Home::Rerun(Rc::downgrade(&here)), Some(number))
     }
 
     /// What the world that runs has given under this number.

@@ -25,8 +25,11 @@ fn get(client: &mut Client, path: &str) -> String {
     client.ask("GET", path, &[], "").expect("an answer").text()
 }
 
+/// Replaces a file at once, as careful editors do: on a busy machine a half-written one would stay so for long.
 fn write(scratch: &Scratch, file: &str, text: &str) {
-    fs::write(scratch.file(file), text).expect("written");
+    let new = scratch.file(".new");
+    fs::write(&new, text).expect("written");
+    fs::rename(new, scratch.file(file)).expect("renamed");
 }
 
 fn ends_well(process: Process) -> String {
@@ -203,12 +206,49 @@ fn requests_see_nothing_of_one_another_and_group_commit_works() {
 }
 
 #[test]
+fn capabilities_call_the_functions_of_the_request() {
+    let scratch = Scratch::new(&[(
+        "app.lua",
+        "local app = require 'sampan'
+        local n = 0
+        app.on_start(function() n = n + 1 started = true end)
+        app.template.filter('count', function(text) n = n + 1 return text .. n end)
+        app.use('/native', app.rate_limit { limit = 2, per = 60 })
+        app.use('/asked', app.rate_limit { limit = 2, per = 60, key = function(req) n = n + 1 return 'all' .. n end })
+        app.use('/auth', app.basic_auth { verify = function(user) n = n + 1 return user .. n end })
+        app.get('/filter', function() return app.render_string('{{ \"x\" | count }}{{ \"y\" | count }}', {}) .. tostring(started) end)
+        app.get('/native', function() return 'ok' end)
+        app.get('/asked', function() return 'ok' .. n end)
+        app.get('/auth', function(req) return req.auth .. n end)
+        app.get('/late', function() return tostring(pcall(app.on_start, print)) .. tostring(pcall(app.get, '/x', print)) end)",
+    )]);
+    let process = start(&scratch, &["scripts.isolation=request", "server.workers=1"]);
+    let mut client = process.client();
+    for at in 0..3 {
+        assert_eq!(get(&mut client, "/filter"), "x1y2nil");
+        let status = if at < 2 { 200 } else { 429 };
+        for path in ["/native", "/asked"] {
+            let answer = client.ask("GET", path, &[], "").expect("an answer");
+            assert_eq!(answer.status, status, "{path} {at}");
+        }
+        let who = ["Authorization: Basic YW5uOng="];
+        let answer = client.ask("GET", "/auth", &who, "").expect("an answer");
+        assert_eq!(answer.text(), "ann11");
+        assert_eq!(get(&mut client, "/late"), "falsefalse");
+    }
+    ends_well(process);
+}
+
+#[test]
 fn memory_does_not_grow_with_the_requests() {
     let scratch = Scratch::new(&[
         (
             "app.lua",
             "local app = require 'sampan'
             local list = require 'list'
+            app.use(app.cors { origins = '*' })
+            app.use(app.rate_limit { limit = 1000000, per = 60, key = function() return 'all' end })
+            app.template.filter('same', function(text) return text end)
             app.get('/', function(req)
               for at = 1, 100 do list[at] = req.id .. at end
               kept = list
