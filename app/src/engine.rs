@@ -2,7 +2,7 @@
 
 use crate::hosted::Host;
 use crate::project::Language;
-use sampan_host::{Call, Error, Isolate, Program, ResponseSink, Setup, Step};
+use sampan_host::{Call, Error, ErrorKind, Isolate, Program, ResponseSink, Setup, Step};
 use sampan_js::Js;
 use sampan_lua::Lua;
 
@@ -12,19 +12,22 @@ pub(crate) enum Engine {
     Js(Js),
     /// The JavaScript engine of the program that we are a part of.
     Hosted(Box<dyn Isolate>),
+    /// There is no script: the routes are those of the program into which this is built.
+    None(Program),
 }
 
 impl Engine {
     /// Loads a project: runs its file to the end.
     pub(crate) fn load(
-        language: Language,
+        language: Option<Language>,
         host: Option<&dyn Host>,
         setup: Setup,
     ) -> Result<Self, Error> {
         match language {
-            Language::Js if let Some(host) = host => host.load(setup).map(Self::Hosted),
-            Language::Lua => Lua::load(setup).map(Self::Lua),
-            Language::Js => Js::load(setup).map(Self::Js),
+            Some(Language::Js) if let Some(host) = host => host.load(setup).map(Self::Hosted),
+            Some(Language::Lua) => Lua::load(setup).map(Self::Lua),
+            Some(Language::Js) => Js::load(setup).map(Self::Js),
+            None => Ok(Self::None(Program::default())),
         }
     }
 }
@@ -35,6 +38,7 @@ impl Isolate for Engine {
             Self::Lua(lua) => lua.program(),
             Self::Js(js) => js.program(),
             Self::Hosted(isolate) => isolate.program(),
+            Self::None(program) => program,
         }
     }
 
@@ -44,6 +48,7 @@ impl Isolate for Engine {
             Self::Lua(lua) => lua.start(call, sink),
             Self::Js(js) => js.start(call, sink),
             Self::Hosted(isolate) => isolate.start(call, sink),
+            Self::None(_) => Step::Failed(Error::new(ErrorKind::Internal, "there is no script")),
         }
     }
 
@@ -52,6 +57,7 @@ impl Isolate for Engine {
             Self::Lua(lua) => lua.memory_bytes(),
             Self::Js(js) => js.memory_bytes(),
             Self::Hosted(isolate) => isolate.memory_bytes(),
+            Self::None(_) => 0,
         }
     }
 
@@ -60,6 +66,7 @@ impl Isolate for Engine {
             Self::Lua(lua) => lua.is_worn_out(),
             Self::Js(js) => js.is_worn_out(),
             Self::Hosted(isolate) => isolate.is_worn_out(),
+            Self::None(_) => false,
         }
     }
 
@@ -68,6 +75,7 @@ impl Isolate for Engine {
             Self::Lua(lua) => lua.background_requests(),
             Self::Js(js) => js.background_requests(),
             Self::Hosted(isolate) => isolate.background_requests(),
+            Self::None(_) => 0,
         }
     }
 
@@ -76,6 +84,7 @@ impl Isolate for Engine {
             Self::Lua(lua) => lua.collect_garbage(),
             Self::Js(js) => js.collect_garbage(),
             Self::Hosted(isolate) => isolate.collect_garbage(),
+            Self::None(_) => {}
         }
     }
 }

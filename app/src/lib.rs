@@ -10,6 +10,7 @@ mod compression;
 mod config;
 mod database;
 mod dev;
+mod embedding;
 mod engine;
 mod hooks;
 mod hosted;
@@ -23,6 +24,7 @@ mod reload;
 pub mod repl;
 mod request;
 mod routing;
+mod scripts;
 mod server;
 mod sessions;
 mod signals;
@@ -36,6 +38,9 @@ pub use archive::{About, Archive};
 pub use build::{BuildFlags, Built, build};
 pub use config::{Config, Flags, ListenAddress, Setting, Storage, WORKERS_MAX, address, settings};
 pub use dev::{DevFlags, dev};
+pub use embedding::{
+    ContextSetup, Embedding, NativeAnswer, NativeHandler, NativeRequest, NativeRoute, modules_with,
+};
 pub use hosted::Host;
 pub use inspect::{CheckReport, Finding, RouteKind, RouteRow, Severity, check, routes};
 pub use local_app::{LocalApp, LocalRun, LocalScript};
@@ -46,8 +51,12 @@ pub use request::proxies::{Cidr, TrustedProxy};
 pub use sampan_db as db;
 pub use sampan_host as host;
 pub use sampan_http as http;
-pub use sampan_http::DirectAnswer;
+pub use sampan_http::{DirectAnswer, Response};
 pub use sampan_log::{Level, Logger, Settings as LogSettings};
+pub use scripts::{
+    Done, HttpRequest, JobHandle, Outcome, Refused, ScriptOptions, ScriptPool, ScriptSource, Work,
+    request_bytes,
+};
 pub use server::{Running, Server, ServerEvent};
 pub use signals::{ServerEnd, run};
 pub use worker::HostedWorker;

@@ -177,6 +177,11 @@ impl Project {
         Self::of_sources(self.root.clone(), entry.0.clone(), sources)
     }
 
+    /// No project: nothing to run, and no folder.
+    pub(crate) fn none() -> Self {
+        Self::in_memory("", &[])
+    }
+
     /// A project without a folder: its files by name.
     pub fn in_memory(entry: &str, files: &[(&str, &str)]) -> Self {
         let files = files

@@ -75,7 +75,8 @@ pub struct Server;
 
 /// A server that runs. Dropping it leaves it running; [`Running::shutdown`] ends it.
 pub struct Running {
-    address: SocketAddr,
+    /// The ports that it listens on.
+    addresses: Vec<SocketAddr>,
     shared: Arc<ServerShared>,
     accepting: Vec<Accepting>,
     /// Where it listens, for people.
@@ -150,8 +151,8 @@ impl Server {
             // From here on: what is made below, such as the database, is that user's.
             user.become_it()?;
         }
-        let mut ports = listening.iter().map(|one| one.acceptor.local_addr());
-        let address = ports.find_map(Result::ok).unwrap_or(NO_PORT);
+        let ports = listening.iter().map(|one| one.acceptor.local_addr());
+        let addresses = ports.filter_map(Result::ok).collect();
         let names: Vec<&str> = listening.iter().map(|one| one.name.as_str()).collect();
         let names = names.join(" and ");
         config.follow_files();
@@ -215,16 +216,19 @@ impl Server {
         let accepting = accepting.collect::<Result<_, _>>()?;
         let count = shared.config.workers;
         let plural = if count == 1 { "" } else { "s" };
+        let entry = match shared.config.project.entry() {
+            "" => "no project",
+            entry => entry,
+        };
         logger.text(
             Level::Info,
             format!(
-                "listening on {names} with {count} worker{plural} ({}, sampan {})",
-                shared.config.project.entry(),
+                "listening on {names} with {count} worker{plural} ({entry}, sampan {})",
                 crate::VERSION
             ),
         );
         Ok(Running {
-            address,
+            addresses,
             shared,
             accepting,
             names,
@@ -236,7 +240,12 @@ impl Server {
 impl Running {
     /// The first port that it listens on; `0.0.0.0:0` where there are only Unix sockets.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.addresses.first().copied().unwrap_or(NO_PORT)
+    }
+
+    /// All ports that it listens on.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
     }
 
     /// Where it listens, for people.

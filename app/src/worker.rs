@@ -284,7 +284,7 @@ impl WorkerGeneration {
 }
 
 /// What was loaded beside the isolate that serves.
-struct NextProject {
+pub(crate) struct NextProject {
     generation: Rc<WorkerGeneration>,
     loaded: Rc<Loaded>,
 }
@@ -379,8 +379,12 @@ impl Loader {
     ) -> Result<Rc<Loaded>, Error> {
         let Generation { config, parts } = &*generation.shared;
         let files = &generation.files;
-        let language =
-            Language::of(entry).ok_or_else(|| Error::new(ErrorKind::Load, "unknown language"))?;
+        // Without a file to run there are the routes of the program alone.
+        let language = match (entry, Language::of(entry)) {
+            ("", _) => None,
+            (_, Some(language)) => Some(language),
+            (_, None) => return Err(Error::new(ErrorKind::Load, "unknown language")),
+        };
         let logger = Rc::new(config.logger.clone());
         let context = Context::default();
         context.put(config.logger.clone());
@@ -391,6 +395,7 @@ impl Loader {
         context.put(Hooks::default());
         context.put(Rc::clone(files));
         parts.put_into(&context, &config.logger);
+        config.embedding.put_into(&context);
         if let Some(keys) = &config.secret_keys {
             sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
         }
@@ -472,7 +477,12 @@ impl Loader {
                 .map(|dev| DevErrors::new(dev, &config.project)),
         };
         self.gate.set_loading(true);
-        let loaded = Loaded::load(language, config.host.as_deref(), setup, Rc::new(control));
+        let native: &[_] = match is_project {
+            true => &config.embedding.routes,
+            false => &[],
+        };
+        let host = config.host.as_deref();
+        let loaded = Loaded::load(language, host, setup, Rc::new(control), native);
         self.gate.set_loading(false);
         let is_first = loaded.is_ok() && self.place.index == 1;
         if is_first && let Some(folder) = generation.files.missing_folder() {
@@ -483,6 +493,7 @@ impl Loader {
         if let Ok(loaded) = &loaded
             && is_project
             && is_first
+            && loaded.calls.is_none()
             && loaded.answers_nothing()
         {
             let entry = config.project.entry();
@@ -517,7 +528,10 @@ impl Loader {
     }
 
     /// Loads a generation beside the one that serves.
-    async fn prepare(self: &Rc<Self>, shared: &Arc<Generation>) -> Result<NextProject, Error> {
+    pub(crate) async fn prepare(
+        self: &Rc<Self>,
+        shared: &Arc<Generation>,
+    ) -> Result<NextProject, Error> {
         let generation = WorkerGeneration::open(shared)?;
         // Transactions may come without end; a project that writes while it loads is told then that the database is busy.
         let patience = Duration::from_millis(shared.config.db.transaction_millis_max);
@@ -528,7 +542,7 @@ impl Loader {
     }
 
     /// Answers with what was loaded. The isolate before goes on with its requests.
-    fn swap(&self, next: NextProject) {
+    pub(crate) fn swap(&self, next: NextProject) {
         let NextProject { generation, loaded } = next;
         let Some(dispatch) = self.dispatch.borrow().upgrade() else {
             return;
@@ -538,6 +552,11 @@ impl Loader {
         let before = dispatch.replace(loaded);
         drop(self.generation.replace(generation));
         reload::retire(before, &self.retiring);
+    }
+
+    /// Waits until the isolates that others have replaced have ended. Each has a limit.
+    pub(crate) async fn retired(&self) {
+        self.retiring.ended().await;
     }
 
     /// Drops what was loaded and never served.

@@ -1,6 +1,7 @@
 //! What of the configuration a running server cannot change: it goes on as it was until a restart.
 
 use super::Config;
+use std::sync::Arc;
 
 impl Config {
     /// Takes over from the configuration of the running server what only a restart can change. Names the settings that differ.
@@ -56,6 +57,7 @@ impl Config {
         self.db.clone_from(&running.db);
         self.logger.clone_from(&running.logger);
         self.modules = running.modules;
+        self.embedding = Arc::clone(&running.embedding);
         Ok(differ)
     }
 }

@@ -22,6 +22,7 @@ pub(crate) use scripts::ScriptSettings;
 pub use shown::{Setting, settings};
 
 use crate::dev::{Dev, DevSettings};
+use crate::embedding::Embedding;
 use crate::hosted::Host;
 use crate::project::Project;
 use crate::reload::{ScriptFiles, SeenFiles};
@@ -109,6 +110,8 @@ pub struct Config {
     pub modules: &'static [&'static Module],
     /// Who talks to the scripts, of `sampan repl`.
     pub(crate) repl: Option<crate::repl::Link>,
+    /// What the program adds into which this is built.
+    pub embedding: Arc<Embedding>,
     /// Whether samples can be taken of what scripts do; in Lua of one worker only.
     pub is_profiled: bool,
     /// Who runs the workers, if they have no threads of their own, and the scripts, if we have no engine for them.
@@ -149,6 +152,16 @@ impl Config {
     pub fn from_text(path: &Path, text: &str) -> Result<Self, String> {
         let sources = Sources::of_text(text, FILE, &Flags::default(), &Environment::default())?;
         Self::from_sources(Project::find(path)?, &sources)
+    }
+
+    /// The configuration of a project that has no folder: flags, environment and, if the flags name one, a configuration file.
+    pub(crate) fn in_memory(project: Project, flags: &Flags) -> Result<Self, String> {
+        let environment = Environment::of_process();
+        let sources = match &flags.config {
+            Some(_) => Sources::of(project.root(), flags, &environment)?,
+            None => Sources::of_text("", FILE, flags, &environment)?,
+        };
+        Self::from_sources(project, &sources)
     }
 
     /// Replaces the secret keys by one.
@@ -251,6 +264,7 @@ impl Config {
             is_profiled: false,
             host: None,
             modules: crate::MODULES,
+            embedding: Arc::default(),
             repl: None,
         })
     }

@@ -1,6 +1,7 @@
 //! From a request to its answer: router, middleware, script, error handlers.
 
 use crate::dev::{Dev, RequestTrace};
+use crate::embedding::ChainEnd;
 use crate::request::answer_hooks;
 use crate::request::commit_gate::{RouteUses, Visit};
 use crate::request::errors;
@@ -112,9 +113,10 @@ impl Dispatch {
                     fallback: Fallback::NONE,
                     uses: Rc::clone(&entry.uses),
                 };
-                exchange.check(&guards, |exchange| match fixed {
-                    Some(fixed) => exchange.answer_fixed(fixed),
-                    None => exchange.answer(Some(entry.handler), &chain),
+                exchange.check(&guards, |exchange| match (fixed, &entry.native) {
+                    (Some(fixed), _) => exchange.answer_fixed(fixed),
+                    (None, None) => exchange.answer(Some(entry.handler), &chain),
+                    (None, Some(native)) => exchange.answer_by_program(native, &chain),
                 })
             }
             RouteMatch::Nothing(allow) => match find_file(&loaded, request, &normal) {
@@ -137,10 +139,10 @@ impl Dispatch {
 }
 
 /// One request on its way through a project.
-pub(super) struct DispatchedRequest {
+pub(crate) struct DispatchedRequest {
     pub(super) loaded: Rc<Loaded>,
-    pub(super) view: Rc<View>,
-    pub(super) fallback: Fallback,
+    pub(crate) view: Rc<View>,
+    pub(crate) fallback: Fallback,
     pub(super) uses: Rc<RouteUses>,
 }
 
@@ -303,7 +305,7 @@ impl DispatchedRequest {
     }
 
     /// An answer that no script has made, and that depends on no write.
-    pub(super) fn answer_natively(&self, mut response: Response) -> Answer {
+    pub(crate) fn answer_natively(&self, mut response: Response) -> Answer {
         if let Err(error) = self.view.additions.complete(&mut response) {
             self.log(&error);
             response = errors::answer_to(&error);
@@ -326,7 +328,7 @@ impl DispatchedRequest {
     }
 
     /// Answers by a handler within its middleware, as soon as it may run.
-    pub(super) fn answer(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
+    pub(crate) fn answer(self, handler: Option<HandlerId>, middleware: &[HandlerId]) -> Answer {
         if self.loaded.control.gate.try_acquire(self.route()) {
             return self.run(handler, middleware);
         }
@@ -370,26 +372,30 @@ impl DispatchedRequest {
         let request: Rc<dyn RequestView> = self.view.clone();
         let file = self.fallback.is_file.then(|| self.view.store().get());
         let file: Option<Rc<ServedFile>> = file.flatten();
+        let file = match self.fallback.is_native {
+            true => Some(ChainEnd::SEEN),
+            false => file.as_deref().map(|file| FileAnswer {
+                path: &file.path,
+                content_type: file.content_type(),
+            }),
+        };
         let call = Call {
             request,
             handler,
             fallback: self.fallback.status,
-            file: file.as_deref().map(|file| FileAnswer {
-                path: &file.path,
-                content_type: file.content_type(),
-            }),
+            file,
             middleware,
             error: None,
         };
         let step = self.start(call, &mut sink, &mut visit);
         match step {
-            Step::Done => self.release(&visit, self.finish(sink)),
+            Step::Done => self.done(visit, sink),
             Step::Failed(error) => self.failed(&error, visit),
             Step::Waiting(suspended) => {
                 visit.remember();
                 Answer::Later(Box::pin(async move {
                     match self.wait(suspended, &mut sink, &mut visit).await {
-                        Ok(()) => self.release(&visit, self.finish(sink)),
+                        Ok(()) => self.done(visit, sink),
                         Err(error) => self.failed(&error, visit),
                     }
                 }))
@@ -410,8 +416,17 @@ impl DispatchedRequest {
         })
     }
 
+    /// The answer of a script that has ended.
     #[inline]
-    fn release(&self, visit: &Visit, response: Response) -> Answer {
+    fn done(self, visit: Visit, sink: HttpSink) -> Answer {
+        if sink.is_native() {
+            return self.answer_behind_middleware(visit, sink);
+        }
+        self.release(&visit, self.finish(sink))
+    }
+
+    #[inline]
+    pub(crate) fn release(&self, visit: &Visit, response: Response) -> Answer {
         visit.release(response, &self.view, &self.loaded.control)
     }
 

@@ -8,12 +8,14 @@ use sampan_http::{Body, Response};
 
 /// What holds unless the script says otherwise.
 #[derive(Clone, Copy)]
-pub(super) struct Fallback {
-    pub(super) status: u16,
+pub(crate) struct Fallback {
+    pub(crate) status: u16,
     /// The methods that the path has, where the method was the wrong one or OPTIONS.
     pub(super) allow: Allow,
     /// Whether a file stands at the end of the chain.
     pub(super) is_file: bool,
+    /// Whether a native handler stands there.
+    pub(super) is_native: bool,
     /// Whether it is a folder, which its client asks for again with a slash at the end.
     pub(super) is_folder: bool,
 }
@@ -23,10 +25,15 @@ impl Fallback {
         status: 200,
         allow: Allow::NONE,
         is_file: false,
+        is_native: false,
         is_folder: false,
     };
     pub(super) const FILE: Self = Self {
         is_file: true,
+        ..Self::NONE
+    };
+    pub(crate) const NATIVE: Self = Self {
+        is_native: true,
         ..Self::NONE
     };
     pub(super) const FOLDER: Self = Self {

@@ -6,7 +6,7 @@ pub(crate) mod commit_gate;
 pub(crate) mod csrf;
 pub(crate) mod dispatch;
 pub(crate) mod errors;
-mod fallback;
+pub(crate) mod fallback;
 mod file_answer;
 pub(crate) mod given_up;
 pub(crate) mod id;

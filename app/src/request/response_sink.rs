@@ -1,5 +1,6 @@
 //! Where a script's answer is written: straight into the HTTP engine's response.
 
+use crate::embedding::ChainEnd;
 use crate::request::commit_gate::Visit;
 use crate::request::errors;
 use crate::request::given_up::{Rest, WaitingRequest, end_in_order};
@@ -27,6 +28,8 @@ pub(crate) struct HttpSink {
     view: Option<Rc<View>>,
     /// The file that is the body, if one is.
     file: Option<Rc<ServedFile>>,
+    /// Whether the answer is what stands for that of a native handler.
+    is_native: bool,
 }
 
 impl HttpSink {
@@ -38,7 +41,13 @@ impl HttpSink {
             control: Rc::clone(control),
             view: view.cloned(),
             file: None,
+            is_native: false,
         }
+    }
+
+    /// Whether the script returned what stands for the answer of a native handler.
+    pub(crate) fn is_native(&self) -> bool {
+        self.is_native
     }
 
     /// What was written.
@@ -82,6 +91,10 @@ impl ResponseSink for HttpSink {
                 "a file is no value that can be computed once: give the route a function that returns it",
             ));
         };
+        if ChainEnd::is_named(path, &**view) {
+            self.is_native = true;
+            return Ok(());
+        }
         let wrapped = view.store().get::<ServedFile>();
         let file = match wrapped.filter(|file| file.path == path) {
             Some(file) => file,
@@ -111,6 +124,7 @@ impl ResponseSink for HttpSink {
     fn reset(&mut self) {
         self.response = Response::new(self.status);
         self.file = None;
+        self.is_native = false;
     }
 }
 

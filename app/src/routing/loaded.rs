@@ -3,6 +3,7 @@
 use crate::compression::{self, Compression};
 use crate::config::units;
 use crate::dev::DevErrors;
+use crate::embedding::{NativeHandler, NativeRoute};
 use crate::engine::Engine;
 use crate::hooks::Hooks;
 use crate::hosted::Host;
@@ -15,6 +16,7 @@ use crate::request::response_sink::HttpSink;
 use crate::routing::pattern::Pattern;
 use crate::routing::routes::{self, Routes};
 use crate::routing::wrapping::{Chain, Guards, RouteGuards, SharedGuard, Wrapping};
+use crate::scripts::CallLink;
 use crate::static_files::StaticFiles;
 use sampan_host::{
     BodyOptions, Call, CurrentRun, Error, ErrorKind, HandlerId, Isolate, Place, RequestView,
@@ -28,6 +30,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+/// The numbers of native handlers begin here, where no script has any: what their middleware does with the database is known by them.
+const NATIVE_HANDLERS: HandlerId = 1 << 31;
 
 /// The largest limit that can be meant for a body.
 const BODY_BYTES_CEILING: usize = usize::MAX / 4;
@@ -52,6 +57,8 @@ pub(crate) struct Loaded {
     pub(crate) has_body_rules: bool,
     pub(crate) control: Rc<Control>,
     pub(crate) hooks: Rc<Hooks>,
+    /// What functions of the script are called through, where a program does that.
+    pub(crate) calls: Option<Rc<CallLink>>,
 }
 
 /// What a project on a worker needs from the worker.
@@ -105,6 +112,8 @@ pub(crate) struct RouteEntry {
     pub(crate) guards: RouteGuards,
     /// The answer of a route that is a value.
     pub(crate) fixed: Option<FixedAnswer>,
+    /// What answers a route of the program into which this is built.
+    pub(crate) native: Option<NativeHandler>,
     pub(crate) body: BodyRule,
     /// Whether its pattern ends in `*`: then a file in its place answers first.
     pub(crate) is_rest: bool,
@@ -122,13 +131,15 @@ pub(crate) struct FixedAnswer {
 impl Loaded {
     /// Loads a project and arranges what it declared. Faults of its patterns are errors with their place.
     pub(crate) fn load(
-        language: Language,
+        language: Option<Language>,
         host: Option<&dyn Host>,
         setup: Setup,
         control: Rc<Control>,
+        native: &[NativeRoute],
     ) -> Result<Rc<Self>, Error> {
         let hooks = setup.context.get::<Hooks>().unwrap_or_default();
         let templates = setup.context.get::<TemplateStore>();
+        let calls = setup.context.get::<CallLink>();
         let engine = Engine::load(language, host, setup)?;
         hooks.close();
         if let Some(templates) = templates {
@@ -174,8 +185,45 @@ impl Loaded {
                 chain: middleware.around(&pattern),
                 guards,
                 fixed,
+                native: None,
                 is_rest: pattern.ends_in_rest(),
                 body: body_rule(&def.body, &def.pattern, def.place.as_ref(), language)?,
+            });
+        }
+        for (at, route) in native.iter().enumerate() {
+            let fault = |text: String| Error::new(ErrorKind::Load, text);
+            let pattern = Pattern::parse(&route.pattern)
+                .map_err(|text| fault(format!("{}: {text}", route.name())))?;
+            let verb = verb_of(route.method.as_deref()).map_err(fault)?;
+            let taken = |index: usize| match program.routes.get(index) {
+                Some(def) => told_place(&def.pattern, def.place.as_ref()),
+                None => native[index - program.routes.len()].pattern.clone(),
+            };
+            routes
+                .insert(verb, &pattern, entries.len())
+                .map_err(|index| {
+                    let (name, taken) = (route.name(), taken(index));
+                    fault(format!("{name} is already declared as {taken}"))
+                })?;
+            let handler = NATIVE_HANDLERS + at as HandlerId;
+            let info = RouteInfo {
+                pattern: route.pattern.as_str().into(),
+                params: pattern.params().map(str::to_owned).collect(),
+                place: None,
+                trusted: Rc::clone(&control.trusted),
+                ids: Rc::clone(&control.ids),
+                compression: control.compression.clone(),
+            };
+            entries.push(RouteEntry {
+                handler,
+                info: Rc::new(info),
+                uses: control.gate.uses(handler),
+                chain: middleware.around(&pattern),
+                guards: guards.around(&pattern),
+                fixed: None,
+                native: Some(route.handler.clone()),
+                is_rest: pattern.ends_in_rest(),
+                body: BodyRule::default(),
             });
         }
         let (not_found, on_error, fetch) = (program.not_found, program.on_error, program.fetch);
@@ -208,6 +256,7 @@ impl Loaded {
             has_body_rules,
             control,
             hooks,
+            calls,
         }))
     }
 
@@ -280,7 +329,7 @@ fn body_rule(
     options: &BodyOptions,
     name: &str,
     place: Option<&Place>,
-    language: Language,
+    language: Option<Language>,
 ) -> Result<BodyRule, Error> {
     let is_streamed = options.stream;
     let Some(written) = &options.bytes_max else {
@@ -297,11 +346,28 @@ fn body_rule(
         });
     }
     let key = match language {
-        Language::Lua => "body_bytes_max",
-        Language::Js => "bodyBytesMax",
+        Some(Language::Js) => "bodyBytesMax",
+        Some(Language::Lua) | None => "body_bytes_max",
     };
     let message = format!("{name}: {key} = {written}: {} is expected", units::A_SIZE);
     Err(Error::new(ErrorKind::Load, message).at(place.cloned()))
+}
+
+/// A route that stands in the way of another.
+fn told_place(pattern: &str, place: Option<&Place>) -> String {
+    match place {
+        Some(place) => format!("{pattern} at {place}"),
+        None => pattern.to_owned(),
+    }
+}
+
+/// The place of a method among those of the tree; `None` for all methods.
+fn verb_of(method: Option<&str>) -> Result<Option<usize>, String> {
+    let verb = |name| {
+        let verb = routes::verb(name);
+        verb.ok_or_else(|| format!("no routes can be declared for the method {name}"))
+    };
+    method.map(verb).transpose()
 }
 
 fn insert(
@@ -311,27 +377,12 @@ fn insert(
     pattern: &Pattern,
 ) -> Result<(), Error> {
     let def = &defs[index];
-    let verb = match def.method.as_deref() {
-        None => None,
-        Some(name) => Some(routes::verb(name).ok_or_else(|| {
-            Error::new(
-                ErrorKind::Load,
-                format!("no routes can be declared for the method {name}"),
-            )
-            .at(def.place.clone())
-        })?),
-    };
+    let verb = verb_of(def.method.as_deref())
+        .map_err(|text| Error::new(ErrorKind::Load, text).at(def.place.clone()))?;
     routes.insert(verb, pattern, index).map_err(|taken| {
-        let first = &defs[taken];
-        let at = first
-            .place
-            .as_ref()
-            .map_or_else(String::new, |place| format!(" at {place}"));
+        let first = told_place(&defs[taken].pattern, defs[taken].place.as_ref());
         let method = def.method.as_deref().unwrap_or("ALL");
-        let message = format!(
-            "{method} {} is already declared as {}{at}",
-            def.pattern, first.pattern
-        );
+        let message = format!("{method} {} is already declared as {first}", def.pattern);
         Error::new(ErrorKind::Load, message).at(def.place.clone())
     })
 }

@@ -122,6 +122,20 @@ enum LogDestination {
     Streams,
     /// A buffer that a test reads.
     Buffer(Arc<Mutex<String>>),
+    /// A function of the program that Sampan is a part of.
+    Program(LineTaker),
+}
+
+/// Takes lines of the log, without their ends. Called on the thread that has something to say, on several at the same time.
+#[derive(Clone)]
+struct LineTaker(Arc<TakeLine>);
+
+type TakeLine = dyn Fn(Level, &str) + Send + Sync;
+
+impl fmt::Debug for LineTaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LineTaker")
+    }
 }
 
 impl Logger {
@@ -144,6 +158,14 @@ impl Logger {
             place: LogDestination::Buffer(Arc::default()),
             ..Self::new(settings)
         }
+    }
+
+    /// The same logger, whose lines this function takes; those of the access log as [`Level::Info`]. It is called on the thread that has
+    /// something to say, on several at the same time, and must not wait for long.
+    #[must_use]
+    pub fn given_to(mut self, take: impl Fn(Level, &str) + Send + Sync + 'static) -> Self {
+        self.place = LogDestination::Program(LineTaker(Arc::new(take)));
+        self
     }
 
     /// The same place, with other settings.
@@ -170,7 +192,7 @@ impl Logger {
     /// The lines in the buffer; empty for the process's own streams.
     pub fn lines(&self) -> String {
         match &self.place {
-            LogDestination::Streams => String::new(),
+            LogDestination::Streams | LogDestination::Program(_) => String::new(),
             LogDestination::Buffer(buffer) => buffer
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -197,7 +219,7 @@ impl Logger {
     pub fn write(&self, level: Level, entry: &Entry<'_>) {
         if self.writes(level) {
             let line = self.format(level, entry);
-            self.put(LogStream::Error, line);
+            self.put(LogStream::Error, level, line);
         }
     }
 
@@ -257,7 +279,7 @@ impl Logger {
             AccessFormat::Common => access::common(&mut out, access),
             AccessFormat::Json => access::json(&mut out, access),
         }
-        self.put(LogStream::Output, out);
+        self.put(LogStream::Output, Level::Info, out);
     }
 
     /// Writes how often what was left out has happened. `now`: only where a second is over; `None`: everything.
@@ -291,8 +313,9 @@ impl Logger {
     }
 
     /// One write per message, so that lines of several threads do not mix.
-    fn put(&self, stream: LogStream, line: String) {
+    fn put(&self, stream: LogStream, level: Level, line: String) {
         match &self.place {
+            LogDestination::Program(LineTaker(take)) => take(level, line.trim_end_matches('\n')),
             LogDestination::Streams => writer::put(stream, line, |lost| {
                 let text = format!("{lost} lines of the log were lost: it is not read fast enough");
                 self.format(Level::Warn, &Entry::text(text))

@@ -89,7 +89,7 @@ pub(crate) fn run(options: &DistOptions) -> Result<bool, Error> {
 /// Builds the release executable.
 fn build(root: &Path, target: Option<&str>) -> Result<PathBuf, Error> {
     let mut command = project::cargo(root);
-    command.args(["build", "--release", "--locked", "--package", "sampan"]);
+    command.args(["build", "--release", "--locked", "--package", "sampan-cli"]);
     if let Some(target) = target {
         command.args(["--target", target]);
     }

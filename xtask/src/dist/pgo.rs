@@ -84,7 +84,7 @@ fn compile(root: &Path, triple: &str, flag: &OsString) -> Result<PathBuf, Error>
     let folder = root.join("target/pgo");
     let mut command = project::cargo(root);
     command
-        .args(["build", "--release", "--locked", "--package", "sampan"])
+        .args(["build", "--release", "--locked", "--package", "sampan-cli"])
         .args(["--target", triple, "--target-dir"])
         .arg(&folder)
         .env("RUSTFLAGS", flag);

@@ -10,8 +10,10 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The package of the command.
+/// The command.
 const COMMAND: &str = "sampan";
+/// Its package.
+const PACKAGE: &str = "sampan-cli";
 
 /// A bill of materials.
 pub(super) struct Bom {
@@ -39,8 +41,8 @@ pub(super) fn of_workspace(root: &Path, triple: &str) -> Result<Bom, Error> {
     crates.extend(sources.filter(|(name, _)| name.ends_with("-src")));
     let known = |package: &&Package| crates.contains(&key(package));
     let packages: Vec<&Package> = metadata.packages.iter().filter(known).collect();
-    let own = packages.iter().find(|package| package.name == COMMAND);
-    let own = own.ok_or("the workspace has no package sampan")?;
+    let own = packages.iter().find(|package| package.name == PACKAGE);
+    let own = own.ok_or("the workspace has no package sampan-cli")?;
     let mut components: Vec<Value> = packages
         .iter()
         .filter(|package| package.id != own.id)
@@ -118,7 +120,7 @@ fn dependencies(metadata: &Metadata, packages: &[&Package]) -> Vec<Value> {
 /// The crates that the command is built with, by the kinds of dependencies that are followed.
 fn tree(root: &Path, triple: &str, kinds: &str) -> Result<BTreeSet<Crate>, Error> {
     let output = project::cargo(root)
-        .args(["tree", "--locked", "--package", COMMAND, "--target", triple])
+        .args(["tree", "--locked", "--package", PACKAGE, "--target", triple])
         .args(["--edges", kinds, "--prefix", "none", "--format", "{p}"])
         .output()?;
     if !output.status.success() {

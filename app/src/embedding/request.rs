@@ -1,0 +1,87 @@
+//! A request as native handlers see it.
+
+use crate::request::request_view::View;
+use sampan_host::RequestView;
+use std::borrow::Cow;
+use std::fmt;
+use std::rc::Rc;
+
+/// A request on its way to a native handler. It stays on the thread of its worker; clones are the same request. Nothing is copied out
+/// of the buffer that it was received into.
+#[derive(Clone)]
+pub struct NativeRequest(Rc<View>);
+
+impl NativeRequest {
+    pub(crate) fn new(view: Rc<View>) -> Self {
+        Self(view)
+    }
+
+    /// The method as sent.
+    pub fn method(&self) -> &str {
+        self.0.method()
+    }
+
+    /// The path and the query as sent.
+    pub fn target(&self) -> &str {
+        self.0.request().target()
+    }
+
+    /// The path as sent, percent-encoded, without the query.
+    pub fn path(&self) -> &str {
+        self.0.path()
+    }
+
+    /// What follows the first `?`, percent-encoded.
+    pub fn query(&self) -> Option<&str> {
+        self.0.query()
+    }
+
+    /// The whole URL that the client asked for, as far as it is known; that of a trusted proxy where there is one.
+    pub fn url(&self) -> String {
+        self.0.url()
+    }
+
+    /// A parameter of the route's pattern by its name, percent-decoded.
+    pub fn param(&self, name: &str) -> Option<Cow<'_, str>> {
+        let mut params = self.params();
+        params.find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    /// The parameters of the route's pattern, in its order.
+    pub fn params(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+        (0..).map_while(|index| self.0.param(index))
+    }
+
+    /// The first header of this name, whatever its case.
+    pub fn header(&self, name: &str) -> Option<&[u8]> {
+        self.0.header(name)
+    }
+
+    /// All headers in their order, names as sent.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.0.request().headers()
+    }
+
+    /// The body, whole.
+    pub fn body(&self) -> &[u8] {
+        self.0.body()
+    }
+
+    /// The address of the client; that of the Unix socket's client is empty. `X-Forwarded-For` of trusted proxies is believed.
+    pub fn ip(&self) -> String {
+        self.0.ip()
+    }
+
+    /// The id of the request, as the log has it and `X-Request-Id` of the answer.
+    pub fn id(&self) -> Cow<'_, str> {
+        self.0.id()
+    }
+}
+
+impl fmt::Debug for NativeRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("NativeRequest")
+            .field(&self.0.title())
+            .finish()
+    }
+}

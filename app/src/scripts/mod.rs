@@ -1,0 +1,389 @@
+//! Scripts without a server: isolates on threads of their own, which handle requests and call functions for any thread of the process.
+//!
+//! A [`ScriptPool`] has one queue ([`queue`]) and a thread for each isolate ([`worker`]). Who hands over a [`Work`] says what to do with its
+//! outcome; that is called once, on the thread of the isolate or on that of whoever gives the work up. Limits, capabilities and the way
+//! of a request through guards, middleware and routes are those of the server: what runs here is the same code without sockets.
+//!
+//! The script is loaded by a file of ours (`call.lua`, `call.js`), which runs the script's own and keeps a function that finds what the
+//! script offers by name. So a call is a run like any other, and may wait.
+
+mod changes;
+mod job;
+mod module;
+mod queue;
+mod request;
+mod worker;
+
+pub use job::{Done, JobHandle, Outcome, Work};
+pub use request::{HttpRequest, request_bytes};
+
+pub(crate) use module::CallLink;
+
+use crate::config::{Config, Flags};
+use crate::database;
+use crate::embedding::{ContextSetup, Embedding, modules_with};
+use crate::process_parts::ProcessParts;
+use crate::project::{Language, Project};
+use crate::reload::Generation;
+use crate::watchdog::Watchdog;
+use changes::Changes;
+use queue::Queue;
+use sampan_db::Database;
+use sampan_host::{Error, ErrorKind, Module};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use worker::WorkerState;
+
+/// How many works may wait or run for each isolate unless told otherwise.
+const QUEUED_PER_WORKER: usize = 1_024;
+/// How long the end of a pool waits for its threads beyond the time that scripts have to end, in milliseconds.
+const JOIN_MILLIS_MAX: u64 = 500;
+/// How often the end of a pool tells running scripts to stop.
+const STOP_PAUSE: Duration = Duration::from_millis(2);
+
+/// Where a script comes from.
+#[derive(Clone, Debug)]
+pub enum ScriptSource {
+    /// A file, or the folder of a project.
+    Path(PathBuf),
+    /// A text. The name tells the language by its end, as in `hello.lua`, and stands in errors.
+    Text {
+        /// The name.
+        name: String,
+        /// The text.
+        text: String,
+    },
+}
+
+/// What a pool is made from.
+#[derive(Clone, Debug)]
+pub struct ScriptOptions {
+    /// The script.
+    pub source: ScriptSource,
+    /// What a command line would say: workers, settings, the configuration file. Its path is not used.
+    pub flags: Flags,
+    /// How many works may wait or run at the same time; `None` for 1,024 for each isolate.
+    pub queue_max: Option<usize>,
+    /// How often it is looked at most, when work comes, whether a file of the script has changed; `None`: never.
+    pub looks_every: Option<Duration>,
+    /// Capabilities of the program's own.
+    pub modules: Vec<&'static Module>,
+}
+
+/// Isolates that run scripts for a program. Clones are the same pool; dropping the last one does not end it, [`ScriptPool::stop`] does.
+#[derive(Clone)]
+pub struct ScriptPool(Arc<PoolShared>);
+
+/// What the threads of a pool share.
+pub(crate) struct PoolShared {
+    queue: Queue,
+    database: Arc<Database>,
+    watchdog: Watchdog,
+    limits: Arc<sampan_http::Limits>,
+    /// What all isolates are to have loaded, and its number.
+    generation: Mutex<Arc<Generation>>,
+    version: AtomicU64,
+    reports: Mutex<Vec<(u64, Error)>>,
+    /// Counts the isolates that have tried the newest version.
+    tried: Mutex<usize>,
+    has_tried: Condvar,
+    /// Held by a reload.
+    reloading: Mutex<()>,
+    changes: Option<Changes>,
+    workers: Mutex<Vec<(Arc<WorkerState>, JoinHandle<()>)>>,
+    count: usize,
+    next_job: AtomicU64,
+    next_worker: AtomicU64,
+    abandoned: AtomicUsize,
+    ending: Arc<OnceLock<Instant>>,
+    started_once: Arc<std::sync::atomic::AtomicBool>,
+}
+
+/// Why a pool does not take a work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// As many wait or run as may.
+    Full,
+    /// The pool has been stopped.
+    Stopped,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "the queue of the scripts is full",
+            Self::Stopped => "the scripts have been stopped",
+        })
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl ScriptPool {
+    /// Loads the script in every isolate.
+    ///
+    /// # Errors
+    /// The configuration is wrong or the script does not load: the place, the line of the source and the stack.
+    pub fn start(options: &ScriptOptions, adapt: impl FnOnce(&mut Config)) -> Result<Self, String> {
+        let mut config = config_of(options)?;
+        adapt(&mut config);
+        let changes = match (&options.source, options.looks_every) {
+            (ScriptSource::Path(_), Some(pause)) => {
+                let changes = Changes::of(&config.project, pause);
+                config.project = changes.project();
+                Some(changes)
+            }
+            _ => None,
+        };
+        let entry = module::entry_around(&config.project)?;
+        config.project = config.project.with_entry(&entry);
+        let mut own = vec![&module::MODULE];
+        own.extend(&options.modules);
+        config.modules = modules_with(&own);
+        let mut embedding = Embedding::clone(&config.embedding);
+        let put_link: ContextSetup = Arc::new(|context| context.put(CallLink::default()));
+        embedding.contexts.push(put_link);
+        config.embedding = Arc::new(embedding);
+        let parts = ProcessParts::of(&config)?;
+        let (database, _) = database::prepare(&config)?;
+        let count = config.workers;
+        let generation = Generation {
+            config: Arc::new(config),
+            parts,
+        };
+        let config = Arc::clone(&generation.config);
+        let queue_max = options.queue_max.unwrap_or(count * QUEUED_PER_WORKER);
+        let shared = Arc::new(PoolShared {
+            queue: Queue::new(count, queue_max),
+            database,
+            watchdog: Watchdog::default(),
+            limits: Arc::new(config.http.clone()),
+            generation: Mutex::new(Arc::new(generation)),
+            version: AtomicU64::new(0),
+            reports: Mutex::default(),
+            tried: Mutex::default(),
+            has_tried: Condvar::new(),
+            reloading: Mutex::default(),
+            changes,
+            workers: Mutex::default(),
+            count,
+            next_job: AtomicU64::new(1),
+            next_worker: AtomicU64::new(0),
+            abandoned: AtomicUsize::new(0),
+            ending: Arc::default(),
+            started_once: Arc::default(),
+        });
+        let time_max = Duration::from_millis(config.script.script_millis_max);
+        shared
+            .watchdog
+            .start(time_max)
+            .map_err(|error| format!("cannot start a thread: {error}"))?;
+        let pool = Self(shared);
+        // One alone first, so that a fault of the script is told once.
+        for places in [0..1, 1..count] {
+            let starting: Vec<_> = places.map(|place| worker::start(&pool.0, place)).collect();
+            for ready in starting {
+                let started = ready.and_then(|ready| {
+                    let gone = || Error::new(ErrorKind::Internal, "a thread ended as it started");
+                    ready.recv().unwrap_or_else(|_| Err(gone()))
+                });
+                if let Err(error) = started {
+                    pool.stop();
+                    return Err(config.project.load_fault(&error));
+                }
+            }
+        }
+        if let Some(changes) = &pool.0.changes {
+            changes.note();
+        }
+        Ok(pool)
+    }
+
+    /// Hands a work over. `done` is called once with what came of it; it must not wait.
+    ///
+    /// # Errors
+    /// It is not taken, and `done` is never called.
+    pub fn submit(&self, work: Work, done: Done) -> Result<JobHandle, Refused> {
+        let id = self.0.next_job.fetch_add(1, Ordering::Relaxed);
+        let handle = JobHandle::new(id, done, Arc::downgrade(&self.0));
+        self.0.queue.push(work, &handle)?;
+        Ok(handle)
+    }
+
+    /// Loads the script anew in all isolates. What runs ends in the old ones.
+    ///
+    /// # Errors
+    /// It does not load: as at start. The old one goes on.
+    pub fn reload(&self) -> Result<(), String> {
+        self.0.reload()
+    }
+
+    /// How many isolates there are.
+    pub fn workers(&self) -> usize {
+        self.0.count
+    }
+
+    /// Gives up what waits and runs, and ends the threads. False if one had to be left behind. Not on a thread of the pool.
+    pub fn stop(&self) -> bool {
+        let shared = &self.0;
+        let _ = shared.ending.set(Instant::now());
+        shared.queue.close();
+        let workers = std::mem::take(&mut *lock(&shared.workers));
+        let config = Arc::clone(&shared.generation().config);
+        let patience = config.http.shutdown_millis_max + config.script.cleanup_millis_max;
+        let deadline = Instant::now() + Duration::from_millis(patience + JOIN_MILLIS_MAX);
+        let mut all_ended = true;
+        for (state, thread) in workers {
+            while !thread.is_finished() && Instant::now() < deadline {
+                state.stop_run();
+                std::thread::sleep(STOP_PAUSE);
+            }
+            all_ended &= thread.is_finished() && thread.join().is_ok();
+            state.give_all_up(&stopped());
+        }
+        shared.watchdog.stop();
+        shared.database.shutdown();
+        all_ended
+    }
+}
+
+impl fmt::Debug for ScriptPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScriptPool")
+            .field("workers", &self.0.count)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PoolShared {
+    pub(crate) fn generation(&self) -> Arc<Generation> {
+        Arc::clone(&lock(&self.generation))
+    }
+
+    fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Has all isolates load what `generation` says, at the latest before their next work.
+    fn publish(&self, generation: Generation) {
+        *lock(&self.generation) = Arc::new(generation);
+        *lock(&self.tried) = 0;
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The script as it is on the disk now.
+    fn renewed(&self) -> Result<Generation, String> {
+        let before = self.generation();
+        Ok(Generation {
+            config: Arc::clone(&before.config),
+            parts: before.parts.renewed(&before.config)?,
+        })
+    }
+
+    /// Looks whether a file has changed, if that is due.
+    fn look(&self) {
+        let Some(changes) = self.changes.as_ref().filter(|changes| changes.is_due()) else {
+            return;
+        };
+        let Ok(_turn) = self.reloading.try_lock() else {
+            return;
+        };
+        if !changes.has_changed() {
+            return;
+        }
+        match self.renewed() {
+            Ok(generation) => self.publish(generation),
+            Err(fault) => {
+                let logger = &self.generation().config.logger;
+                let text = format!("not reloaded, the old script goes on: {fault}");
+                logger.text(sampan_log::Level::Error, text);
+            }
+        }
+    }
+
+    fn reload(&self) -> Result<(), String> {
+        let _turn = lock(&self.reloading);
+        let before = self.generation();
+        self.publish(self.renewed()?);
+        if let Some(changes) = &self.changes {
+            changes.note();
+        }
+        let version = self.version();
+        self.queue.wake_all();
+        let mut tried = lock(&self.tried);
+        while *tried < self.count && !self.queue.is_closed() {
+            let waited = self
+                .has_tried
+                .wait_timeout(tried, Duration::from_millis(50));
+            tried = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(tried);
+        let mut reports = lock(&self.reports);
+        let fault = reports.iter().find(|(of, _)| *of == version);
+        let fault = fault.map(|(_, error)| before.config.project.load_fault(error));
+        reports.clear();
+        drop(reports);
+        match fault {
+            None => Ok(()),
+            Some(fault) => {
+                // Those that did load it go back too.
+                self.publish(Generation {
+                    config: Arc::clone(&before.config),
+                    parts: before.parts.clone(),
+                });
+                self.queue.wake_all();
+                Err(fault)
+            }
+        }
+    }
+
+    /// An isolate has tried to load a version.
+    fn report(&self, version: u64, loaded: Result<(), Error>) {
+        if let Err(error) = loaded {
+            let logger = &self.generation().config.logger;
+            let text = format!("not reloaded, the old script goes on: {error}");
+            logger.text(sampan_log::Level::Error, text);
+            lock(&self.reports).push((version, error));
+        }
+        *lock(&self.tried) += 1;
+        self.has_tried.notify_all();
+    }
+}
+
+/// The configuration of a script.
+fn config_of(options: &ScriptOptions) -> Result<Config, String> {
+    match &options.source {
+        ScriptSource::Path(path) => Config::resolve(&Flags {
+            path: path.clone(),
+            ..options.flags.clone()
+        }),
+        ScriptSource::Text { name, text } => {
+            if Language::of(name).is_none() {
+                return Err(format!(
+                    "{name} is neither Lua nor JavaScript: its name must end in .lua, .js, .mjs, .jsx, .ts, .mts or .tsx"
+                ));
+            }
+            let project = Project::in_memory(name, &[(name, text)]);
+            Config::in_memory(project, &options.flags)
+        }
+    }
+}
+
+/// What becomes of work that was given up.
+pub(crate) fn cancelled() -> Error {
+    let text = "given up: nobody waits for it any more";
+    Error::new(ErrorKind::Unavailable, text).with_code(sampan_host::engine::CANCELLED)
+}
+
+/// What becomes of work when its pool ends.
+fn stopped() -> Error {
+    Error::new(ErrorKind::Unavailable, "the scripts have been stopped").with_code("stopped")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

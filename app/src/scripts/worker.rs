@@ -1,0 +1,438 @@
+//! The thread of one isolate: takes works from the queue, one run at a time; those that wait go on between others.
+
+use super::job::{Job, JobHandle, Outcome, Work};
+use super::queue::Next;
+use super::{PoolShared, cancelled, lock, stopped};
+use crate::reload;
+use crate::request::commit_gate::Gate;
+use crate::request::dispatch::Dispatch;
+use crate::routing::loaded::Loaded;
+use crate::watchdog::ABANDONED_MAX;
+use crate::worker::{Loader, STACK_BYTES, WorkerGeneration, WorkerPlan};
+use sampan_host::{CurrentRun, Error, ErrorKind, Isolate, LocalFuture, Watch};
+use sampan_http::answer_directly;
+use sampan_log::Level;
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tokio::task::{LocalSet, spawn_local, yield_now};
+
+/// After so many works that ended at once the others of the thread have their turn: timers, commits, works that wait.
+const TURN_WORKS_MAX: usize = 32;
+/// How often it is looked at the end whether requests that were given up have ended.
+const END_PAUSE: Duration = Duration::from_millis(2);
+
+/// What other threads know of a worker.
+pub(crate) struct WorkerState {
+    watch: Arc<Watch>,
+    /// The work whose script runs now; 0 if none does.
+    running: AtomicU64,
+    /// The works that have begun and not ended.
+    jobs: Mutex<HashMap<u64, Arc<Job>>>,
+    /// It could not be stopped, and another has its place.
+    is_abandoned: AtomicBool,
+}
+
+impl WorkerState {
+    /// Stops the script that runs, if it does so for this work.
+    pub(super) fn stop_job(&self, id: u64) {
+        // The epoch first: if the run ends in between, its number is over and the stop hits nothing.
+        let epoch = self.watch.epoch();
+        if epoch & 1 == 1 && self.running.load(Ordering::Acquire) == id {
+            self.watch.stop(epoch);
+        }
+    }
+
+    /// Stops the script that runs, whatever it is.
+    pub(super) fn stop_run(&self) {
+        let epoch = self.watch.epoch();
+        if epoch & 1 == 1 {
+            self.watch.stop(epoch);
+        }
+    }
+
+    /// Tells all who wait for works of this worker that nothing comes of them.
+    pub(super) fn give_all_up(&self, error: &Error) {
+        let jobs: Vec<Arc<Job>> = lock(&self.jobs).drain().map(|(_, job)| job).collect();
+        for job in jobs {
+            job.give_up(error.clone());
+        }
+    }
+}
+
+/// Starts a worker. What it gives tells whether its script has loaded.
+pub(super) fn start(
+    shared: &Arc<PoolShared>,
+    place: usize,
+) -> Result<Receiver<Result<(), Error>>, Error> {
+    let (sender, ready) = sync_channel(2);
+    let is_profiled = shared.generation().config.is_profiled;
+    let state = Arc::new(WorkerState {
+        watch: Arc::new(match is_profiled {
+            true => Watch::sampled(),
+            false => Watch::default(),
+        }),
+        running: AtomicU64::new(0),
+        jobs: Mutex::default(),
+        is_abandoned: AtomicBool::new(false),
+    });
+    let (for_thread, for_state) = (Arc::clone(shared), Arc::clone(&state));
+    let thread = std::thread::Builder::new()
+        .name(format!("sampan-s{place}"))
+        .stack_size(STACK_BYTES)
+        .spawn(move || run(for_thread, place, for_state, &sender));
+    let thread = thread.map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("cannot start a thread: {error}"),
+        )
+    })?;
+    lock(&shared.workers).push((state, thread));
+    Ok(ready)
+}
+
+type Ready = SyncSender<Result<(), Error>>;
+
+fn run(shared: Arc<PoolShared>, place: usize, state: Arc<WorkerState>, ready: &Ready) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let text = format!("cannot start a runtime: {error}");
+            return drop(ready.send(Err(Error::new(ErrorKind::Internal, text))));
+        }
+    };
+    let id = shared.next_worker.fetch_add(1, Ordering::Relaxed);
+    let watchdog = shared.watchdog.clone();
+    let given_up = Arc::clone(&state);
+    LocalSet::new().block_on(&runtime, async move {
+        match Worker::load(shared, place, id, state, ready).await {
+            Ok(worker) => {
+                if ready.send(Ok(())).is_ok() {
+                    worker.serve().await;
+                }
+            }
+            Err(error) => drop(ready.send(Err(error))),
+        }
+    });
+    given_up.give_all_up(&stopped());
+    watchdog.remove(id);
+}
+
+/// One isolate and what is around it.
+struct Worker {
+    shared: Arc<PoolShared>,
+    place: usize,
+    id: u64,
+    state: Arc<WorkerState>,
+    gate: Rc<Gate>,
+    loader: Rc<Loader>,
+    dispatch: Rc<Dispatch>,
+    /// The version that was tried last.
+    version: u64,
+}
+
+impl Worker {
+    async fn load(
+        shared: Arc<PoolShared>,
+        place: usize,
+        id: u64,
+        state: Arc<WorkerState>,
+        ready: &Ready,
+    ) -> Result<Self, Error> {
+        let version = shared.version();
+        let plan = WorkerPlan {
+            id,
+            place,
+            generation: shared.generation(),
+            limits: Arc::clone(&shared.limits),
+            database: Arc::clone(&shared.database),
+            watchdog: shared.watchdog.clone(),
+            ending: Arc::clone(&shared.ending),
+            started_once: Arc::clone(&shared.started_once),
+            on_deaf: Box::new(|_, _| ()),
+        };
+        let config = Arc::clone(&plan.generation.config);
+        let (deaf, millis) = (ready.clone(), config.script.script_millis_max);
+        let deaf_while_loading = move |name: &str| {
+            let text = format!("{name} did not end within {millis} ms and could not be stopped");
+            let _ = deaf.send(Err(Error::new(ErrorKind::Load, text)));
+        };
+        let watch = Arc::clone(&state.watch);
+        shared
+            .watchdog
+            .add(id, Arc::clone(&watch), Box::new(deaf_while_loading));
+        let runs_mix = config.project.language() == Some(crate::Language::Js);
+        let current = CurrentRun::new(config.logger.has_access_log());
+        let gate = Gate::new(&shared.database, &watch, &current, runs_mix);
+        let opened = WorkerGeneration::open(&plan.generation)?;
+        let loader = Rc::new(Loader::new(&plan, watch, Rc::clone(&gate), opened, current));
+        let loaded = loader.load(&loader.generation())?;
+        // Nobody sends it a connection, so no request waits for another's.
+        let (handle, _) = sampan_http::worker(Arc::clone(&shared.limits));
+        gate.serve(handle);
+        loader.sessions.serve(&config);
+        loader.start_hooks(&loaded).await?;
+        gate.settled().await?;
+        let names = loaded.handler_names();
+        let dispatch = Rc::new(Dispatch::new(loaded));
+        loader.dispatch.replace(Rc::downgrade(&dispatch));
+        let (for_deaf, deaf_state) = (Arc::clone(&shared), Arc::clone(&state));
+        let on_deaf = move |name: &str| abandon(&for_deaf, place, &deaf_state, name);
+        shared.watchdog.loaded(id, names, Box::new(on_deaf));
+        Ok(Self {
+            shared,
+            place,
+            id,
+            state,
+            gate,
+            loader,
+            dispatch,
+            version,
+        })
+    }
+
+    /// Works until the pool is stopped.
+    async fn serve(mut self) {
+        let mut turn = 0;
+        loop {
+            let next = match self.shared.queue.try_next() {
+                Some(next) => next,
+                None => {
+                    turn = 0;
+                    self.wait().await
+                }
+            };
+            if self.state.is_abandoned.load(Ordering::Acquire) {
+                // It came back to life after another took its place.
+                if let Next::Job(work, handle) = next {
+                    handle.job().give_up(stopped());
+                    drop(work);
+                }
+                return;
+            }
+            match next {
+                Next::Closed => break,
+                Next::Woken => self.renew().await,
+                Next::Job(work, handle) => {
+                    self.shared.look();
+                    self.renew().await;
+                    self.begin(work, &handle);
+                }
+            }
+            turn += 1;
+            if turn >= TURN_WORKS_MAX {
+                turn = 0;
+                yield_now().await;
+            }
+        }
+        self.end().await;
+    }
+
+    async fn wait(&self) -> Next {
+        let (queue, mut is_waiting) = (&self.shared.queue, false);
+        poll_fn(|cx| {
+            let next = queue.poll_next(self.place, &mut is_waiting, cx);
+            // Published before it waited, so nobody wakes it for that.
+            if next.is_pending() && self.shared.version() != self.version {
+                queue.leave(self.place);
+                return Poll::Ready(Next::Woken);
+            }
+            next
+        })
+        .await
+    }
+
+    /// Loads what the pool says is to be loaded, if that is not done.
+    async fn renew(&mut self) {
+        let version = self.shared.version();
+        if version == self.version {
+            return;
+        }
+        self.version = version;
+        let loaded = self.loader.prepare(&self.shared.generation()).await;
+        let loaded = loaded.map(|next| self.loader.swap(next));
+        self.shared.report(version, loaded);
+    }
+
+    /// Runs a work for the first time. One that ends at once costs no task.
+    fn begin(&self, work: Work, handle: &JobHandle) {
+        let job = handle.job();
+        lock(&self.state.jobs).insert(job.id(), Arc::clone(job));
+        let mut run = JobRun {
+            future: self.future(work),
+            job: Arc::clone(job),
+            state: Arc::clone(&self.state),
+        };
+        if !job.begin(&self.state) {
+            return;
+        }
+        if run
+            .turn(&mut Context::from_waker(Waker::noop()))
+            .is_pending()
+        {
+            drop(spawn_local(run));
+        }
+    }
+
+    fn future(&self, work: Work) -> LocalFuture<Result<Outcome, Error>> {
+        match work {
+            Work::Handle(request) => {
+                let (dispatch, limits) =
+                    (Rc::clone(&self.dispatch), Arc::clone(&self.shared.limits));
+                Box::pin(async move {
+                    let answer =
+                        answer_directly(&*dispatch, &request.bytes, request.peer, &limits).await;
+                    Ok(Outcome::Answer(answer))
+                })
+            }
+            Work::Call {
+                function,
+                arguments,
+            } => {
+                let (loaded, gate) = (self.dispatch.loaded(), Rc::clone(&self.gate));
+                let time_max = loaded.control.handler_time_max;
+                Box::pin(async move {
+                    let called = call(loaded, gate, function, arguments);
+                    match tokio::time::timeout(time_max, called).await {
+                        Ok(returned) => returned.map(Outcome::Value),
+                        Err(_) => Err(too_late(time_max)),
+                    }
+                })
+            }
+        }
+    }
+
+    /// Lets what was given up end in order, then what the script does at its end.
+    async fn end(self) {
+        self.state.give_all_up(&stopped());
+        // The tasks of those notice it in their next turn.
+        yield_now().await;
+        while self.dispatch.ending_requests() > 0 {
+            // Each has its own limit.
+            tokio::time::sleep(END_PAUSE).await;
+        }
+        self.loader.retired().await;
+        let loaded = self.dispatch.loaded();
+        let time_max = loaded.control.shutdown_time_max;
+        reload::stop(&loaded, time_max).await;
+        self.shared.watchdog.remove(self.id);
+    }
+}
+
+fn too_late(time_max: Duration) -> Error {
+    let millis = time_max.as_millis();
+    let text = format!("the function did not end within {millis} ms (handler_millis_max)");
+    Error::new(ErrorKind::Timeout, text)
+}
+
+/// Calls a function of the script, until what it wrote is committed.
+async fn call(
+    loaded: Rc<Loaded>,
+    gate: Rc<Gate>,
+    function: String,
+    arguments: Vec<sampan_host::Value>,
+) -> Result<sampan_host::Value, Error> {
+    let missing = || Error::new(ErrorKind::Internal, "nothing of the script can be called");
+    let calls = loaded.calls.clone().ok_or_else(missing)?;
+    let called = gate.background(Box::pin(
+        async move { calls.call(function, arguments).await },
+    ));
+    let returned = called.await;
+    if let Err(error) = &returned
+        && error.kind() == ErrorKind::Memory
+        && loaded.engine.is_worn_out()
+    {
+        (loaded.control.worn_out)();
+    }
+    let returned = returned?;
+    gate.settled().await?;
+    Ok(returned)
+}
+
+/// A work that has begun.
+struct JobRun {
+    future: LocalFuture<Result<Outcome, Error>>,
+    job: Arc<Job>,
+    state: Arc<WorkerState>,
+}
+
+impl JobRun {
+    /// One turn of it. Ready when it has ended, in whatever way.
+    fn turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.job.is_given_up() {
+            return Poll::Ready(());
+        }
+        self.state.running.store(self.job.id(), Ordering::Release);
+        // Given up after the look above and before the store: nobody has stopped it.
+        let polled = match self.job.is_given_up() {
+            true => Poll::Ready(Err(cancelled())),
+            false => self.future.as_mut().poll(cx),
+        };
+        self.state.running.store(0, Ordering::Release);
+        match polled {
+            Poll::Ready(outcome) => {
+                self.job.settle(outcome);
+                Poll::Ready(())
+            }
+            Poll::Pending if self.job.park(cx.waker()) => Poll::Ready(()),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl Future for JobRun {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.turn(cx)
+    }
+}
+
+impl Drop for JobRun {
+    fn drop(&mut self) {
+        lock(&self.state.jobs).remove(&self.job.id());
+    }
+}
+
+/// Gives up a worker whose script cannot be stopped, and starts another in its place. Its thread ends by itself should the script ever
+/// return. Runs on the watchdog's thread, which must go on watching: the new worker is awaited on another.
+fn abandon(shared: &Arc<PoolShared>, place: usize, state: &Arc<WorkerState>, name: &str) {
+    state.is_abandoned.store(true, Ordering::Release);
+    let text = format!("{name} could not be stopped: its isolate was abandoned");
+    state.give_all_up(&Error::new(ErrorKind::Stopped, text.clone()));
+    let logger = shared.generation().config.logger.clone();
+    logger.text(Level::Error, text);
+    lock(&shared.workers).retain(|(other, _)| !Arc::ptr_eq(other, state));
+    let count = shared.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
+    if count >= ABANDONED_MAX {
+        logger.text(
+            Level::Error,
+            "too many isolates were abandoned: the pool takes no more work",
+        );
+        return shared.queue.close();
+    }
+    let shared = Arc::clone(shared);
+    let body = move || {
+        let started = start(&shared, place).and_then(|ready| {
+            let gone = || Error::new(ErrorKind::Internal, "its thread ended");
+            ready.recv().unwrap_or_else(|_| Err(gone()))
+        });
+        if let Err(error) = started {
+            let text = format!("an isolate could not be replaced: {error}");
+            logger.text(Level::Error, text);
+            shared.queue.close();
+        }
+    };
+    let thread = std::thread::Builder::new().name("sampan-replace".into());
+    drop(thread.spawn(body));
+}

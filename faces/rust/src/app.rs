@@ -1,0 +1,203 @@
+//! A server in the making.
+
+use crate::error::{Error, ErrorKind};
+use crate::handler::IntoHandler;
+use crate::options::Options;
+use crate::running::Server;
+use sampan_app::host::{Context, Module};
+use sampan_app::{Config, Level, NativeRoute};
+use std::path::Path;
+
+/// A server in the making: routes, a project, settings. [`App::start`] or [`App::run`] serves it.
+#[derive(Debug, Default)]
+pub struct App {
+    has_project: bool,
+    options: Options,
+    routes: Vec<NativeRoute>,
+}
+
+macro_rules! methods {
+    ($($name:ident $method:literal;)*) => {$(
+        #[doc = concat!("Answers ", $method, " requests to the paths of a pattern. See [`App::route`].")]
+        #[must_use]
+        pub fn $name<Kind>(self, pattern: &str, handler: impl IntoHandler<Kind>) -> Self {
+            self.route(Some($method), pattern, handler)
+        }
+    )*};
+}
+
+impl App {
+    /// A server without routes that listens on 127.0.0.1:8080, with a worker for each core.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Serves a project too: its folder, or the file to run. Its `sampan.toml` and the environment's `SAMPAN_…` configure the server, as
+    /// they do for `sampan run`; what is said here wins.
+    #[must_use]
+    pub fn project(mut self, path: impl AsRef<Path>) -> Self {
+        self.has_project = true;
+        self.options.flags.path = path.as_ref().to_owned();
+        self
+    }
+
+    /// Reads this configuration file, in place of the project's.
+    #[must_use]
+    pub fn config(mut self, path: impl AsRef<Path>) -> Self {
+        self.options.config(path.as_ref());
+        self
+    }
+
+    /// Sets a value as `sampan run --set` does: `"limits.body_bytes_max=10MB"`.
+    #[must_use]
+    pub fn set(mut self, setting: &str) -> Self {
+        self.options.set(setting);
+        self
+    }
+
+    /// The address to listen on, or several with commas between: `"127.0.0.1:8080"`, `"unix:/run/app.sock"`. With port 0 the system chooses
+    /// a free one, see [`Server::address`].
+    #[must_use]
+    pub fn listen(mut self, addresses: &str) -> Self {
+        self.options.flags.listen = Some(addresses.to_owned());
+        self
+    }
+
+    /// How many workers there are: threads with an isolate each.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.options.flags.workers = Some(workers);
+        self
+    }
+
+    methods! {
+        get "GET";
+        post "POST";
+        put "PUT";
+        patch "PATCH";
+        delete "DELETE";
+        options "OPTIONS";
+    }
+
+    /// Answers requests of all methods to the paths of a pattern. See [`App::route`].
+    #[must_use]
+    pub fn all<Kind>(self, pattern: &str, handler: impl IntoHandler<Kind>) -> Self {
+        self.route(None, pattern, handler)
+    }
+
+    /// Answers requests with a method (`None`: all) to the paths of a pattern such as `/users/:id` or `/files/*rest`. Literal parts win over
+    /// parameters, and those over `*rest`, among native routes and those of scripts alike. A route that is there twice is an error of the
+    /// start.
+    ///
+    /// ```
+    /// # use sampan::{App, Request, Response};
+    /// let app = App::new()
+    ///     .get("/", |_: Request| "hello")
+    ///     .post("/echo", |request: Request| request.body().to_vec())
+    ///     .get("/later", |_: Request| async { Response::text("a future's answer") });
+    /// # drop(app);
+    /// ```
+    #[must_use]
+    pub fn route<Kind>(
+        self,
+        method: Option<&str>,
+        pattern: &str,
+        handler: impl IntoHandler<Kind>,
+    ) -> Self {
+        self.native(NativeRoute {
+            method: method.map(str::to_owned),
+            pattern: pattern.to_owned(),
+            handler: handler.into_handler(),
+        })
+    }
+
+    /// A route as the server has it: for other faces.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn native(mut self, route: NativeRoute) -> Self {
+        self.routes.push(route);
+        self
+    }
+
+    /// Gives scripts a capability of your own: a table of functions, as `app.<name>` in Lua and `import { <name> } from "sampan"` in
+    /// JavaScript.
+    ///
+    /// ```
+    /// use sampan::host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};
+    ///
+    /// static SHOUT: Module = Module {
+    ///     name: "shout",
+    ///     doc: "Loud words.",
+    ///     functions: &[Function {
+    ///         name: "upper_case",
+    ///         params: &[Param { name: "text", ty: Type::Text, optional: false, doc: "The words." }],
+    ///         returns: Type::Text,
+    ///         doc: "The same words in capitals.",
+    ///         kind: FunctionKind::Sync(upper_case),
+    ///     }],
+    ///     ..Module::EMPTY
+    /// };
+    ///
+    /// fn upper_case(_: &Context, mut args: Args) -> Result<Value, Error> {
+    ///     match args.take(0) {
+    ///         Value::Text(text) => Ok(Value::Text(text.to_uppercase())),
+    ///         _ => Ok(Value::Null),
+    ///     }
+    /// }
+    ///
+    /// let app = sampan::App::new().module(&SHOUT);
+    /// # drop(app);
+    /// ```
+    #[must_use]
+    pub fn module(mut self, module: &'static Module) -> Self {
+        self.options.modules.push(module);
+        self
+    }
+
+    /// Gives your capabilities what they need: called for each isolate before its script runs. Their functions find with `context.get` what
+    /// `context.put` keeps, one value of each type.
+    #[must_use]
+    pub fn with_context(mut self, put: impl Fn(&Context) + Send + Sync + 'static) -> Self {
+        self.options.context(put);
+        self
+    }
+
+    /// Gives the lines of the log to a function in place of standard error. It is called on the thread that has something to say, on several
+    /// at the same time, and must not wait for long.
+    #[must_use]
+    pub fn log(mut self, take: impl Fn(Level, &str) + Send + Sync + 'static) -> Self {
+        self.options.log(take);
+        self
+    }
+
+    /// Loads the project on every worker, listens, and serves on threads of its own. Returns when it serves; that may take as long as the
+    /// project's `on_start` does.
+    ///
+    /// # Errors
+    /// A setting is wrong, a route is there twice, the project does not load (with file and line), or the address cannot be listened on.
+    pub fn start(self) -> Result<Server, Error> {
+        let config = match self.has_project {
+            true => Config::resolve(&self.options.flags),
+            false => Config::without_project(&self.options.flags),
+        };
+        let config = config.map_err(|text| Error::told(ErrorKind::Config, &text))?;
+        Server::start(config, self.has_project, self.options, self.routes)
+    }
+
+    /// Starts, and serves until the future is dropped or the server gives up. It needs no particular runtime: the workers have threads of
+    /// their own, and nothing of the caller's thread is blocked. Dropping the future stops the server, on a thread of its own.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), sampan::Error> {
+    /// let app = sampan::App::new().get("/", |_: sampan::Request| "hello");
+    /// app.run().await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`App::start`]; [`ErrorKind::Internal`] if the server gives up because scripts could not be stopped.
+    pub async fn run(self) -> Result<(), Error> {
+        let server = Server::start_elsewhere(self).await?;
+        server.ended().await
+    }
+}

@@ -1,0 +1,234 @@
+//! What goes wrong: starts that fail, handlers that panic, clients that leave, and what is left after a thousand starts and stops.
+
+use crate::support::{Log, get, post, project};
+use sampan::{App, ErrorKind, Request, Scripts};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+fn local(app: App) -> App {
+    app.listen("127.0.0.1:0").workers(1).log(|_, _| {})
+}
+
+#[test]
+fn what_does_not_start_says_why_and_where() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let error = App::new()
+        .log(|_, _| {})
+        .listen(&address)
+        .start()
+        .expect_err("taken");
+    assert_eq!(error.kind(), ErrorKind::Address, "{error}");
+    assert!(error.message().contains("is in use"), "{error}");
+
+    let folder = project(&[("app.lua", "local x = 1\nerror('no')")]);
+    let error = local(App::new().project(folder.path()))
+        .start()
+        .expect_err("it fails");
+    assert_eq!(
+        (error.kind(), error.file(), error.line()),
+        (ErrorKind::Load, Some("app.lua"), Some(2))
+    );
+
+    let error = local(App::new().set("limits.nothing=1"))
+        .start()
+        .expect_err("no such key");
+    assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+
+    let twice = App::new()
+        .get("/a/:x", |_: Request| "1")
+        .get("/a/:y", |_: Request| "2");
+    let error = local(twice).start().expect_err("twice");
+    assert!(
+        error
+            .message()
+            .contains("GET /a/:y of the program is already declared as /a/:x"),
+        "{error}"
+    );
+
+    let lua = "local app = require 'sampan'\napp.get('/a', function() end)";
+    let folder = project(&[("app.lua", lua)]);
+    let twice = App::new()
+        .project(folder.path())
+        .get("/a", |_: Request| "1");
+    let error = local(twice).start().expect_err("twice");
+    assert!(error.message().contains("/a at app.lua:2"), "{error}");
+
+    for (method, pattern) in [(Some("FETCH"), "/"), (Some("GET"), "no-slash")] {
+        let bad = App::new().route(method, pattern, |_: Request| "x");
+        assert!(local(bad).start().is_err(), "{method:?} {pattern}");
+    }
+}
+
+#[test]
+fn a_handler_that_panics_answers_500_and_the_server_lives() {
+    let log = Log::default();
+    let app = App::new()
+        .listen("127.0.0.1:0")
+        .workers(1)
+        .log(log.taker())
+        .get("/", |_: Request| "alive")
+        .get("/panics", |_: Request| -> &'static str {
+            panic!("on purpose")
+        })
+        .get("/panics-later", async |_: Request| -> &'static str {
+            tokio::task::yield_now().await;
+            panic!("later, on purpose")
+        });
+    let server = app.start().expect("it starts");
+    for path in ["/panics", "/panics-later"] {
+        assert_eq!(get(server.address(), path).status, 500, "{path}");
+        assert_eq!(get(server.address(), "/").body, "alive");
+    }
+    assert!(log.text().contains("on purpose"), "{}", log.text());
+    server.stop();
+}
+
+#[test]
+fn a_body_above_the_limit_never_reaches_a_handler() {
+    let app = App::new()
+        .set("limits.body_bytes_max=10")
+        .post("/", |request: Request| request.body().to_vec());
+    let server = local(app).start().expect("it starts");
+    assert_eq!(post(server.address(), "/", "0123456789").body, "0123456789");
+    assert_eq!(post(server.address(), "/", "01234567890").status, 413);
+    server.stop();
+}
+
+/// Counts how many of it there are.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_future_ends_with_its_client_and_with_its_time() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&alive);
+    let app = App::new()
+        .set("limits.handler_millis_max=300")
+        .get("/never", move |_: Request| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let held = Counted(Arc::clone(&counted));
+            async move {
+                std::future::pending::<()>().await;
+                drop(held);
+                "never"
+            }
+        });
+    let server = local(app).start().expect("it starts");
+    assert_eq!(get(server.address(), "/never").status, 504);
+    assert_eq!(alive.load(Ordering::SeqCst), 0);
+    let mut clients: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut client = TcpStream::connect(server.address()).expect("a connection");
+            client
+                .write_all(b"GET /never HTTP/1.1\r\nHost: h\r\n\r\n")
+                .expect("sent");
+            client
+        })
+        .collect();
+    until(|| alive.load(Ordering::SeqCst) > 0);
+    clients.clear();
+    until(|| alive.load(Ordering::SeqCst) == 0);
+    server.stop();
+}
+
+#[test]
+fn stop_lets_requests_in_flight_end() {
+    let app = App::new().get("/slow", async |_: Request| {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        "whole"
+    });
+    let server = local(app).start().expect("it starts");
+    let mut client = TcpStream::connect(server.address()).expect("a connection");
+    client
+        .write_all(b"GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
+        .expect("sent");
+    until(|| server.requests() == 1);
+    let address = server.address();
+    assert!(server.stop());
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.ends_with("whole"), "{answer}");
+    assert!(TcpStream::connect(address).is_err());
+}
+
+/// The threads, the open files and the memory of this process (in KiB).
+fn usage() -> (usize, usize, usize) {
+    let count = |path| std::fs::read_dir(path).expect("a folder").count();
+    let status = std::fs::read_to_string("/proc/self/status").expect("a status");
+    let rss = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let rss = rss.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok());
+    (
+        count("/proc/self/task"),
+        count("/proc/self/fd"),
+        rss.expect("a size"),
+    )
+}
+
+/// Other tests of this process would be counted too, so it runs in one of its own.
+#[test]
+fn starting_and_stopping_leaves_nothing_behind() {
+    const ALONE: &str = "SAMPAN_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let myself = std::env::current_exe().expect("this program");
+        let name = "faults::starting_and_stopping_leaves_nothing_behind";
+        let status = std::process::Command::new(myself)
+            .args(["--exact", name, "--nocapture"])
+            .env(ALONE, "1")
+            .status();
+        assert!(status.expect("it runs").success());
+        return;
+    }
+    let lua = "local app = require 'sampan'\napp.get('/s', function() return 's' end)\nfunction f() return 1 end";
+    let folder = project(&[("app.lua", lua)]);
+    let cycle = |with_scripts: bool| {
+        let app = local(App::new()).get("/", |_: Request| "x");
+        let app = match with_scripts {
+            true => app.project(folder.path()),
+            false => app,
+        };
+        let server = app.start().expect("it starts");
+        assert_eq!(get(server.address(), "/").body, "x");
+        server.stop();
+        if with_scripts {
+            let scripts = Scripts::file(folder.path())
+                .workers(1)
+                .log(|_, _| {})
+                .load()
+                .expect("it loads");
+            scripts.call_blocking("f", [], None).expect("1");
+            scripts.stop();
+        }
+    };
+    let cycles = |count| (0..count).for_each(|at| cycle(at % 5 == 0));
+    cycles(100);
+    let before = usage();
+    cycles(900);
+    // The thread that watches scripts notices the end when it looks next.
+    until(|| usage().0 <= before.0 + 2);
+    let after = usage();
+    assert!(after.1 <= before.1 + 2, "open files: {before:?}, {after:?}");
+    assert!(
+        after.2 <= before.2 + 8 * 1024,
+        "memory: {before:?}, {after:?}"
+    );
+}
+
+pub(crate) fn until(is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "it did not happen"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,386 @@
+//! Scripts without a server: calls by name, requests, limits, giving up, reloads.
+
+use crate::faults::until;
+use crate::support::{Log, project, write};
+use sampan::{ErrorKind, Scripts, ScriptsBuilder, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+const LUA: &str = "local app = require 'sampan'
+local M = {}
+function add(a, b) return a + b end
+function M.echo(...) return { ... } end
+function M.waits() app.time.sleep(5) return 'waited' end
+function M.fails()
+  error('on purpose')
+end
+function M.forever() while true do end end
+function M.swallows() while true do pcall(function() while true do end end) end end
+function M.sleeps() app.time.sleep(60000) end
+function M.returns_nothing() end
+function M.returns_function() return print end
+M.value = 1
+app.get('/hi/:name', function(req) return 'Hi ' .. req.params.name .. (req.query.x or '') end)
+app.post('/echo', function(req) return req:text() .. req.headers['x-a'] end)
+app.get('/fails', function() error('on purpose') end)
+app.get('/forever', M.forever)
+app.get('/ip', function(req) return req.ip end)
+return M
+";
+
+const JS: &str = "import { app, time } from 'sampan';
+export const add = (a, b) => a + b;
+export const echo = (...all) => all;
+export async function waits() { await time.sleep(5); return 'waited'; }
+export function fails() {
+  throw new Error('on purpose');
+}
+export function forever() { for (;;); }
+export async function swallows() { for (;;) { try { for (;;); } catch {} } }
+export const sleeps = () => time.sleep(60000);
+export const returnsNothing = () => {};
+export const returnsFunction = () => () => 1;
+export const value = 1;
+app.get('/hi/:name', (req) => 'Hi ' + req.params.name + (req.query.x ?? ''));
+app.post('/echo', async (req) => (await req.text()) + req.headers.get('x-a'));
+app.get('/fails', () => { throw new Error('on purpose'); });
+app.get('/forever', forever);
+app.get('/ip', (req) => req.ip);
+";
+
+fn both() -> [(&'static str, ScriptsBuilder); 2] {
+    [("app.lua", LUA), ("app.js", JS)]
+        .map(|(name, text)| (name, Scripts::text(name, text).workers(2).log(|_, _| {})))
+}
+
+fn call(scripts: &Scripts, function: &str, arguments: &[Value]) -> Result<Value, sampan::Error> {
+    scripts.call_blocking(function, arguments.to_vec(), None)
+}
+
+#[test]
+fn functions_are_called_by_name_with_values() {
+    for (name, builder) in both() {
+        let scripts = builder.load().expect("it loads");
+        let five = call(&scripts, "add", &[Value::Int(2), Value::Int(3)]).expect("5");
+        assert!(
+            matches!(five, Value::Int(5)) || five == Value::Float(5.0),
+            "{name}: {five:?}"
+        );
+        let given = [
+            Value::from("x"),
+            Value::Bool(true),
+            Value::List(vec![Value::Int(1)]),
+        ];
+        let list = call(&scripts, "echo", &given).expect("a list");
+        assert_eq!(list, Value::List(given.to_vec()), "{name}");
+        assert_eq!(
+            call(&scripts, "waits", &[]).expect("it waits"),
+            Value::from("waited"),
+            "{name}"
+        );
+        let nothing = if name == "app.js" {
+            "returnsNothing"
+        } else {
+            "returns_nothing"
+        };
+        assert_eq!(
+            call(&scripts, nothing, &[]).expect("nothing"),
+            Value::Null,
+            "{name}"
+        );
+
+        let error = call(&scripts, "fails", &[]).expect_err("it fails");
+        assert_eq!(
+            (error.kind(), error.file()),
+            (ErrorKind::Script, Some(name)),
+            "{error:?}"
+        );
+        assert_eq!(
+            error.line(),
+            Some(if name == "app.js" { 6 } else { 7 }),
+            "{error:?}"
+        );
+        assert!(error.message().contains("on purpose"), "{name}: {error}");
+        assert!(
+            !error.stack().unwrap_or_default().contains(".call."),
+            "{error:?}"
+        );
+
+        for missing in ["nothing", "value", "__proto__", "constructor"] {
+            let error = call(&scripts, missing, &[]).expect_err("no function");
+            assert_eq!(
+                error.kind(),
+                ErrorKind::Missing,
+                "{name} {missing}: {error}"
+            );
+        }
+        let function = if name == "app.js" {
+            "returnsFunction"
+        } else {
+            "returns_function"
+        };
+        assert!(call(&scripts, function, &[]).is_err(), "{name}: no value");
+        scripts.stop();
+    }
+}
+
+#[test]
+fn requests_are_answered_as_by_a_server() {
+    for (name, builder) in both() {
+        let scripts = builder
+            .set("limits.body_bytes_max=10")
+            .load()
+            .expect("it loads");
+        let ask = |method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]| {
+            scripts.handle_blocking(method, target, headers, body, None)
+        };
+        let answer = ask("GET", "/hi/Ada%20L?x=!", &[], b"").expect("an answer");
+        assert_eq!(
+            (answer.status, &*answer.body),
+            (200, &b"Hi Ada L!"[..]),
+            "{name}"
+        );
+        let answer = ask("POST", "/echo", &[("X-A", "b")], b"body").expect("an answer");
+        assert_eq!(answer.body, b"bodyb", "{name}");
+        assert_eq!(
+            ask("GET", "/nowhere", &[], b"").expect("an answer").status,
+            404
+        );
+        assert_eq!(
+            ask("GET", "/fails", &[], b"").expect("an answer").status,
+            500
+        );
+        assert_eq!(
+            ask("POST", "/echo", &[], b"01234567890")
+                .expect("an answer")
+                .status,
+            413
+        );
+        for (method, target, header) in [
+            ("G T", "/", ("a", "b")),
+            ("GET", "/ x", ("a", "b")),
+            ("GET", "/", ("a", "b\r\nc: d")),
+            ("GET", "/", ("a b", "c")),
+        ] {
+            let error = ask(method, target, &[header], b"").expect_err("no request");
+            assert_eq!(
+                error.kind(),
+                ErrorKind::Config,
+                "{method} {target} {header:?}"
+            );
+        }
+        scripts.stop();
+    }
+}
+
+#[test]
+fn a_call_that_is_given_up_is_stopped_and_the_next_one_runs() {
+    for (name, builder) in both() {
+        let scripts = builder
+            .workers(1)
+            .set("limits.script_millis_max=60000")
+            .load()
+            .expect("it loads");
+        for function in ["forever", "swallows", "sleeps"] {
+            let begun = Instant::now();
+            let time_max = Some(Duration::from_millis(50));
+            let error = scripts
+                .call_blocking(function, [], time_max)
+                .expect_err("its time is up");
+            assert_eq!(
+                error.kind(),
+                ErrorKind::Cancelled,
+                "{name} {function}: {error}"
+            );
+            let sum = call(&scripts, "add", &[Value::Int(1), Value::Int(1)]);
+            assert!(sum.is_ok(), "{name} {function}: {sum:?}");
+            assert!(
+                begun.elapsed() < Duration::from_secs(5),
+                "{name} {function}"
+            );
+        }
+        let time_max = Some(Duration::from_millis(50));
+        let error = scripts.handle_blocking("GET", "/forever", &[], b"", time_max);
+        assert_eq!(
+            error.expect_err("its time is up").kind(),
+            ErrorKind::Cancelled,
+            "{name}"
+        );
+        assert_eq!(
+            scripts
+                .handle_blocking("GET", "/ip", &[], b"", None)
+                .expect("an answer")
+                .body,
+            b"127.0.0.1"
+        );
+        scripts.stop();
+    }
+}
+
+#[test]
+fn limits_are_those_of_the_server() {
+    for (name, builder) in both() {
+        let scripts = builder
+            .workers(1)
+            .set("limits.script_millis_max=50")
+            .set("limits.handler_millis_max=100")
+            .load()
+            .expect("it loads");
+        for function in ["forever", "sleeps"] {
+            let error = call(&scripts, function, &[]).expect_err("a limit");
+            assert_eq!(error.kind(), ErrorKind::Limit, "{name} {function}: {error}");
+        }
+        assert_eq!(
+            scripts
+                .handle_blocking("GET", "/forever", &[], b"", None)
+                .expect("an answer")
+                .status,
+            503
+        );
+        scripts.stop();
+    }
+}
+
+#[test]
+fn a_full_queue_refuses_and_a_stopped_pool_says_so() {
+    let scripts = Scripts::text("app.lua", LUA)
+        .workers(1)
+        .queue_max(2)
+        .log(|_, _| {})
+        .load()
+        .expect("it loads");
+    let sleepers: Vec<_> = (0..2)
+        .map(|_| {
+            let scripts = scripts.clone();
+            std::thread::spawn(move || {
+                loop {
+                    // Refused while the call below has its place.
+                    let slept = scripts.call_blocking("sleeps", [], None);
+                    if !matches!(&slept, Err(error) if error.kind() == ErrorKind::Limit) {
+                        return slept;
+                    }
+                }
+            })
+        })
+        .collect();
+    let full = |scripts: &Scripts| match call(scripts, "add", &[Value::Int(1), Value::Int(1)]) {
+        Err(error) => error.kind() == ErrorKind::Limit,
+        Ok(_) => false,
+    };
+    // More than once, as the call itself may have the place of a sleeper.
+    until(|| (0..50).all(|_| full(&scripts)));
+    scripts.stop();
+    for sleeper in sleepers {
+        let error = sleeper
+            .join()
+            .expect("a thread")
+            .expect_err("it was stopped");
+        assert_eq!(error.kind(), ErrorKind::Stopped, "{error}");
+    }
+    let error = call(&scripts, "add", &[]).expect_err("stopped");
+    assert_eq!(error.kind(), ErrorKind::Stopped);
+    scripts.stop();
+}
+
+#[test]
+fn a_changed_file_is_loaded_anew_and_a_broken_one_is_not() {
+    let lua = |value: &str| format!("function answer() return require('part') .. '{value}' end");
+    let folder = project(&[("app.lua", &lua("1")), ("part.lua", "return 'a'")]);
+    let log = Log::default();
+    let scripts = Scripts::file(folder.path())
+        .workers(2)
+        .reload_every(Duration::ZERO)
+        .log(log.taker())
+        .load()
+        .expect("it loads");
+    let answer = |wanted: &str| {
+        for _ in 0..4 {
+            assert_eq!(
+                call(&scripts, "answer", &[]).expect("an answer"),
+                Value::from(wanted)
+            );
+        }
+    };
+    answer("a1");
+    write(folder.path(), "app.lua", &lua("2 "));
+    answer("a2 ");
+    write(folder.path(), "part.lua", "return 'bb'");
+    answer("bb2 ");
+    write(folder.path(), "app.lua", "this is no Lua");
+    answer("bb2 ");
+    assert!(log.text().contains("app.lua:1"), "{}", log.text());
+    let error = scripts.reload().expect_err("no Lua");
+    assert_eq!(
+        (error.kind(), error.file(), error.line()),
+        (ErrorKind::Load, Some("app.lua"), Some(1))
+    );
+    answer("bb2 ");
+    write(folder.path(), "app.lua", &lua("33"));
+    scripts.reload().expect("it loads");
+    answer("bb33");
+    scripts.stop();
+}
+
+#[test]
+fn many_threads_share_the_isolates() {
+    for (name, builder) in both() {
+        let scripts = builder.load().expect("it loads");
+        let done = Arc::new(AtomicUsize::new(0));
+        let threads: Vec<_> = (0..8)
+            .map(|thread| {
+                let (scripts, done) = (scripts.clone(), Arc::clone(&done));
+                std::thread::spawn(move || {
+                    for at in 0..200 {
+                        let number = Value::Int(thread * 1_000 + at);
+                        let list = scripts.call_blocking("echo", [number.clone()], None);
+                        assert_eq!(list.expect("a list"), Value::List(vec![number]));
+                        if at % 50 == 0 {
+                            call(&scripts, "waits", &[]).expect("it waits");
+                        }
+                        done.fetch_add(1, Ordering::Relaxed);
+                    }
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().expect("it ends"));
+        assert_eq!(done.load(Ordering::Relaxed), 1_600, "{name}");
+        scripts.stop();
+    }
+}
+
+#[test]
+fn a_script_that_does_not_load_says_where() {
+    for (name, text, line) in [
+        ("a.lua", "local x = 1\nx = = 2", 2),
+        ("a.js", "const x = 1;\nconst x = = 2;", 2),
+    ] {
+        let error = Scripts::text(name, text)
+            .workers(1)
+            .log(|_, _| {})
+            .load()
+            .expect_err("no script");
+        assert_eq!(
+            (error.kind(), error.file(), error.line()),
+            (ErrorKind::Load, Some(name), Some(line)),
+            "{error}"
+        );
+    }
+    assert!(Scripts::text("a.txt", "x").load().is_err());
+    assert!(Scripts::file("/nowhere/at/all").load().is_err());
+}
+
+#[test]
+fn a_module_with_fetch_answers() {
+    let text = "export default { fetch: (request) => new Response('fetched ' + new URL(request.url).pathname) };";
+    let scripts = Scripts::text("hono.js", text)
+        .workers(1)
+        .log(|_, _| {})
+        .load()
+        .expect("it loads");
+    let answer = scripts.handle_blocking("GET", "/x", &[("Host", "h")], b"", None);
+    assert_eq!(answer.expect("an answer").body, b"fetched /x");
+    scripts.stop();
+}
