@@ -30,25 +30,50 @@ fn addon() -> PathBuf {
     addon
 }
 
-/// Bun from npm, which needs no script to be installed.
-fn bun() -> Option<PathBuf> {
-    let folder = target_folder().join("bun-test");
+/// A folder with packages from npm, which need no script to be installed; nothing where npm or its registry is not there.
+fn packages(folder: &str, names: &[&str], proof: &str) -> Option<PathBuf> {
+    let folder = target_folder().join(folder);
     std::fs::create_dir_all(&folder).expect("a folder below target");
-    let bun = folder.join("node_modules/@oven/bun-linux-x64/bin/bun");
-    if !bun.exists() {
+    if !folder.join(proof).exists() {
         let _ = Command::new("npm")
             .args(["install", "--ignore-scripts", "--no-package-lock"])
             .args(["--no-audit", "--no-fund", "--fetch-retries=1"])
-            .args(["--loglevel=error", "@oven/bun-linux-x64@1.4.5"])
+            .arg("--loglevel=error")
+            .args(names)
             .current_dir(&folder)
             .status();
     }
-    bun.exists().then_some(bun)
+    folder.join(proof).exists().then_some(folder)
+}
+
+fn bun() -> Option<PathBuf> {
+    let program = "node_modules/@oven/bun-linux-x64/bin/bun";
+    let folder = packages("bun-test", &["@oven/bun-linux-x64@1.4.5"], program)?;
+    Some(folder.join(program))
+}
+
+fn frameworks() -> Option<PathBuf> {
+    let names = [
+        "hono@4.13.19",
+        "itty-router@5.0.24",
+        "h3@2.0.8",
+        "elysia@1.4.30",
+    ];
+    packages(
+        "frameworks-test",
+        &names,
+        "node_modules/elysia/package.json",
+    )
 }
 
 fn run(program: &OsStr, first: &[&str]) {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/cases.cjs");
-    let output = Command::new(program)
+    let mut command = Command::new(program);
+    match frameworks() {
+        Some(folder) => drop(command.env("SAMPAN_FRAMEWORKS", folder)),
+        None => println!("SKIPPED: the frameworks cannot be installed from npm"),
+    }
+    let output = command
         .args(first)
         .arg(cases)
         .env("SAMPAN_ADDON", addon())

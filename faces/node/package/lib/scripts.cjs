@@ -6,6 +6,7 @@ const NAMES = [
   "template", "files", "i18n",
 ];
 const exported = {};
+let filled = false;
 const missing = (name) => {
   const fail = () => {
     throw new Error(`${name} of sampan works in the file that is served by: npx sampan run FILE`);
@@ -17,10 +18,11 @@ exported.default = exported.app;
 
 // Gives what an isolate has in the place of that.
 function fill(exports) {
+  filled = true;
   for (const name of Object.keys(exports)) {
     // index.mjs has to list all: a new module is added to both.
     if (!Object.hasOwn(exported, name)) throw new Error(`sampan: ${name} is missing in the package`);
     exported[name] = exports[name];
   }
 }
-module.exports = { exported, fill };
+module.exports = { exported, fill, isFilled: () => filled };

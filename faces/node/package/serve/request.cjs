@@ -4,7 +4,7 @@
 const { METHODS, textOf, readUtf8 } = require("./wire.cjs");
 const { RequestHeaders } = require("./headers.cjs");
 
-const PlatformRequest = globalThis.Request;
+const PlatformRequest = require("./globals.cjs").platform("Request");
 const NO_PARAMS = Object.freeze({});
 
 /** The platform's request behind ours; made once. */
@@ -95,6 +95,11 @@ class ServedRequest {
         : native.param(id, this.place, this.serial, index);
     }
     return (this.#params = params);
+  }
+
+  // Routers put their own there.
+  set params(value) {
+    this.#params = value;
   }
 
   get headers() {

@@ -1,7 +1,7 @@
 "use strict";
 // `Response` as handlers make it: what it was made with, until something needs the platform's own.
 
-const PlatformResponse = globalThis.Response;
+const PlatformResponse = require("./globals.cjs").platform("Response");
 
 /** What an answer is made of, where nobody has asked for more: see `plain`. */
 const plain = Symbol("plain");

@@ -2,6 +2,7 @@
 // `serve`: the server in the form that `Bun.serve` has.
 
 const { Wire, HEAD, REQUEST, EVENT } = require("./wire.cjs");
+const globals = require("./globals.cjs");
 const { ServedRequest, Request } = require("./request.cjs");
 const { Response } = require("./response.cjs");
 const { Answers } = require("./answers.cjs");
@@ -279,12 +280,9 @@ function authorityOf(hostname) {
 }
 
 function makeServe(native) {
-  return function serve(options) {
-    // Handlers make their answers with the global classes.
-    globalThis.Response = Response;
-    globalThis.Request = Request;
-    return new Server(native, options);
-  };
+  // Handlers make their answers with the global classes.
+  globals.install();
+  return (options) => new Server(native, options);
 }
 
 module.exports = { makeServe, Server, Response, Request };

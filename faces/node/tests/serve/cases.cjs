@@ -2,4 +2,5 @@
 require("./answers.cjs");
 require("./options.cjs");
 require("./faults.cjs");
+require("./frameworks.cjs");
 require("./harness.cjs").run();

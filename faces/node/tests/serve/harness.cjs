@@ -53,7 +53,7 @@ async function ask(server, target, { method = "GET", headers = "", body = "" } =
   const length = body === "" ? "" : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
   const text = await exchange(
     server,
-    `${method} ${target} HTTP/1.1\r\nHost: h:1\r\nConnection: close\r\n${length}${headers}\r\n${body}`,
+    `${method} ${target} HTTP/1.1\r\nHost: localhost:1\r\nConnection: close\r\n${length}${headers}\r\n${body}`,
   );
   const at = text.indexOf("\r\n\r\n");
   return {
