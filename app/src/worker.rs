@@ -22,9 +22,11 @@ use sampan_host::{
     Context, CurrentRun, Error, ErrorKind, Isolation, Module, RequestView, Setup, Watch,
     WorkerPlace, sealer,
 };
-use sampan_http::{HandlerSlot, Limits, WorkerHandle};
+use sampan_http::{HandlerSlot, Limits, Pump, PumpSocket, Runtime, WorkerHandle};
 use sampan_log::{Entry, Level};
 use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::TcpStream;
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -108,12 +110,33 @@ pub struct HostedWorker {
 }
 
 impl HostedWorker {
-    /// Runs the worker to its end. To be polled on one thread, in a tokio `LocalSet` on a current-thread runtime with I/O and time.
-    pub async fn run(self) {
+    /// Runs the worker to its end, on the sockets of a pump. To be polled on one thread, in a tokio `LocalSet`, where tokio's time can
+    /// be used.
+    pub async fn run(self, sockets: Pump) {
         let (id, watchdog) = (self.plan.id, self.plan.watchdog.clone());
-        serve(self.plan, self.orders, &self.ready).await;
+        serve(self.plan, self.orders, &self.ready, Some(Hosted(sockets))).await;
         watchdog.remove(id);
         self.ended.store(true, Ordering::Release);
+    }
+}
+
+/// What a hosted worker's connections run on: sockets of a pump, and tasks in one queue with those of the capabilities.
+#[derive(Clone)]
+struct Hosted(Pump);
+
+impl Runtime for Hosted {
+    type Socket = PumpSocket;
+
+    fn socket(&self, socket: TcpStream) -> io::Result<PumpSocket> {
+        self.0.socket(socket)
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        drop(spawn_local(task));
+    }
+
+    fn sleep(&self, time: Duration) -> impl Future<Output = ()> + 'static {
+        self.0.sleep(time)
     }
 }
 
@@ -174,11 +197,16 @@ fn run(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready) {
         }
     };
     let (id, watchdog) = (plan.id, plan.watchdog.clone());
-    LocalSet::new().block_on(&runtime, serve(plan, orders, ready));
+    LocalSet::new().block_on(&runtime, serve(plan, orders, ready, None));
     watchdog.remove(id);
 }
 
-async fn serve(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready) {
+async fn serve(
+    plan: WorkerPlan,
+    orders: UnboundedReceiver<Order>,
+    ready: &Ready,
+    hosted: Option<Hosted>,
+) {
     let config = Arc::clone(&plan.generation.config);
     let watch = Arc::new(match config.is_profiled {
         true => Watch::sampled(),
@@ -231,7 +259,10 @@ async fn serve(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready
             (None, Some(files)) => Rc::new(FileModeHandler::new(dispatched, files)).into(),
             (None, None) => dispatched.into(),
         };
-        worker.run(handler).await;
+        match hosted {
+            Some(hosted) => worker.run_on(hosted, handler).await,
+            None => worker.run(handler).await,
+        }
         end_background(&dispatch, &config, &plan.ending).await;
         loader.retiring.ended().await;
         let time_max = Duration::from_millis(config.http.shutdown_millis_max);

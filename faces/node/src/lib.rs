@@ -4,6 +4,7 @@
 // Node-API is a C interface. Every unsafe block says what makes it sound.
 #![allow(unsafe_code)]
 
+mod doorbell;
 mod run;
 mod serve;
 

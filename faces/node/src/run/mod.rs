@@ -80,7 +80,7 @@ fn run(env: Env, args: &[Js]) -> Result<Js, String> {
             .unwrap_or_else(PoisonError::into_inner)
             .drain(..)
         {
-            pump.spawn(worker.run());
+            pump.spawn(worker.run(pump.sockets()));
         }
         let outcome = outcome
             .lock()

@@ -11,12 +11,12 @@ use sampan_app::http::{
     Accepting, Acceptor, Body, Limits, Pump, Response, Turn, WorkerHandle, Workers,
 };
 
-use super::doorbell::Doorbell;
 use super::exchanges::{Exchange, Exchanges, Key};
 use super::handler::ServeHandler;
 use super::routes::RouteSet;
 use super::streams::{Streams, Written};
 use super::wire::{AnswerRecord, BatchWriter, Event, put_headers};
+use crate::doorbell::Doorbell;
 
 /// How long one turn may run tasks before JavaScript gets to run.
 const TURN_TIME_MAX: Duration = Duration::from_millis(2);

@@ -15,7 +15,7 @@ use rustix::event::{EventfdFlags, eventfd};
 const PUMP: u64 = 0;
 const END: u64 = 1;
 
-pub(super) struct Doorbell {
+pub(crate) struct Doorbell {
     set: Arc<OwnedFd>,
     pump: OwnedFd,
     end: OwnedFd,
@@ -24,7 +24,7 @@ pub(super) struct Doorbell {
 
 impl Doorbell {
     /// Begins to wait, unarmed. `ring` is called on a thread of its own, once each time that it was armed.
-    pub(super) fn start(pump: impl AsFd, ring: impl Fn() + Send + 'static) -> io::Result<Self> {
+    pub(crate) fn start(pump: impl AsFd, ring: impl Fn() + Send + 'static) -> io::Result<Self> {
         let set = Arc::new(epoll::create(CreateFlags::CLOEXEC)?);
         let pump = pump.as_fd().try_clone_to_owned()?;
         let end = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -43,7 +43,7 @@ impl Doorbell {
     }
 
     /// Rings once, as soon as the pump has something to do.
-    pub(super) fn arm(&self) -> io::Result<()> {
+    pub(crate) fn arm(&self) -> io::Result<()> {
         let flags = EventFlags::IN | EventFlags::ONESHOT;
         epoll::modify(&self.set, &self.pump, EventData::new_u64(PUMP), flags)?;
         Ok(())
