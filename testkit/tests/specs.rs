@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Cases whose requests share what `isolation = "request"` keeps apart, and what that is.
-const SHARING: [(&str, &str); 21] = [
+const SHARING: [(&str, &str); 20] = [
     ("app/hooks", "a global of app.on_start"),
     ("csv/records", "a request kept for the next"),
     ("csv/writer", "a writer kept for the next request"),
@@ -32,7 +32,6 @@ const SHARING: [(&str, &str); 21] = [
     ("forms/leaves", "a global that tells what a request saw"),
     ("forms/upload", "a file kept for the next request"),
     ("limits/on_error", "a count of calls"),
-    ("modules/colon", "the module as db.batch compares it"),
     (
         "response/stream_leaves",
         "a global that tells what a request saw",

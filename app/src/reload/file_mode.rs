@@ -16,6 +16,9 @@ use tokio::sync::oneshot;
 /// How long a request waits for new code at most; then it is answered by the old.
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
+/// How often it is looked again where other reloads come in between.
+const TRIES_MAX: usize = 3;
+
 /// Told when a reload is over, whatever came of it.
 type Waiter = oneshot::Sender<()>;
 
@@ -78,17 +81,20 @@ impl ScriptFiles {
 
     fn reload_when_asked(&self, reloader: &Reloader, asked: &Receiver<Waiter>) {
         while let Ok(first) = asked.recv() {
-            let seen = self.seen();
-            let has_changed = seen.have_changed();
-            if has_changed {
+            let mut waiters = vec![first];
+            for seen in std::iter::repeat_with(|| self.seen()).take(TRIES_MAX) {
+                if !seen.have_changed() {
+                    break;
+                }
                 seen.wait_for_quiet();
-            }
-            // Those who asked before it begins get the same one.
-            let waiters: Vec<_> = std::iter::once(first).chain(asked.try_iter()).collect();
-            // A reload for another reason may have been meanwhile.
-            if has_changed && Arc::ptr_eq(&seen, &self.seen()) {
-                // What came of it has been told to the log.
-                let _ = reloader.reload_files();
+                // Those who asked before it begins get the same one.
+                waiters.extend(asked.try_iter());
+                // Where a reload for another reason was meanwhile, its files count.
+                if Arc::ptr_eq(&seen, &self.seen()) {
+                    // What came of it has been told to the log.
+                    let _ = reloader.reload_files();
+                    break;
+                }
             }
             self.is_reloading.store(false, Ordering::SeqCst);
             for waiter in waiters {

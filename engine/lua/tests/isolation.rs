@@ -162,9 +162,10 @@ fn no_metatable_leads_to_what_requests_share() {
           local response = app.text('x')
           local ok, err = pcall(app.time.sleep, 'x')
           local seen = {}
-          for at, value in ipairs { response, response.headers, req.headers, app, app.json, app.time, app.json.array {}, 'text', err, req } do
+          for at, value in ipairs { response, response.headers, req.headers, app, app.json, app.time, app.json.array {}, 'text', err, req,
+                                      require 'string.buffer'.new(), coroutine.create(print), print, 1, true } do
             local meta = getmetatable(value)
-            if meta then seen[#seen + 1] = at end
+            if type(meta) == 'table' then seen[#seen + 1] = at end
           end
           return { seen, response.__index == nil, pcall(setmetatable, app, {}), pcall(setmetatable, app.time, {}) }
         end)",
@@ -419,6 +420,15 @@ fn the_file_must_declare_the_same_for_each_request() {
         let error = error(rig.only(get("/")));
         assert!(error.message().contains(expected), "{error}");
     }
+}
+
+#[test]
+fn a_declaration_that_failed_when_the_file_was_loaded_counts_for_nothing() {
+    let rig = load(
+        "local ok = pcall(app.get, 'no slash', function() end)
+        app.get('/', function() return tostring(ok) end)",
+    );
+    assert_eq!(thrice(&rig), ["false"; 3]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ local G, host, env, make_chain = ...
 
 local error, type, select, setmetatable, getmetatable = G.error, G.type, G.select, G.setmetatable, G.getmetatable
 local pairs, ipairs, tostring, unpack, pcall = G.pairs, G.ipairs, G.tostring, G.unpack, G.pcall
-local getinfo, setupvalue = G.debug.getinfo, G.debug.setupvalue
+local getinfo, setupvalue, rawget = G.debug.getinfo, G.debug.setupvalue, G.rawget
 
 local app = { null = host.null, runtime = "lua", version = host.version, worker = host.worker }
 local program = { routes = {}, middleware = {}, guards = {} }
@@ -155,6 +155,9 @@ local function function_of(row, ...)
   if (...) == row.module then no_colon(row.title, 3) end
   local fn = select(row.count + 1, ...)
   if type(fn) == "function" then return fn end
+  -- Where each request has a module of its own, it is known by its metatable.
+  local meta = G.debug.getmetatable((...))
+  if type(meta) == "table" and rawget(meta, 1) == host.mark then no_colon(row.title, 3) end
   local found = fn == nil and "nil" or "a " .. type(fn)
   error(row.title .. ": argument " .. row.nth .. " must be a function, not " .. found, 3)
 end
@@ -194,7 +197,6 @@ end
 
 -- A row whose arguments are only shown takes any value. A table that says itself what it is as text is that text; what it throws
 -- then is not the caller's. An error with a stack keeps it.
-local rawget = G.rawget
 local function text_of(value)
   local meta = getmetatable(value)
   if meta == nil or type(meta) == "table" and rawget(meta, "__tostring") == nil then return value end

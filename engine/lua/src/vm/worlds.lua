@@ -184,8 +184,7 @@ package.loaders[2] = search_files
 -- What is declared at start, in its order; each with its place in a world, if a function belongs to it.
 local declared, slots = prelude.declared, {}
 
-local function differs(world, name, pattern)
-  local known = declared[world.declared]
+local function differs(known, name, pattern)
   local expected = known and "app." .. known.kind .. " " .. known.written or "nothing more"
   error(name .. " " .. pattern .. ': the file declared ' .. expected .. ' here when it was loaded; with isolation = "request" it must '
     .. "declare the same for each request", 3)
@@ -196,9 +195,9 @@ local function take(name, kind, pattern)
   host.check_loading(name)
   local world = here[1]
   local at = world.declared + 1
-  world.declared = at
   local known = declared[at]
-  if not known or known.kind ~= kind or known.written ~= pattern then differs(world, name, G.tostring(pattern)) end
+  if not known or known.kind ~= kind or known.written ~= pattern then differs(known, name, G.tostring(pattern)) end
+  world.declared = at
   return known, world
 end
 
