@@ -46,7 +46,8 @@ pub(crate) fn run(options: &NpmOptions) -> Result<bool, Error> {
         fs::copy(root.join(from), package.join(name))?;
     }
     let types = fs::read_to_string(root.join("types/sampan.d.ts"))?;
-    fs::write(package.join("index.d.ts"), as_module(&types)?)?;
+    let serve = fs::read_to_string(package.join("serve/types.d.ts"))?;
+    fs::write(package.join("index.d.ts"), as_module(&types)? + &serve)?;
     let packed = Command::new("npm")
         .args(["pack", "--silent", "--pack-destination"])
         .arg(&folder)
