@@ -22,10 +22,12 @@ pub mod codegen;
 mod content_coding;
 mod cookies;
 pub mod docs;
+mod platforms;
 pub mod project;
 mod runner;
 mod scenario;
 
+pub use platforms::Platform;
 pub use runner::{Case, CaseEngine};
 pub use sampan_client::{Answer, Client, Stopwatch};
 pub use scenario::{Expectation, Request, Scenario};

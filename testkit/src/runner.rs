@@ -3,6 +3,7 @@
 use crate::browsers::Browsers;
 use crate::check;
 use crate::content_coding;
+use crate::platforms::{Platform, Served};
 use crate::scenario::{Expectation, Request, Scenario};
 use crate::{Answer, Client};
 use sampan_app::{Config, Level, ListenAddress, Logger, Running, Server};
@@ -148,14 +149,47 @@ impl Case {
             };
         }
         let running = started.map_err(|message| format!("the project does not load: {message}"))?;
-        let result = CaseRun::new(running.address(), engine, logger.clone()).all(&scenario.request);
+        let lines = || logger.lines();
+        let result = CaseRun::new(running.address(), engine, &lines).all(&scenario.request);
         let ended = running.shutdown();
         result.map_err(|fault| format!("{fault}\n    log:\n{}", logger.lines()))?;
-        if ended {
-            Ok(())
-        } else {
-            Err("the server did not end after its shutdown".into())
+        check_ended(ended)
+    }
+
+    /// Runs the JavaScript of the case inside of another program.
+    ///
+    /// # Errors
+    /// What differs from what is expected, one difference per line.
+    pub fn run_on(&self, platform: &Platform) -> Result<(), String> {
+        let text = std::fs::read_to_string(self.folder.join("expect.toml"))
+            .map_err(|error| format!("expect.toml: {error}"))?;
+        let scenario = Scenario::parse(&text).map_err(|fault| format!("expect.toml: {fault}"))?;
+        let app = self.program(CaseEngine::Js);
+        let app = app.ok_or("the case has no app.js")?;
+        let scratch = tempfile::tempdir().map_err(|error| format!("no folder: {error}"))?;
+        let served = platform.serve(&app, &scenario, scratch.path());
+        if let Some(part) = &scenario.load_error {
+            return match served {
+                Err(message) if message.contains(part) => Ok(()),
+                Err(message) => Err(format!("the error does not contain {part:?}:\n{message}")),
+                Ok(_) => Err(format!(
+                    "the project loaded; expected an error with {part:?}"
+                )),
+            };
         }
+        let served: Served = served.map_err(|log| format!("the project does not load: {log}"))?;
+        let lines = || served.log();
+        let run = CaseRun::new(served.address, CaseEngine::Js, &lines);
+        let result = run.all(&scenario.request);
+        result.map_err(|fault| format!("{fault}\n    log:\n{}", served.log()))?;
+        check_ended(served.shutdown())
+    }
+}
+
+fn check_ended(has_ended: bool) -> Result<(), String> {
+    match has_ended {
+        true => Ok(()),
+        false => Err("the server did not end after its shutdown".into()),
     }
 }
 
@@ -198,22 +232,23 @@ fn start(
 }
 
 /// One run of a case's requests.
-struct CaseRun {
+struct CaseRun<'a> {
     address: SocketAddr,
     engine: CaseEngine,
-    logger: Logger,
+    /// The log so far.
+    log: &'a dyn Fn() -> String,
     /// The connection, while the server keeps it.
     client: Option<Client>,
     background: Vec<(Request, JoinHandle<Result<(), String>>)>,
     browsers: Browsers,
 }
 
-impl CaseRun {
-    fn new(address: SocketAddr, engine: CaseEngine, logger: Logger) -> Self {
+impl<'a> CaseRun<'a> {
+    fn new(address: SocketAddr, engine: CaseEngine, log: &'a dyn Fn() -> String) -> Self {
         Self {
             address,
             engine,
-            logger,
+            log,
             client: None,
             background: Vec::new(),
             browsers: Browsers::default(),
@@ -352,7 +387,7 @@ impl CaseRun {
     fn check_log(&self, expected: &Expectation) -> Result<(), String> {
         let deadline = Instant::now() + Duration::from_millis(LOG_MILLIS_MAX);
         loop {
-            match check::log(expected, &self.logger.lines()) {
+            match check::log(expected, &(self.log)()) {
                 Err(_) if Instant::now() < deadline => thread::sleep(Duration::from_millis(2)),
                 result => return result,
             }

@@ -1,6 +1,9 @@
 //! Every case of `tests/specs` in both languages, one test each, and the test of the capabilities' tables: every row is
 //! documented, and called by a case in both languages.
 
+#[path = "specs/platforms.rs"]
+mod platforms;
+
 use libtest_mimic::{Arguments, Failed, Trial};
 use sampan_app::host::names::camel_case;
 use sampan_app::host::{Function, FunctionKind, RowOwner};
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
             case.run_isolated().map_err(Failed::from)
         }));
     }
+    trials.extend(platforms::trials(&cases));
     let scripts: Arc<Vec<(CaseEngine, String)>> =
         Arc::new(cases.iter().flat_map(scripts_of).collect());
     for module in sampan_app::MODULES {

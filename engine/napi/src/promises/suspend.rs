@@ -30,7 +30,7 @@ impl Waiting {
 
     fn end(&mut self) {
         self.is_over = true;
-        self.core.wakers.borrow_mut().remove(&self.key);
+        self.core.forget_wait(self.key);
         if !self.answerer.feeds_stream.get() {
             self.answerer.end(&self.core);
         }
@@ -47,10 +47,7 @@ impl Suspended for Waiting {
             let text = "the handler has ended";
             return Poll::Ready(Err(Error::new(ErrorKind::Internal, text)));
         }
-        let mut wakers = self.core.wakers.borrow_mut();
-        wakers.insert(self.key, cx.waker().clone());
-        drop(wakers);
-        if !self.answerer.is_settled(&self.core, self.key) {
+        if !self.core.poll_wait(self.key, cx) {
             return Poll::Pending;
         }
         let (handler, slot) = (self.answerer.handler, Some(Rc::clone(&self.slot)));
@@ -64,7 +61,6 @@ impl Suspended for Waiting {
             }
             // What was promised has to be waited for in turn: the bytes of a `Blob`.
             Ok(Some(key)) => {
-                self.core.wakers.borrow_mut().remove(&self.key);
                 self.key = key;
                 self.poll(cx, sink)
             }

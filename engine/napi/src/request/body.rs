@@ -48,10 +48,20 @@ pub(crate) fn text(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
     Ok(cx.string(&request::text(body_of(&slot)))?)
 }
 
-/// `bodyJson(request, text | undefined)`: the text, if it is JSON by our rules. Throws what a client is told of any other.
+/// `bodyJson(request)`: the text, if it is JSON by our rules. Throws what a client is told of any other.
 pub(crate) fn json(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
-    let slot = taken(cx, args)?;
-    let body = body_of(&slot);
+    checked_json(cx, body_of(&*taken(cx, args)?))
+}
+
+/// `clientJson(bytes)`: the same of bytes that came from a client.
+pub(crate) fn client_json(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+    let bytes = args
+        .first()
+        .and_then(|bytes| cx.with_bytes(*bytes, <[u8]>::to_vec));
+    checked_json(cx, &bytes.unwrap_or_default())
+}
+
+fn checked_json(cx: Cx<'_>, body: &[u8]) -> Result<Js, Failure> {
     let mut tape = Tape::default();
     let read = tape.read(body, cx.core().limits.json_depth_max);
     read.map_err(|error| request::bad_json(&error))?;

@@ -19,6 +19,7 @@ pub(crate) fn start(core: &Rc<Core>, call: &Call<'_>, sink: &mut dyn ResponseSin
         view: Rc::clone(&call.request),
         tasks: Rc::<Tasks>::default(),
         is_taken: Cell::new(false),
+        is_watched: Cell::new(false),
     });
     let request = core.requests.borrow_mut().insert(Rc::clone(&slot)) as u32;
     let status = core.default_status(call);

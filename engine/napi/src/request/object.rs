@@ -96,7 +96,8 @@ pub(crate) fn added(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
     }
 }
 
-/// `isOver(request)`
-pub(crate) fn is_over(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
-    Ok(cx.boolean(slot(cx, args).is_err()))
+/// `watch(request)`: the prelude wants to hear of its end.
+pub(crate) fn watch(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
+    slot(cx, args)?.is_watched.set(true);
+    Ok(cx.undefined())
 }

@@ -33,8 +33,12 @@ impl Answerer {
     /// The request has ended: nobody can ask it any more.
     pub(crate) fn end(&self, core: &Rc<Core>) {
         let slot = core.requests.borrow_mut().try_remove(self.request as usize);
-        if let Some(slot) = slot {
-            slot.tasks.end();
+        let Some(slot) = slot else {
+            return;
+        };
+        slot.tasks.end();
+        if !slot.is_watched.get() {
+            return;
         }
         let _scope = core.env.scope();
         let cx = Cx::new(core);
@@ -64,15 +68,6 @@ impl Answerer {
         })
     }
 
-    /// Whether the prelude has what is waited for.
-    pub(crate) fn is_settled(&self, core: &Rc<Core>, key: u32) -> bool {
-        let _scope = core.env.scope();
-        let cx = Cx::new(core);
-        let asked = cx.number(f64::from(key)).map_err(Failure::from);
-        let settled = asked.and_then(|key| core.call_own("isSettled", &[key]));
-        settled.is_ok_and(|settled| cx.is_true(settled))
-    }
-
     /// Takes what was promised, and writes it.
     pub(crate) fn take(
         &self,
@@ -81,8 +76,8 @@ impl Answerer {
         sink: &mut dyn ResponseSink,
     ) -> Result<Option<u32>, Error> {
         let take = || -> Result<Js, Failure> {
-            let args = [cx.number(f64::from(key))?, cx.whole(self.status.into())?];
-            Ok(cx.call(cx.core().tables()?.take.get(), &args)?)
+            let key = cx.number(f64::from(key))?;
+            Ok(cx.call(cx.core().tables()?.take.get(), &[key])?)
         };
         self.write_or_fail(cx, take(), sink)
     }
@@ -119,9 +114,7 @@ impl Answerer {
             kinds::BYTES => sink.default_type(answer::BYTES),
             _ => {}
         }
-        if status != 200 {
-            sink.status(status)?;
-        }
+        sink.status(status)?;
         if !matches!(kind, kinds::ANSWER | kinds::STREAM | kinds::FILE) {
             return self.body(cx, value, sink).map(|()| None);
         }

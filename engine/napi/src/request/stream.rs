@@ -76,7 +76,7 @@ impl ScriptStream {
 
     fn end(&mut self) {
         self.is_over = true;
-        self.core.wakers.borrow_mut().remove(&self.key);
+        self.core.forget_wait(self.key);
         self.answerer.forget(&self.core, self.key);
         self.answerer.end(&self.core);
     }
@@ -101,11 +101,10 @@ impl StreamedBody for ScriptStream {
             self.end();
             return Poll::Ready(None);
         }
-        let mut wakers = self.core.wakers.borrow_mut();
-        wakers.insert(self.key, cx.waker().clone());
-        drop(wakers);
         loop {
             match self.next() {
+                // It may have come at once.
+                Ok(NextChunk::Later) if self.core.poll_wait(self.key, cx) => {}
                 Ok(NextChunk::Later) => return Poll::Pending,
                 // An empty chunk would end a chunked body.
                 Ok(NextChunk::Here(bytes)) if bytes.is_empty() => {}

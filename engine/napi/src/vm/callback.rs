@@ -114,17 +114,12 @@ impl ScriptFunction for KeptFunction {
                 return Ok(());
             };
             let ended = poll_fn(|cx| {
-                core.wakers.borrow_mut().insert(key, cx.waker().clone());
-                let polled = core.enter(HandlerId::MAX, None, |cx| ended(cx, key));
-                match polled {
-                    Ok(false) => Poll::Pending,
-                    Ok(true) => Poll::Ready(Ok(())),
-                    Err(error) => Poll::Ready(Err(error)),
+                if !core.poll_wait(key, cx) {
+                    return Poll::Pending;
                 }
+                Poll::Ready(core.enter(HandlerId::MAX, None, |cx| ended(cx, key)))
             });
-            let result = ended.await;
-            core.wakers.borrow_mut().remove(&key);
-            result
+            ended.await
         })
     }
 
@@ -133,12 +128,12 @@ impl ScriptFunction for KeptFunction {
     }
 }
 
-/// Whether what is waited for has ended.
-fn ended(cx: Cx<'_>, key: u32) -> Result<bool, Error> {
-    let ask = || -> Result<bool, Failure> {
+/// How what was waited for has ended.
+fn ended(cx: Cx<'_>, key: u32) -> Result<(), Error> {
+    let ask = || -> Result<(), Failure> {
         let key = cx.number(f64::from(key))?;
-        let ended = cx.core().call_own("ended", &[key])?;
-        Ok(cx.is_true(ended))
+        cx.core().call_own("ended", &[key])?;
+        Ok(())
     };
     ask().map_err(|failure| described(cx, failure))
 }

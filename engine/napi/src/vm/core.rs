@@ -11,10 +11,11 @@ use sampan_host::{
 use slab::Slab;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Deref;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{self, Waker};
 
 /// Access to the isolate.
 #[derive(Clone, Copy)]
@@ -63,6 +64,8 @@ pub(crate) struct RequestSlot {
     pub(crate) tasks: Rc<Tasks>,
     /// Whether the body has been handed out.
     pub(crate) is_taken: Cell<bool>,
+    /// Whether the prelude wants to hear of its end.
+    pub(crate) is_watched: Cell<bool>,
 }
 
 /// Numbers that prelude and native code exchange beside values: see `meta` in the prelude.
@@ -142,8 +145,8 @@ pub(crate) struct Core {
     /// Functions that capabilities keep.
     pub(crate) callbacks: RefCell<Slab<Ref>>,
     pub(crate) columns: Columns,
-    /// Those who wait for something in the prelude, by its number.
-    pub(crate) wakers: RefCell<HashMap<u32, Waker>>,
+    /// Those who wait for something in the prelude, by its number; nobody where that is there already.
+    waits: RefCell<HashMap<u32, Option<Waker>>>,
     /// The innermost bracket whose function runs.
     pub(crate) open_bracket: Cell<Option<crate::vm::bind::BoundRow>>,
     /// The last error that a handler raised, for the error handler that may be called with it.
@@ -178,7 +181,7 @@ impl Core {
             objects: RefCell::default(),
             callbacks: RefCell::default(),
             columns: Columns::default(),
-            wakers: RefCell::default(),
+            waits: RefCell::default(),
             open_bracket: Cell::new(None),
             failure: RefCell::default(),
             current: RefCell::default(),
@@ -283,11 +286,30 @@ impl Core {
 
     /// Wakes who waits for something in the prelude.
     pub(crate) fn wake(&self, key: u32) {
-        let waker = self.wakers.borrow_mut().remove(&key);
-        if let Some(waker) = waker {
+        let waker = self.waits.borrow_mut().insert(key, None);
+        if let Some(Some(waker)) = waker {
             waker.wake();
             (self.platform.ring)();
         }
+    }
+
+    /// Whether what is waited for has come; if not, the task is woken then.
+    pub(crate) fn poll_wait(&self, key: u32, cx: &task::Context<'_>) -> bool {
+        match self.waits.borrow_mut().entry(key) {
+            Entry::Occupied(entry) if entry.get().is_none() => {
+                entry.remove();
+                true
+            }
+            entry => {
+                entry.insert_entry(Some(cx.waker().clone()));
+                false
+            }
+        }
+    }
+
+    /// Nobody waits for it any more.
+    pub(crate) fn forget_wait(&self, key: u32) {
+        self.waits.borrow_mut().remove(&key);
     }
 
     /// Calls a function of the prelude that is seldom called.

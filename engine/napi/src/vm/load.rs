@@ -65,7 +65,7 @@ fn prelude(cx: Cx<'_>) -> Result<(), Failure> {
         cx.set(native, "now", make_function(core, "now", now)?)?;
     }
     let tools = core.platform.tools.get();
-    for name in ["format", "storage"] {
+    for name in ["format", "storage", "uncaught"] {
         cx.set(native, name, cx.get(tools, name)?)?;
     }
     let (buffer, place) = cx.shared(Meta::COUNT * size_of::<i32>())?;

@@ -77,11 +77,19 @@ function run(flags) {
     // Knows in whose asynchronous context a script runs.
     storage: () => new AsyncLocalStorage(),
     serve: fill,
+    uncaught(told) {
+      process.on("uncaughtException", (error) => told(error, false));
+      process.on("unhandledRejection", (error) => told(error, true));
+    },
     // Loads the project's file, whichever kind of module it is.
     load(file) {
       if (isLoaded) throw new Error("the platform keeps the modules that it has loaded: start the process anew");
       isLoaded = true;
-      return createRequire(file)(file);
+      try {
+        return createRequire(file)(file);
+      } catch (error) {
+        throw placed(error, file);
+      }
     },
     ended(status, message) {
       if (message !== undefined) process.stderr.write(`sampan: ${message}\n`);
@@ -97,6 +105,23 @@ function run(flags) {
     process.stderr.write(`sampan: ${error.message}\n`);
     process.exit(1);
   }
+}
+
+// Some errors of the platform's compilers know their place and do not say it in their stack.
+function placed(error, file) {
+  // Bun's own.
+  const position = error?.position ?? error?.errors?.[0]?.position;
+  if (position?.file !== undefined && position.line > 0) {
+    const made = new SyntaxError(error.errors?.[0]?.message ?? error.message);
+    made.stack = `${position.file}:${position.line}\n${made.stack}`;
+    return made;
+  }
+  if (error instanceof SyntaxError && !/^(file:\/\/)?\/.*:\d+$/m.test(String(error.stack))) {
+    const { spawnSync } = require("node:child_process");
+    const [place] = String(spawnSync(process.execPath, ["--check", file]).stderr).split("\n");
+    if (place.startsWith("/") || place.startsWith("file:")) error.stack = `${place}\n${error.stack}`;
+  }
+  return error;
 }
 
 // A project need not have the package in its own node_modules: this one is meant.

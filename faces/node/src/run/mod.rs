@@ -37,7 +37,7 @@ unsafe extern "C" fn ended(_: *mut c_void) {
     sampan_napi::end();
 }
 
-/// `run(flags, tools)`: begins to serve. `flags` is an object of the flags; `tools` one of functions: `load`, `serve`, `storage` and `format`,
+/// `run(flags, tools)`: begins to serve. `flags` is an object of the flags; `tools` one of functions: `load`, `serve`, `storage`, `uncaught` and `format`,
 /// which the scripts' engine uses, and `ended(status, message | undefined)`, called once at the end.
 fn run(env: Env, args: &[Js]) -> Result<Js, String> {
     let &[flags, tools] = args else {

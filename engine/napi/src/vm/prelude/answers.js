@@ -8,13 +8,12 @@ function nextNumber() {
   lastNumber = lastNumber >= 0x3fff_ffff ? 1 : lastNumber + 1;
   return lastNumber;
 }
-function wait(promise, request) {
+function wait(promise, status) {
   const number = nextNumber();
-  const waited = { isSettled: false, isFailed: false, value: undefined, request };
+  const waited = { isFailed: false, value: undefined, status };
   waits.set(number, waited);
   const settled = (isFailed) => (value) => {
     if (!waits.has(number)) return;
-    waited.isSettled = true;
     waited.isFailed = isFailed;
     waited.value = value;
     native.wake(number);
@@ -23,12 +22,11 @@ function wait(promise, request) {
   meta[0] = WAITS;
   meta[2] = number;
 }
-const isSettled = (number) => waits.get(number)?.isSettled === true;
-function take(number, status) {
+function take(number) {
   const waited = waits.get(number);
   waits.delete(number);
-  if (!waited.isFailed) return deliver(waited.value, status);
-  return deliverThrown(waited.value, status);
+  if (!waited.isFailed) return deliver(waited.value, waited.status);
+  return deliverThrown(waited.value, waited.status);
 }
 function deliverThrown(thrown, status) {
   if (isResponse(thrown)) return deliver(thrown, status);
@@ -42,10 +40,8 @@ function follow(returned) {
 }
 function ended(number) {
   const waited = waits.get(number);
-  if (waited === undefined || !waited.isSettled) return waited === undefined;
   waits.delete(number);
-  if (waited.isFailed) throw waited.value;
-  return true;
+  if (waited?.isFailed) throw waited.value;
 }
 function drop(number) {
   waits.delete(number);
@@ -83,7 +79,7 @@ function next(number) {
     const arrived = (set) => (value) => {
       stream.isAsked = false;
       set(value);
-      native.wake(number);
+      if (streams.has(number)) native.wake(number);
     };
     then(stream.reader.read(), arrived((chunk) => { stream.chunk = chunk; }), arrived((reason) => { stream.error = { reason }; }));
   }
@@ -121,7 +117,7 @@ function deliver(value, status) {
     if (prototype !== objectPrototype && prototype !== Array.prototype && prototype !== null) {
       if (isOurs(value)) return deliverOurs(value, status);
       if (value instanceof PlatformResponse) return deliverPlatform(value);
-      if (isPromise(value)) return wait(value);
+      if (isPromise(value)) return wait(value, status);
       if (isBuffer(value)) {
         meta[0] = BYTES;
         return value;
@@ -206,6 +202,7 @@ function run(number, key, status, chain, error, end) {
     let result;
     try {
       result = isAsync[number] === true ? storage.run(key, handler, request) : handler(request);
+      if (isAsync[number] === false && isPromise(result)) isAsync[number] = true;
     } catch (thrown) {
       return deliverThrown(thrown, status);
     }
@@ -219,8 +216,9 @@ function run(number, key, status, chain, error, end) {
   try {
     result = storage.run(key, runChain, chain, 0, request, last);
   } catch (thrown) {
-    return deliverThrown(thrown, status);
+    return deliverThrown(thrown, 200);
   }
-  return deliver(result, status);
+  // Every part of the chain has given a response, whose status is its own.
+  return deliver(result, 200);
 }
 const requestEnded = (key) => { watched.delete(key); };

@@ -3,9 +3,11 @@
 const { checkStatus, checkRedirect, check, checkPattern, unknownOption } = native;
 const stackHere = () => new Error().stack;
 
+// What a function says that goes on after it has returned. One that calls such a function is found out when it returns a promise.
+const WAITS_IN_SOURCE = /async|await|Promise|\.then\(|set(?:Timeout|Interval|Immediate)|queueMicrotask|stream|transaction/;
 function keepHandler(handler) {
   handlers.push(handler);
-  isAsync.push(handler instanceof AsyncFunction);
+  isAsync.push(typeof handler === "function" && WAITS_IN_SOURCE.test(tried(() => Function.prototype.toString.call(handler)) ?? ""));
   return handlers.length - 1;
 }
 
@@ -282,10 +284,13 @@ if (native.now !== undefined) {
   };
 }
 
+// What nothing catches is told by the platform, for the program goes on.
+native.uncaught((error, isRejection) => native.report(error, isRejection ? "unhandled rejection: " : ""));
+
 const exports = { app, default: app };
 for (const name of keys(builders)) exports[name] = builders[name];
 for (const name of keys(modules)) exports[name] ??= modules[name];
 return {
-  exports, run, take, next, classify, keyOf, store, describe, served, follow, ended, drop, isSettled, cancelStream, abort, requestEnded, requestKey,
+  exports, run, take, next, classify, keyOf, store, describe, served, follow, ended, drop, cancelStream, abort, requestEnded, requestKey,
   forgetAdded, isCyclic, toJson, ofMap, keysOfMap, rowsOf, append, newObject, waitingFunction, unfinished, stringify, here, toError, lastThrown, shown,
 };

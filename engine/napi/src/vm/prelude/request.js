@@ -52,6 +52,15 @@ function pairsObject(pairs) {
   return object;
 }
 
+// A copy of the platform's. What is wrong with its JSON is the client's fault.
+function twinOf(request) {
+  const twin = PlatformRequest.prototype.clone.call(request);
+  const own = (name, value) => defineProperty(twin, name, { value, writable: true, configurable: true });
+  own("json", async () => JSON.parse(native.clientJson(new Uint8Array(await twin.arrayBuffer()))));
+  own("clone", () => twinOf(twin));
+  return twin;
+}
+
 // What the Web knows of a request: what a `fetch` export gets.
 class WebRequest {
   #key;
@@ -73,6 +82,7 @@ class WebRequest {
     if (this.#signal === undefined) {
       this.#signal = new AbortController();
       watched.set(this.#key, this);
+      native.watch(this.#key);
     }
     return this.#signal.signal;
   }
@@ -116,10 +126,20 @@ class WebRequest {
     return read();
   }
   // What somebody has taken as a stream or for a clone is read from that.
-  get #other() { return this.#web ?? (this.#stream === undefined ? undefined : new PlatformResponse(this.#stream)); }
+  get #other() {
+    if (this.#web === undefined && this.#stream === undefined) return undefined;
+    try {
+      const other = this.#web ?? new PlatformResponse(this.#stream);
+      if (!other.bodyUsed) return other;
+    } catch {
+      // The platform says in its own words that the stream is locked or read.
+    }
+    throw new TypeError("the body has already been read");
+  }
   async json() {
     const other = this.#other;
-    return other === undefined ? this.#here(() => JSON.parse(native.bodyJson(this.#key))) : other.json();
+    if (other === undefined) return this.#here(() => JSON.parse(native.bodyJson(this.#key)));
+    return JSON.parse(native.clientJson(new Uint8Array(await other.arrayBuffer())));
   }
   async text() {
     const other = this.#other;
@@ -136,7 +156,7 @@ class WebRequest {
     const body = await this.bytes();
     return new PlatformResponse(body, { headers: { "content-type": type } }).formData();
   }
-  clone() { return this.#made().clone(); }
+  clone() { return twinOf(this.#made()); }
 }
 for (const [name, value] of Object.entries({
   cache: "default", credentials: "same-origin", destination: "", duplex: "half", integrity: "", keepalive: false, mode: "cors",
@@ -182,9 +202,9 @@ class RouteRequest extends WebRequest {
   static read(request, index) {
     const known = request.#added?.[index];
     if (known !== undefined) return known;
-    const value = native.added(request.#key, index) ?? undefined;
+    const value = native.added(request.#key, index);
     // There may be something later.
-    if (value === undefined) return undefined;
+    if (value === undefined || value === null) return value;
     request.#added ??= [];
     return (request.#added[index] = value);
   }

@@ -159,7 +159,7 @@ function refusal(value) {
 function inspect(value, key, depthLeft) {
   if (typeof value === "bigint") return true;
   if (typeof value !== "object" || value === null) return false;
-  if (depthLeft === 0) native.noJson(key, `a value nested more than ${native.jsonDepthMax} deep`);
+  if (depthLeft === 0) native.noJson(key, `a value that contains itself or nests more than ${native.jsonDepthMax} deep`);
   const prototype = getPrototypeOf(value);
   let has = false;
   if (prototype === Array.prototype) {
