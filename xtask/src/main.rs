@@ -37,7 +37,7 @@ enum Task {
     Tidy,
     /// Ask the advisory database about our dependencies; needs the network, so it is no part of `test`
     Advisories,
-    /// Write docs/reference/ and types/ from the tables of functions
+    /// Write docs/reference/ and types/ from the tables of functions, and the C header from faces/c
     Codegen,
     /// Build the book of docs/ into target/book; needs mdbook
     Docs,
@@ -59,17 +59,7 @@ fn main() -> ExitCode {
         Task::Test(options) => test::run(options),
         Task::Tidy => tidy::run(),
         Task::Advisories => advisories(),
-        Task::Codegen => start(
-            &[
-                "run",
-                "--quiet",
-                "--package",
-                "sampan-testkit",
-                "--bin",
-                "codegen",
-            ],
-            &[],
-        ),
+        Task::Codegen => codegen(),
         Task::Docs => docs(),
         Task::Dist(options) => dist::run(options),
         Task::Npm(options) => npm::run(options),
@@ -100,6 +90,40 @@ fn start(cargo: &[&str], arguments: &[String]) -> Result<bool, Error> {
     let root = project::root();
     let status = project::cargo(&root).args(cargo).args(arguments).status()?;
     Ok(status.success())
+}
+
+/// Writes what is generated and checked in. The C header needs cbindgen.
+fn codegen() -> Result<bool, Error> {
+    let generator = [
+        "run",
+        "--quiet",
+        "--package",
+        "sampan-testkit",
+        "--bin",
+        "codegen",
+    ];
+    let is_written = start(&generator, &[])?;
+    let cbindgen = std::process::Command::new("cbindgen")
+        .args([
+            "--quiet",
+            "--config",
+            "cbindgen.toml",
+            ".",
+            "--output",
+            "include/sampan.h",
+        ])
+        .current_dir(project::root().join("faces/c"))
+        .status();
+    match cbindgen {
+        Ok(status) => Ok(status.success() && is_written),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            println!(
+                "faces/c/include/sampan.h stays: cbindgen is missing (cargo install --locked cbindgen@0.29.4)"
+            );
+            Ok(is_written)
+        }
+        Err(error) => Err(format!("cbindgen: {error}").into()),
+    }
 }
 
 /// Builds the book, where mdBook is installed.

@@ -34,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["app", "engine/http", "engine/host", "engine/napi"],
     ),
     ("faces/", &["app", "testkit"]),
+    ("faces/c", &["faces/rust"]),
     ("testkit", &["app", "testkit/client"]),
     ("testkit/client", &[]),
     ("bench", &["testkit/client"]),

@@ -1,0 +1,60 @@
+//! What servers and scripts are told alike.
+
+use crate::status::Fault;
+use crate::text;
+use sampan::Level;
+use std::ffi::{c_char, c_void};
+
+/// Takes one line of the log, without its end; it is valid during the call. level: 0 debug, 1 info, 2 warning, 3 error. With
+/// "log.format=json" among the settings each line is a JSON object. Called on threads of the library, on several at the same time. It must not
+/// wait for long, and must not call the library.
+pub type sampan_log_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, level: i32, line: *const c_char, len: usize)>;
+
+/// A pointer of the program's, which this library only gives back.
+#[derive(Clone, Copy)]
+pub(crate) struct User(pub(crate) *mut c_void);
+
+// SAFETY: it is never read here. The program that passes it says, by passing it, that its functions may have it on any thread.
+unsafe impl Send for User {}
+// SAFETY: as above.
+unsafe impl Sync for User {}
+
+impl User {
+    pub(crate) fn get(self) -> *mut c_void {
+        self.0
+    }
+}
+
+/// What takes the lines of the log.
+pub(crate) fn taker(
+    log: sampan_log_fn,
+    user: *mut c_void,
+) -> Option<impl Fn(Level, &str) + Send + Sync + 'static> {
+    let (log, user) = (log?, User(user));
+    Some(move |level: Level, line: &str| {
+        let level = match level {
+            Level::Debug => 0,
+            Level::Info => 1,
+            Level::Warn => 2,
+            Level::Error => 3,
+        };
+        // SAFETY: the program promised a function of this form, which may be called on any thread; the line lives as long as the call.
+        unsafe { log(user.get(), level, line.as_ptr().cast(), line.len()) }
+    })
+}
+
+/// The settings of a list of texts.
+///
+/// # Safety
+/// `settings` is NULL or points to `count` texts that end with NUL.
+pub(crate) unsafe fn settings<'a>(
+    settings: *const *const c_char,
+    count: usize,
+) -> Result<Vec<&'a str>, Fault> {
+    // SAFETY: by this function's contract.
+    let texts = unsafe { text::slice(settings, count) }.iter();
+    // SAFETY: as above.
+    let texts = texts.map(|text| unsafe { text::required(*text, "one of settings") });
+    texts.collect()
+}

@@ -1,0 +1,463 @@
+//! Scripts without a server.
+
+use crate::entries::{
+    AnswerParts, Pair, RequestEntry, SAMPAN_CALL, SAMPAN_HANDLE, read_request, write_answer,
+};
+use crate::handles::{HandleKind, Handles};
+use crate::options::{sampan_log_fn, settings, taker};
+use crate::queue::EntryQueue;
+use crate::replies::{keep, sampan_reply};
+use crate::requests::{pairs, sampan_request};
+use crate::signals::without_sigpipe;
+use crate::status::{
+    Fault, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, protect_plain, protect_telling, sampan_error,
+    sampan_status,
+};
+use crate::text;
+use sampan::host::Error;
+use sampan::{Scripts, Value, from_json, to_json};
+use sampan_app::{HttpRequest, JobHandle, Outcome, Work, request_bytes};
+use std::collections::HashMap;
+use std::ffi::{c_char, c_void};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Scripts: a number. 0 is never one.
+pub type sampan_scripts = u64;
+
+/// What scripts are made from. Set everything to 0 that is not used.
+#[repr(C)]
+pub struct sampan_scripts_options {
+    /// sizeof(sampan_scripts_options). Later versions add fields at the end.
+    pub size: usize,
+    /// The file, or the folder of a project; NULL for a text.
+    pub path: *const c_char,
+    /// The text of the script, if path is NULL.
+    pub text: *const c_char,
+    /// Its length in bytes.
+    pub text_len: usize,
+    /// What the text is called in errors. Its end tells the language: "hello.lua", "hello.js".
+    pub name: *const c_char,
+    /// The path of a configuration file; NULL for the sampan.toml beside the script.
+    pub config: *const c_char,
+    /// Texts like "limits.script_millis_max=100". They win over the file.
+    pub settings: *const *const c_char,
+    /// How many there are.
+    pub settings_count: usize,
+    /// Takes the log; NULL for standard error.
+    pub log: sampan_log_fn,
+    /// What log is called with.
+    pub log_user: *mut c_void,
+    /// How many isolates there are, with a thread each; 0 for one for each core.
+    pub workers: u32,
+    /// How many requests and calls may wait and run at the same time; 0 for 1024 for each isolate.
+    pub queue_max: u32,
+    /// How often it is looked at most whether a file of the script has changed, in milliseconds, when work comes; 0 for each time, -1 for
+    /// never.
+    pub reload_millis: i32,
+}
+
+static SCRIPTS: Handles<Arc<ScriptsEntry>> = Handles::new(HandleKind::Scripts);
+
+/// What a number stands for.
+struct ScriptsEntry {
+    scripts: Scripts,
+    answers: Arc<EntryQueue>,
+    /// The entries under way, by the ids that the program chose.
+    jobs: Arc<Mutex<Jobs>>,
+}
+
+type Jobs = HashMap<u64, Option<JobHandle>>;
+
+fn lock(jobs: &Mutex<Jobs>) -> MutexGuard<'_, Jobs> {
+    jobs.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn entry(scripts: sampan_scripts) -> Result<Arc<ScriptsEntry>, Fault> {
+    SCRIPTS.get(scripts).map_err(|_| Fault::handle("scripts"))
+}
+
+/// Loads a script into isolates. It is an app file as for `sampan run`, with routes or a fetch export, or has functions to be called by name:
+/// global ones, or those of the table that it returns, in Lua; exported ones in JavaScript. *scripts is the handle, for sampan_scripts_free.
+///
+/// Errors: SAMPAN_ERROR_LOAD with file and line, SAMPAN_ERROR_CONFIG, SAMPAN_ERROR_ARGUMENT.
+///
+/// # Safety
+/// What `options` points to must live as long as the call; `log` as long as the scripts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampan_scripts_new(
+    options: *const sampan_scripts_options,
+    scripts: *mut sampan_scripts,
+    error: *mut sampan_error,
+) -> sampan_status {
+    let make = || {
+        // SAFETY: by this function's contract.
+        let (mut scripts, options) =
+            unsafe { (text::place(scripts, "scripts")?, options.as_ref()) };
+        scripts.write(0);
+        let options = options.ok_or_else(|| Fault::argument("options is NULL"))?;
+        if options.size != size_of::<sampan_scripts_options>() {
+            return Err(Fault::argument(
+                "options.size must be sizeof(sampan_scripts_options)",
+            ));
+        }
+        // SAFETY: by this function's contract.
+        let builder = unsafe {
+            let mut builder = match text::optional(options.path, "path")? {
+                Some(path) => Scripts::file(path),
+                None => {
+                    let name = text::required(options.name, "name (and path)")?;
+                    Scripts::text(name, text::utf8(options.text, options.text_len, "text")?)
+                }
+            };
+            if let Some(config) = text::optional(options.config, "config")? {
+                builder = builder.config(config);
+            }
+            for setting in settings(options.settings, options.settings_count)? {
+                builder = builder.set(setting);
+            }
+            builder
+        };
+        let mut builder = builder;
+        if options.workers > 0 {
+            builder = builder.workers(options.workers as usize);
+        }
+        if options.queue_max > 0 {
+            builder = builder.queue_max(options.queue_max as usize);
+        }
+        if let Ok(millis) = u64::try_from(options.reload_millis) {
+            builder = builder.reload_every(Duration::from_millis(millis));
+        }
+        if let Some(take) = taker(options.log, options.log_user) {
+            builder = builder.log(take);
+        }
+        let entry = Arc::new(ScriptsEntry {
+            scripts: without_sigpipe(|| builder.load())?,
+            answers: Arc::default(),
+            jobs: Arc::default(),
+        });
+        let full = || Fault::new(SAMPAN_ERROR_INTERNAL, "there are too many scripts");
+        scripts.write(SCRIPTS.insert(0, entry).ok_or_else(full)?);
+        Ok(SAMPAN_OK)
+    };
+    // SAFETY: passed on.
+    unsafe { protect_telling(error, make) }
+}
+
+/// The work that a request is.
+fn request_work(
+    method: &str,
+    target: &str,
+    remote: &str,
+    headers: &[Pair<'_>],
+    body: &[u8],
+) -> Result<Work, Fault> {
+    let bytes = request_bytes(method, target, headers.iter().copied(), body);
+    let bytes =
+        bytes.map_err(|what| Fault::argument(format!("{what:?} cannot stand in a request")))?;
+    let mut request = HttpRequest::new(bytes);
+    if !remote.is_empty() {
+        let address = remote.parse::<SocketAddr>();
+        let address = address.or_else(|_| Ok(SocketAddr::new(remote.parse::<IpAddr>()?, 0)));
+        let none = |_: std::net::AddrParseError| Fault::argument("remote is no IP address");
+        request.peer = address.map_err(none)?;
+    }
+    Ok(Work::Handle(request))
+}
+
+/// The work that a call is.
+fn call_work(function: &str, arguments: &[u8]) -> Result<Work, Fault> {
+    let arguments = match arguments {
+        [] => Vec::new(),
+        text => match from_json(text) {
+            Ok(Value::List(arguments)) => arguments,
+            Ok(_) => return Err(Fault::argument("arguments must be a JSON array")),
+            Err(error) => return Err(Fault::argument(format!("arguments: {error}"))),
+        },
+    };
+    Ok(Work::Call {
+        function: function.to_owned(),
+        arguments,
+    })
+}
+
+/// What came of a work: status, headers and body.
+type Parts = (u32, Vec<(String, Vec<u8>)>, Vec<u8>);
+
+fn parts(outcome: Result<Outcome, Error>) -> Result<Parts, Fault> {
+    match outcome.map_err(sampan::Error::from)? {
+        Outcome::Answer(answer) if answer.is_cut => Err(Fault::new(
+            SAMPAN_ERROR_INTERNAL,
+            "the body of the answer failed",
+        )),
+        Outcome::Answer(answer) => Ok((answer.status.into(), answer.headers, answer.body)),
+        Outcome::Value(value) => Ok((200, Vec::new(), to_json(&value)?.into_bytes())),
+    }
+}
+
+/// Has a work done, and waits for it.
+fn wait(entry: &ScriptsEntry, work: Work, timeout_millis: i64) -> Result<sampan_reply, Fault> {
+    let (sender, outcome) = sync_channel(1);
+    let done = Box::new(move |outcome| drop(sender.send(outcome)));
+    let job = entry.scripts.pool().submit(work, done);
+    let job = job.map_err(sampan::Error::from)?;
+    let lost = |_| Fault::new(SAMPAN_ERROR_INTERNAL, "a work was lost");
+    let outcome = match u64::try_from(timeout_millis) {
+        Err(_) => outcome.recv().map_err(lost)?,
+        Ok(millis) => match outcome.recv_timeout(Duration::from_millis(millis)) {
+            Err(RecvTimeoutError::Timeout) => {
+                job.cancel();
+                outcome.recv().map_err(lost)?
+            }
+            told => told.map_err(|_| Fault::new(SAMPAN_ERROR_INTERNAL, "a work was lost"))?,
+        },
+    };
+    let (status, headers, body) = parts(outcome)?;
+    keep(status, headers, body)
+}
+
+/// Has the script answer a request, and waits for the answer, at most timeout_millis (-1: as long as the limits let it). Of request only method,
+/// target, remote (which may be empty), headers and body are read. *reply is to be given to sampan_reply_free by its handle. The error of a
+/// handler is an answer with a status from 400, and in the log.
+///
+/// Errors: SAMPAN_ERROR_CANCELLED if the time is up, SAMPAN_ERROR_LIMIT if the queue is full, SAMPAN_ERROR_STOPPED, SAMPAN_ERROR_ARGUMENT,
+/// SAMPAN_ERROR_HANDLE.
+///
+/// # Safety
+/// What `request` points to must live as long as the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampan_scripts_handle(
+    scripts: sampan_scripts,
+    request: *const sampan_request,
+    timeout_millis: i64,
+    reply: *mut sampan_reply,
+    error: *mut sampan_error,
+) -> sampan_status {
+    let handle = || {
+        let entry = entry(scripts)?;
+        // SAFETY: by this function's contract.
+        unsafe {
+            let mut reply = text::place(reply, "reply")?;
+            let request = request.as_ref();
+            let request = request.ok_or_else(|| Fault::argument("request is NULL"))?;
+            let work = request_work(
+                text::utf8(request.method, request.method_len, "method")?,
+                text::utf8(request.target, request.target_len, "target")?,
+                text::utf8(request.remote, request.remote_len, "remote")?,
+                &pairs(request.headers, request.header_count),
+                text::slice(request.body.cast(), request.body_len),
+            )?;
+            reply.write(wait(&entry, work, timeout_millis)?);
+        }
+        Ok(SAMPAN_OK)
+    };
+    // SAFETY: passed on.
+    unsafe { protect_telling(error, handle) }
+}
+
+/// Calls a function by its name with the arguments of a JSON array (NULL: none), and waits as sampan_scripts_handle. The body of *reply is what it
+/// returned, as JSON.
+///
+/// Errors: SAMPAN_ERROR_SCRIPT with file and line, SAMPAN_ERROR_MISSING, and those of sampan_scripts_handle.
+///
+/// # Safety
+/// The texts must live as long as the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampan_scripts_call(
+    scripts: sampan_scripts,
+    function: *const c_char,
+    arguments: *const c_char,
+    arguments_len: usize,
+    timeout_millis: i64,
+    reply: *mut sampan_reply,
+    error: *mut sampan_error,
+) -> sampan_status {
+    let call = || {
+        let entry = entry(scripts)?;
+        // SAFETY: by this function's contract.
+        unsafe {
+            let mut reply = text::place(reply, "reply")?;
+            let function = text::required(function, "function")?;
+            let work = call_work(function, text::slice(arguments.cast(), arguments_len))?;
+            reply.write(wait(&entry, work, timeout_millis)?);
+        }
+        Ok(SAMPAN_OK)
+    };
+    // SAFETY: passed on.
+    unsafe { protect_telling(error, call) }
+}
+
+impl ScriptsEntry {
+    /// Hands over one entry.
+    fn submit(&self, request: &RequestEntry<'_>) -> Result<(), Fault> {
+        let text = |bytes, name: &str| {
+            let text = std::str::from_utf8(bytes);
+            text.map_err(|_| Fault::argument(format!("{name} is not UTF-8")))
+        };
+        let target = text(request.target, "target")?;
+        let work = match request.tag {
+            SAMPAN_HANDLE => request_work(
+                text(request.method, "method")?,
+                target,
+                text(request.remote, "remote")?,
+                &request.headers,
+                request.body,
+            )?,
+            SAMPAN_CALL => call_work(target, request.body)?,
+            _ => {
+                return Err(Fault::argument(
+                    "tag is neither SAMPAN_HANDLE nor SAMPAN_CALL",
+                ));
+            }
+        };
+        let id = request.id;
+        if lock(&self.jobs).insert(id, None).is_some() {
+            return Err(Fault::argument("an entry with this id is under way"));
+        }
+        let (jobs, answers) = (Arc::clone(&self.jobs), Arc::clone(&self.answers));
+        let done = Box::new(move |outcome| {
+            lock(&jobs).remove(&id);
+            answers.push(answer_entry(id, outcome));
+        });
+        match self.scripts.pool().submit(work, done) {
+            Ok(job) => {
+                // It may have ended already.
+                if let Some(place) = lock(&self.jobs).get_mut(&id) {
+                    *place = Some(job);
+                }
+                Ok(())
+            }
+            Err(refused) => {
+                lock(&self.jobs).remove(&id);
+                Err(sampan::Error::from(refused).into())
+            }
+        }
+    }
+}
+
+fn answer_entry(id: u64, outcome: Result<Outcome, Error>) -> Vec<u8> {
+    match parts(outcome) {
+        Ok((status, headers, body)) => {
+            let parts = AnswerParts {
+                status,
+                headers: &headers,
+                body: &body,
+                ..AnswerParts::default()
+            };
+            write_answer(id, &parts)
+        }
+        Err(fault) => {
+            let parts = AnswerParts {
+                code: fault.code,
+                line: fault.line,
+                file: &fault.file,
+                body: fault.message.as_bytes(),
+                ..AnswerParts::default()
+            };
+            write_answer(id, &parts)
+        }
+    }
+}
+
+/// Hands over requests and calls: sampan_request_entry, one behind the other. Never waits. *taken is how many of them were taken, of which each
+/// gets one answer by sampan_scripts_next. The first that cannot be taken ends it, and is what the function returns.
+///
+/// Errors: SAMPAN_ERROR_LIMIT if the queue is full, SAMPAN_ERROR_STOPPED, SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
+///
+/// # Safety
+/// `entries` points to `len` bytes that stay as they are during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampan_scripts_submit(
+    scripts: sampan_scripts,
+    entries: *const c_void,
+    len: usize,
+    taken: *mut usize,
+) -> sampan_status {
+    protect_plain(|| {
+        // SAFETY: by this function's contract.
+        let mut taken = unsafe { text::place(taken, "taken") }?;
+        taken.write(0);
+        let entry = entry(scripts)?;
+        // SAFETY: by this function's contract.
+        let mut rest: &[u8] = unsafe { text::slice(entries.cast(), len) };
+        let mut count = 0;
+        while !rest.is_empty() {
+            let read = read_request(rest);
+            let (request, behind) =
+                read.map_err(|_| Fault::argument("not an entry of a request"))?;
+            entry.submit(&request)?;
+            count += 1;
+            taken.write(count);
+            rest = behind;
+        }
+        Ok(SAMPAN_OK)
+    })
+}
+
+/// Moves answers into a buffer, as sampan_server_next does with requests: sampan_answer_entry, in the order in which they became ready. Each entry
+/// that was taken is answered once, one that was given up too.
+///
+/// # Safety
+/// `buffer` points to `capacity` bytes of the caller's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampan_scripts_next(
+    scripts: sampan_scripts,
+    timeout_millis: i64,
+    buffer: *mut c_void,
+    capacity: usize,
+    len: *mut usize,
+) -> sampan_status {
+    protect_plain(|| {
+        let entry = entry(scripts)?;
+        // SAFETY: passed on.
+        unsafe { entry.answers.take(timeout_millis, buffer, capacity, len) }
+    })
+}
+
+/// Gives up an entry by its id: one that waits does not begin, one that runs is stopped. Its answer has SAMPAN_ERROR_CANCELLED, and is ready at
+/// once. SAMPAN_ERROR_HANDLE: no entry with this id is under way, or there are no such scripts.
+#[unsafe(no_mangle)]
+pub extern "C" fn sampan_scripts_cancel(scripts: sampan_scripts, id: u64) -> sampan_status {
+    protect_plain(|| {
+        let entry = entry(scripts)?;
+        let job = lock(&entry.jobs).get(&id).cloned().flatten();
+        match job {
+            Some(job) if job.cancel() => Ok(SAMPAN_OK),
+            _ => Err(Fault::handle("entry")),
+        }
+    })
+}
+
+/// Loads the script anew in all isolates. What runs ends in the old ones. On an error those go on.
+///
+/// Errors: SAMPAN_ERROR_LOAD with file and line, SAMPAN_ERROR_HANDLE.
+///
+/// # Safety
+/// `error` is NULL or the caller's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampan_scripts_reload(
+    scripts: sampan_scripts,
+    error: *mut sampan_error,
+) -> sampan_status {
+    let reload = || {
+        entry(scripts)?.scripts.reload()?;
+        Ok(SAMPAN_OK)
+    };
+    // SAFETY: passed on.
+    unsafe { protect_telling(error, reload) }
+}
+
+/// Gives up what waits and runs, ends the threads, and forgets the scripts. Threads in sampan_scripts_next get what is left, and then
+/// SAMPAN_ERROR_STOPPED or SAMPAN_ERROR_HANDLE. Freeing the handle again is SAMPAN_ERROR_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn sampan_scripts_free(scripts: sampan_scripts) -> sampan_status {
+    protect_plain(|| {
+        let removed = SCRIPTS.remove(scripts);
+        let entry = removed.map_err(|_| Fault::handle("scripts"))?;
+        entry.scripts.stop();
+        entry.answers.close();
+        Ok(SAMPAN_OK)
+    })
+}

@@ -1,0 +1,176 @@
+//! What functions return, and what they say about faults.
+
+use sampan::{Error, ErrorKind};
+use std::ffi::c_char;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a function returns: SAMPAN_OK, what is not done but no fault (positive), or a fault (negative).
+pub type sampan_status = i32;
+
+/// Done.
+pub const SAMPAN_OK: sampan_status = 0;
+/// Nothing came in time.
+pub const SAMPAN_TIMEOUT: sampan_status = 1;
+/// The first entry does not fit into the buffer. *len says how many bytes it needs. Nothing was taken.
+pub const SAMPAN_SMALL_BUFFER: sampan_status = 2;
+/// There is no such handle, or not any more, or it is of another kind.
+pub const SAMPAN_ERROR_HANDLE: sampan_status = -1;
+/// NULL where it must not be, a text that is not UTF-8, an entry that is none, a header that cannot be sent.
+pub const SAMPAN_ERROR_ARGUMENT: sampan_status = -2;
+/// Not now: a route after the start, a second start, a stop in a callback.
+pub const SAMPAN_ERROR_STATE: sampan_status = -3;
+/// A setting is wrong.
+pub const SAMPAN_ERROR_CONFIG: sampan_status = -4;
+/// The script does not load, or a route is there twice. File and line are told where there are any.
+pub const SAMPAN_ERROR_LOAD: sampan_status = -5;
+/// The address cannot be listened on: the port is in use, or not allowed.
+pub const SAMPAN_ERROR_ADDRESS: sampan_status = -6;
+/// The request has been answered before.
+pub const SAMPAN_ERROR_ANSWERED: sampan_status = -7;
+/// Nobody waits for this answer any more: the client has gone, the time is over, the server has stopped.
+pub const SAMPAN_ERROR_GONE: sampan_status = -8;
+/// The server or the scripts were stopped: nothing comes any more.
+pub const SAMPAN_ERROR_STOPPED: sampan_status = -9;
+/// The script raised an error. File and line are told where they are known.
+pub const SAMPAN_ERROR_SCRIPT: sampan_status = -10;
+/// A limit was passed: time or memory of the script, the length of the queue.
+pub const SAMPAN_ERROR_LIMIT: sampan_status = -11;
+/// The work was given up: by sampan_scripts_cancel, or because the caller's time was over.
+pub const SAMPAN_ERROR_CANCELLED: sampan_status = -12;
+/// The script has no function of this name; the request has no header or parameter of this name.
+pub const SAMPAN_ERROR_MISSING: sampan_status = -13;
+/// A fault of Sampan itself.
+pub const SAMPAN_ERROR_INTERNAL: sampan_status = -99;
+
+/// The bytes that the name of a file has room in.
+pub const SAMPAN_FILE_BYTES: usize = 256;
+/// The bytes that a message has room in.
+pub const SAMPAN_MESSAGE_BYTES: usize = 2048;
+
+/// What went wrong, in the caller's memory. Texts end with NUL, and are cut where they are longer than their room.
+#[repr(C)]
+pub struct sampan_error {
+    /// As the function returned.
+    pub code: sampan_status,
+    /// The line of file, from 1; 0 if it is not known.
+    pub line: u32,
+    /// The file in which it happened, relative to the project; empty if it is not known.
+    pub file: [c_char; SAMPAN_FILE_BYTES],
+    /// The words for people. They may have several lines: of the source, of the stack.
+    pub message: [c_char; SAMPAN_MESSAGE_BYTES],
+}
+
+/// A fault on its way to C.
+pub(crate) struct Fault {
+    pub(crate) code: sampan_status,
+    pub(crate) message: String,
+    pub(crate) file: String,
+    pub(crate) line: u32,
+}
+
+impl Fault {
+    pub(crate) fn new(code: sampan_status, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            file: String::new(),
+            line: 0,
+        }
+    }
+
+    pub(crate) fn argument(message: impl Into<String>) -> Self {
+        Self::new(SAMPAN_ERROR_ARGUMENT, message)
+    }
+
+    pub(crate) fn state(message: &str) -> Self {
+        Self::new(SAMPAN_ERROR_STATE, message)
+    }
+
+    pub(crate) fn handle(what: &str) -> Self {
+        Self::new(SAMPAN_ERROR_HANDLE, format!("there is no such {what}"))
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let code = match error.kind() {
+            ErrorKind::Config => SAMPAN_ERROR_CONFIG,
+            ErrorKind::Load => SAMPAN_ERROR_LOAD,
+            ErrorKind::Address => SAMPAN_ERROR_ADDRESS,
+            ErrorKind::Script => SAMPAN_ERROR_SCRIPT,
+            ErrorKind::Missing => SAMPAN_ERROR_MISSING,
+            ErrorKind::Limit => SAMPAN_ERROR_LIMIT,
+            ErrorKind::Cancelled => SAMPAN_ERROR_CANCELLED,
+            ErrorKind::Stopped => SAMPAN_ERROR_STOPPED,
+            _ => SAMPAN_ERROR_INTERNAL,
+        };
+        let message = match error.stack() {
+            Some(stack) if !stack.is_empty() => format!("{}\n{stack}", error.message()),
+            _ => error.message().to_owned(),
+        };
+        Self {
+            code,
+            message,
+            file: error.file().unwrap_or_default().to_owned(),
+            line: error.line().unwrap_or_default(),
+        }
+    }
+}
+
+/// Runs the body of a function. A panic in it is SAMPAN_ERROR_INTERNAL.
+pub(crate) fn protect(
+    body: impl FnOnce() -> Result<sampan_status, Fault>,
+) -> Result<sampan_status, Fault> {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let text = format!("a fault of Sampan itself: {}", text.unwrap_or("panic"));
+        Err(Fault::new(SAMPAN_ERROR_INTERNAL, text))
+    })
+}
+
+/// The same for functions without a place for the fault's words.
+pub(crate) fn protect_plain(body: impl FnOnce() -> Result<sampan_status, Fault>) -> sampan_status {
+    protect(body).unwrap_or_else(|fault| fault.code)
+}
+
+/// The same with one, which may be NULL.
+///
+/// # Safety
+/// `error` is NULL, or points to a `sampan_error` that is the caller's for this call.
+pub(crate) unsafe fn protect_telling(
+    error: *mut sampan_error,
+    body: impl FnOnce() -> Result<sampan_status, Fault>,
+) -> sampan_status {
+    let result = protect(body);
+    // SAFETY: by this function's contract. Nothing of the old content is read: it may be uninitialised.
+    if let Some(told) = unsafe { error.as_mut() } {
+        let (code, line, file, message) = match &result {
+            Ok(status) => (*status, 0, "", ""),
+            Err(fault) => (fault.code, fault.line, &*fault.file, &*fault.message),
+        };
+        told.code = code;
+        told.line = line;
+        write_text(&mut told.file, file);
+        write_text(&mut told.message, message);
+    }
+    result.unwrap_or_else(|fault| fault.code)
+}
+
+/// Writes a text and a NUL, cut at a character if it is too long.
+fn write_text(room: &mut [c_char], text: &str) {
+    let mut end = text.len().min(room.len() - 1);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    for (to, from) in room.iter_mut().zip(text[..end].bytes().chain([0])) {
+        *to = from.cast_signed() as c_char;
+    }
+}
+
+/// The version of Sampan, as "0.1.0". The text is there for ever.
+#[unsafe(no_mangle)]
+pub extern "C" fn sampan_version() -> *const c_char {
+    const TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    TEXT.as_ptr().cast()
+}

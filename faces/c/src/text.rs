@@ -1,0 +1,79 @@
+//! What C passes: texts, bytes, lists.
+
+use crate::status::Fault;
+use std::ffi::{CStr, c_char};
+
+/// A text that ends with NUL; `None` for NULL.
+///
+/// # Safety
+/// `text` is NULL or points to a text that ends with NUL and stays as it is for `'a`.
+pub(crate) unsafe fn optional<'a>(
+    text: *const c_char,
+    name: &str,
+) -> Result<Option<&'a str>, Fault> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: by this function's contract.
+    let text = unsafe { CStr::from_ptr(text) };
+    let text = text.to_str();
+    text.map(Some)
+        .map_err(|_| Fault::argument(format!("{name} is not UTF-8")))
+}
+
+/// A text that ends with NUL.
+///
+/// # Safety
+/// As [`optional`].
+pub(crate) unsafe fn required<'a>(text: *const c_char, name: &str) -> Result<&'a str, Fault> {
+    // SAFETY: passed on.
+    let text = unsafe { optional(text, name) }?;
+    text.ok_or_else(|| Fault::argument(format!("{name} is NULL")))
+}
+
+/// A list; NULL is an empty one, whatever `len` says.
+///
+/// # Safety
+/// `data` is NULL, or points to `len` values that stay as they are for `'a`.
+pub(crate) unsafe fn slice<'a, T>(data: *const T, len: usize) -> &'a [T] {
+    if data.is_null() || len == 0 {
+        return &[];
+    }
+    // SAFETY: by this function's contract; not NULL.
+    unsafe { std::slice::from_raw_parts(data, len) }
+}
+
+/// Bytes that must be UTF-8.
+///
+/// # Safety
+/// As [`slice`].
+pub(crate) unsafe fn utf8<'a>(
+    data: *const c_char,
+    len: usize,
+    name: &str,
+) -> Result<&'a str, Fault> {
+    // SAFETY: passed on; a `c_char` is a byte.
+    let bytes = unsafe { slice(data.cast::<u8>(), len) };
+    std::str::from_utf8(bytes).map_err(|_| Fault::argument(format!("{name} is not UTF-8")))
+}
+
+/// A place for a result.
+///
+/// # Safety
+/// `place` is NULL, or points to memory for a `T` that is the caller's for `'a`, whatever it holds.
+pub(crate) unsafe fn place<'a, T>(place: *mut T, name: &str) -> Result<Place<'a, T>, Fault> {
+    match std::ptr::NonNull::new(place) {
+        Some(place) => Ok(Place(place, std::marker::PhantomData)),
+        None => Err(Fault::argument(format!("{name} is NULL"))),
+    }
+}
+
+/// Memory for a result, which may not be initialised yet.
+pub(crate) struct Place<'a, T>(std::ptr::NonNull<T>, std::marker::PhantomData<&'a mut T>);
+
+impl<T> Place<'_, T> {
+    pub(crate) fn write(&mut self, value: T) {
+        // SAFETY: `place` was told that it is memory for a `T`, which nobody else uses meanwhile.
+        unsafe { self.0.as_ptr().write(value) }
+    }
+}
