@@ -176,6 +176,31 @@ fn no_metatable_leads_to_what_requests_share() {
     }
 }
 
+const WALK: &str = include_str!("walk.lua");
+
+#[test]
+fn nothing_that_can_be_reached_is_shared() {
+    let rig = load_files(&[
+        ("walk.lua", WALK),
+        (
+            "app.lua",
+            "local app, walk = require 'sampan', require 'walk'
+            local group
+            app.group('/g', function(g) group = g end)
+            app.get('/', function(req)
+              local _, refused = pcall(app.time.sleep, 'x')
+              local _, err = pcall(app.calls.now, app.calls)
+              local marked, count = walk.all { globals = _G, app = app, group = group, req = req, err = err, refused = refused,
+                text = app.text 'x', redirect = app.redirect '/', json = app.json {}, array = app.json.array {}, object = app.json.object {},
+                buffer = require 'string.buffer'.new(), iterator = ('x'):gmatch '.', thread = coroutine.create(print),
+                wrapped = coroutine.wrap(print), string = 'x', loaded = load 'return 1', null = app.null, headers = req.headers }
+              return { marked, count > 25 }
+            end)",
+        ),
+    ]);
+    assert_eq!(thrice(&rig), ["[{},true]"; 3]);
+}
+
 #[test]
 fn random_numbers_that_one_request_chose_are_not_those_of_another() {
     let rig = load(

@@ -275,6 +275,35 @@ fn an_error_at_the_top_of_the_file_is_answered_by_what_stands_above_it() {
 }
 
 #[test]
+fn nothing_that_a_script_can_reach_is_shared() {
+    let walk = include_str!("../../../../engine/lua/tests/walk.lua");
+    let scratch = Scratch::new(&[
+        ("walk.lua", walk),
+        (
+            "app.lua",
+            "local app, walk = require 'sampan', require 'walk'
+            local limited = app.rate_limit { limit = 1000, per = 1 }
+            app.use(limited)
+            app.get('/', function(req)
+              local rows = app.db.query('SELECT 1 AS one')
+              local _, err = pcall(app.db.query, 'nonsense')
+              req.session.mark = nil
+              local marked, count = walk.all { globals = _G, app = app, req = req, query = req.query, cookies = req.cookies, headers = req.headers,
+                session = req.session, state = req.state, rows = rows, row = rows[1], err = err, limited = limited, text = app.text 'x',
+                writer = app.csv.writer(), parsed = app.json.decode '{\"a\":[1]}', sleep = app.time.sleep }
+              return { marked, count > 30 }
+            end)",
+        ),
+    ]);
+    let process = start(&scratch, &["scripts.isolation=request", "server.workers=1"]);
+    let mut client = process.client();
+    for _ in 0..3 {
+        assert_eq!(get(&mut client, "/"), "[{},true]");
+    }
+    ends_well(process);
+}
+
+#[test]
 fn memory_does_not_grow_with_the_requests() {
     let scratch = Scratch::new(&[
         (
