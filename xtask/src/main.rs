@@ -3,7 +3,9 @@
 //! `test` is the one command that decides whether a change is good: the checks, every test and every
 //! fuzz target. `tidy` runs the house rules alone. `bench` starts the program that measures.
 
+mod c;
 mod dist;
+mod go;
 mod npm;
 mod project;
 mod tally;
@@ -43,6 +45,10 @@ enum Task {
     Docs,
     /// Make what is published of a version, in target/dist: the executable, its bill of materials, checksums
     Dist(dist::DistOptions),
+    /// Make what programs in C link, in target/c: libsampan.a, libsampan.so, sampan.h
+    C(c::COptions),
+    /// Build the library for the package in faces/go, and test that package
+    Go(go::GoOptions),
     /// Build and pack the npm package, in target/npm/sampan.tgz
     Npm(npm::NpmOptions),
     /// Measure Sampan beside its peers, or beside an older one: `cargo xtask bench --help`
@@ -62,6 +68,8 @@ fn main() -> ExitCode {
         Task::Codegen => codegen(),
         Task::Docs => docs(),
         Task::Dist(options) => dist::run(options),
+        Task::C(options) => c::run(options),
+        Task::Go(options) => go::run(options),
         Task::Npm(options) => npm::run(options),
         Task::Bench { arguments } => {
             let run = [

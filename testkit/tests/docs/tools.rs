@@ -28,6 +28,7 @@ pub(crate) fn check(language: &str, code: &str, theirs: bool) -> Check {
         }),
         "ruby" if theirs => with_file("block.rb", code, |path| run("ruby", &["-c", path])),
         "lua" if theirs => with_file("block.lua", code, |path| run("luajit", &["-bl", path])),
+        "go" => with_file("block.go", code, |path| run("gofmt", &["-l", "-e", path])),
         // What a program prints; the text beside it is tried.
         "text" => Ok(()),
         "sql" => {

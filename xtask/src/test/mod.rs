@@ -67,6 +67,7 @@ pub(crate) fn run(options: &TestOptions) -> Result<bool, Error> {
     let mut programs = tests(&root)?;
     let doctests = "test --workspace --doc --no-fail-fast";
     programs.insert(0, cargo(&root, "doctests", CountFormat::Libtest, doctests));
+    programs.push(go(&root)?);
     if !options.quick {
         for what in [&[] as &[&str], &["differential"]] {
             programs.push(fuzz(&root, what, options.fuzz_seconds)?);
@@ -135,6 +136,17 @@ fn tests(root: &Path) -> Result<Vec<TestStep>, Error> {
     }
     programs.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
     Ok(programs.into_iter().map(|(_, step)| step).collect())
+}
+
+/// `cargo xtask go`, on the library of the build step. Without Go it says so.
+fn go(root: &Path) -> Result<TestStep, Error> {
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    command.current_dir(root).arg("go");
+    Ok(TestStep {
+        name: "faces/go".to_owned(),
+        command,
+        reading: CountFormat::Closing,
+    })
 }
 
 /// The fuzz program of the build step, started as it is: `cargo run -p` would choose other features and

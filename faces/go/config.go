@@ -1,0 +1,89 @@
+package sampan
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sampan-server/sampan/faces/go/internal/native"
+)
+
+// Config says how a server is made. Its zero value serves Go handlers on 127.0.0.1:8080.
+type Config struct {
+	// Addr is where to listen, "127.0.0.1:8080" for example; several with commas between. Port 0 takes a free one, see [Server.Addr].
+	// Empty: what the configuration says, else 127.0.0.1:8080.
+	Addr string
+	// Project is the folder or the file of a project in Lua or JavaScript. Its routes stand beside those in Go, which win.
+	// Empty: Go handlers alone.
+	Project string
+	// Workers is how many threads the engine has. 0: what the configuration says, else one per processor.
+	Workers int
+	// ConfigFile is the path of a sampan.toml. Empty: that of the project, if there is one.
+	ConfigFile string
+	// Settings are keys of sampan.toml and their values, such as "limits.body_bytes_max": "2 MiB". They win over the file.
+	Settings map[string]string
+	// Logger gets what the engine, the scripts and failed handlers log. Nil: [slog.Default].
+	Logger *slog.Logger
+}
+
+// ScriptsConfig says which script is loaded, and how.
+type ScriptsConfig struct {
+	// Path is the file of the script, or the folder of a project.
+	Path string
+	// Source is the text of the script, instead of a file. Name then tells its language and stands in errors: "hello.lua".
+	Source, Name string
+	// Isolates is how many there are, each with a thread. 0: one per processor.
+	Isolates int
+	// QueueMax is how many requests and calls may wait or run; more are answered 503. 0: 1024 for each isolate.
+	QueueMax int
+	// ReloadEvery is how often changed files are looked for, at most, when a request comes. With less than a millisecond they are looked for at
+	// each request. A script that does not load is logged, and the old one goes on. 0: never.
+	ReloadEvery time.Duration
+	// IsolatedRequests lets no request see what another left in global variables or modules.
+	IsolatedRequests bool
+	// BodyBytesMax is the most that the body of a request may have; a larger one is answered 413. 0: 1 MiB.
+	BodyBytesMax int64
+	// ConfigFile and Settings are as in [Config].
+	ConfigFile string
+	Settings   map[string]string
+	// Logger is as in [Config].
+	Logger *slog.Logger
+	// OnError writes the answer to a request that failed. Nil: the status of the error, with its text in plain words and without details.
+	OnError ErrorHandler
+}
+
+// BODY_BYTES_MAX of the engine, for the handler behind net/http.
+const bodyBytesMax = 1 << 20
+
+// The settings as the library takes them. The lines of the log come as JSON, which slog gets piece by piece.
+func settings(given map[string]string) []string {
+	all := make([]string, 0, len(given)+1)
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		all = append(all, key+"="+given[key])
+	}
+	return append(all, "log.format=json")
+}
+
+func (c *Config) options() native.Options {
+	return native.Options{
+		Path: c.Project, Listen: c.Addr, Workers: c.Workers,
+		ConfigFile: c.ConfigFile, Settings: settings(c.Settings),
+	}
+}
+
+func (c *ScriptsConfig) options() native.Options {
+	all := settings(c.Settings)
+	if c.IsolatedRequests {
+		all = append(all, "scripts.isolation=request")
+	}
+	reload := int64(-1)
+	if c.ReloadEvery > 0 {
+		reload = c.ReloadEvery.Milliseconds()
+	}
+	return native.Options{
+		Path: c.Path, Text: c.Source, Name: c.Name,
+		Workers: c.Isolates, QueueMax: c.QueueMax, ReloadMillis: int(reload),
+		ConfigFile: c.ConfigFile, Settings: all,
+	}
+}

@@ -1,0 +1,215 @@
+package sampan
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sampan-server/sampan/faces/go/internal/native"
+)
+
+// Request is what a client asks. It belongs to its handler until that returns, and to one goroutine at a time; strings that it gave stay.
+type Request struct {
+	entry  native.Request
+	server *Server
+
+	query  url.Values
+	wanted context.Context
+	cancel context.CancelFunc
+}
+
+// Method is "GET", "POST", ...
+func (r *Request) Method() string { return known(r.entry.Method()) }
+
+// The usual methods cost no memory.
+func known(method []byte) string {
+	switch string(method) {
+	case http.MethodGet:
+		return http.MethodGet
+	case http.MethodPost:
+		return http.MethodPost
+	case http.MethodHead:
+		return http.MethodHead
+	case http.MethodPut:
+		return http.MethodPut
+	case http.MethodPatch:
+		return http.MethodPatch
+	case http.MethodDelete:
+		return http.MethodDelete
+	case http.MethodOptions:
+		return http.MethodOptions
+	}
+	return string(method)
+}
+
+// Target is the path and the query as they were sent.
+func (r *Request) Target() string { return string(r.entry.Target()) }
+
+// Path is the part of the target before the '?', still percent-encoded.
+func (r *Request) Path() string {
+	path, _, _ := bytes.Cut(r.entry.Target(), []byte{'?'})
+	return string(path)
+}
+
+// RawQuery is the part of the target behind the '?'.
+func (r *Request) RawQuery() string {
+	_, query, _ := bytes.Cut(r.entry.Target(), []byte{'?'})
+	return string(query)
+}
+
+// Query has the values of the query. What is malformed in it is left out.
+func (r *Request) Query() url.Values {
+	if r.query == nil {
+		r.query, _ = url.ParseQuery(r.RawQuery())
+	}
+	return r.query
+}
+
+// Param is the part of the path that the route's pattern names, percent-decoded: with "/user/:id", Param("id"). Empty if the
+// pattern has no such name.
+func (r *Request) Param(name string) string {
+	value, _ := r.entry.Param(name)
+	return string(value)
+}
+
+// Header is the value of the first header field with this name, in any case; empty if there is none.
+func (r *Request) Header(name string) string {
+	value, _ := r.entry.Header(name)
+	return string(value)
+}
+
+// Headers gives all header fields, in the order in which they were sent.
+func (r *Request) Headers() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		r.entry.Headers(func(name, value []byte) bool { return yield(string(name), string(value)) })
+	}
+}
+
+// RemoteIP is the address of the client: what a trusted proxy says it is, else the other end of the connection.
+func (r *Request) RemoteIP() string { return string(r.entry.Remote()) }
+
+// Body is all of the body. The bytes are valid until the handler returns.
+func (r *Request) Body() []byte {
+	if r.entry.IsCleared() {
+		return nil
+	}
+	return r.entry.Body()
+}
+
+// JSON reads the body as JSON into value, which is a pointer. Its error is answered 400 if the handler returns it.
+func (r *Request) JSON(value any) error {
+	if err := json.Unmarshal(r.Body(), value); err != nil {
+		return Fail(http.StatusBadRequest, "the body is no JSON that fits: "+err.Error())
+	}
+	return nil
+}
+
+// Context ends when the handler returns, when the client leaves or its time is over, and when the server has stopped.
+func (r *Request) Context() context.Context {
+	if r.wanted == nil {
+		r.wanted, r.cancel = context.WithCancel(r.server.base)
+		r.server.clients.watch(r.entry.ID(), r.cancel)
+	}
+	return r.wanted
+}
+
+// HTTP makes a request of net/http of it. Its body is in memory. It may outlive the handler; its context ends with it.
+func (r *Request) HTTP() (*http.Request, error) {
+	target := r.Target()
+	address, err := url.ParseRequestURI(target)
+	if err != nil {
+		return nil, Fail(http.StatusBadRequest, "a malformed target")
+	}
+	header := make(http.Header, r.entry.HeaderCount())
+	host := ""
+	for name, value := range r.Headers() {
+		if strings.EqualFold(name, "Host") {
+			host = value
+			continue
+		}
+		name = http.CanonicalHeaderKey(name)
+		header[name] = append(header[name], value)
+	}
+	body := bytes.Clone(r.Body())
+	made := &http.Request{
+		Method: r.Method(), URL: address, RequestURI: target, Host: host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		RemoteAddr: net.JoinHostPort(r.RemoteIP(), "0"),
+	}
+	made = made.WithContext(r.Context())
+	r.entry.Params(func(name, value []byte) bool {
+		made.SetPathValue(string(name), string(value))
+		return true
+	})
+	return made, nil
+}
+
+// Ends what hangs on the request when its handler has returned.
+func (r *Request) finish() {
+	if id := r.entry.ID(); r.cancel != nil {
+		r.server.clients.forget(id)
+		r.cancel()
+		r.wanted, r.cancel = nil, nil
+	} else if r.server.clients.some.Load() {
+		r.server.clients.forget(id)
+	}
+	r.query = nil
+	r.entry.Clear()
+}
+
+// So many clients that have left are remembered at most.
+const goneMax = 4096
+
+// Clients tells handlers that theirs has left.
+type clients struct {
+	lock sync.Mutex
+	// The contexts that handlers have asked for, by the request's id.
+	waiting map[uint64]context.CancelFunc
+	// Requests whose clients have left before the handler asked for a context. A handler may have returned by then, and then its request stays
+	// here until there are many.
+	gone map[uint64]struct{}
+	// Whether there are any in gone.
+	some atomic.Bool
+}
+
+// Has the context ended when the client leaves; at once, if it has left.
+func (c *clients) watch(id uint64, cancel context.CancelFunc) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if _, ok := c.gone[id]; ok {
+		cancel()
+	}
+	c.waiting[id] = cancel
+}
+
+func (c *clients) forget(id uint64) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	delete(c.waiting, id)
+	delete(c.gone, id)
+	c.some.Store(len(c.gone) > 0)
+}
+
+// The client of a request has left.
+func (c *clients) left(id uint64) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if cancel := c.waiting[id]; cancel != nil {
+		cancel()
+		return
+	}
+	if len(c.gone) >= goneMax {
+		clear(c.gone)
+	}
+	c.gone[id] = struct{}{}
+	c.some.Store(true)
+}

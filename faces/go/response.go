@@ -1,0 +1,141 @@
+package sampan
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/sampan-server/sampan/faces/go/internal/native"
+)
+
+// The content types of the methods that set one.
+const (
+	textPlain = "text/plain; charset=utf-8"
+	textHTML  = "text/html; charset=utf-8"
+	typeJSON  = "application/json"
+)
+
+// A body beyond this is not kept for the next request.
+const keptBytesMax = 64 << 10
+
+// Response is the answer to a request. It is sent when the handler has returned, as a whole. It belongs to its handler until then. Its zero
+// value is an empty answer with the status 200, or 204 if nothing was said at all.
+type Response struct {
+	status int
+	fields native.Fields
+	body   []byte
+}
+
+// Status sets the status.
+func (w *Response) Status(status int) *Response {
+	w.status = status
+	return w
+}
+
+// SetHeader sets a header field, and removes others of this name. The engine itself sends Date, Content-Length and Connection.
+func (w *Response) SetHeader(name, value string) *Response {
+	w.fields.Set(name, value)
+	return w
+}
+
+// AddHeader adds a header field, beside others of this name.
+func (w *Response) AddHeader(name, value string) *Response {
+	w.fields.Add(name, value)
+	return w
+}
+
+// Text answers with plain text.
+func (w *Response) Text(text string) error { return w.send(textPlain, text) }
+
+// HTML answers with a page.
+func (w *Response) HTML(page string) error { return w.send(textHTML, page) }
+
+// Bytes answers with these bytes, of this content type.
+func (w *Response) Bytes(contentType string, body []byte) error {
+	w.body = append(w.body[:0], body...)
+	w.typed(contentType)
+	return nil
+}
+
+// JSON answers with a value as JSON.
+func (w *Response) JSON(value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return w.Bytes(typeJSON, body)
+}
+
+// Redirect sends the client elsewhere, with the status 302 or that which was set.
+func (w *Response) Redirect(target string) error {
+	if w.status == 0 {
+		w.status = http.StatusFound
+	}
+	w.SetHeader("Location", target)
+	return nil
+}
+
+// Write adds to the body. Without a Content-Type that was set, it is found out from the body's beginning.
+func (w *Response) Write(part []byte) (int, error) {
+	w.body = append(w.body, part...)
+	return len(part), nil
+}
+
+// WriteString adds to the body.
+func (w *Response) WriteString(part string) (int, error) {
+	w.body = append(w.body, part...)
+	return len(part), nil
+}
+
+func (w *Response) send(contentType, text string) error {
+	w.body = append(w.body[:0], text...)
+	w.typed(contentType)
+	return nil
+}
+
+// A content type that the handler has set wins.
+func (w *Response) typed(contentType string) {
+	if w.fields.Len() == 0 || !w.fields.Has("Content-Type") {
+		w.fields.Add("Content-Type", contentType)
+	}
+}
+
+// Puts an error into the place of the answer. Only that of [Fail] is shown to the client; others are logged.
+func (w *Response) fail(err error, log *slog.Logger, r *Request) {
+	var told *HandlerError
+	if !errors.As(err, &told) || told.Status < 400 || told.Status > 599 {
+		log.Error("the handler failed", "error", err, "method", r.Method(), "path", r.Path())
+		told = &HandlerError{http.StatusInternalServerError, http.StatusText(http.StatusInternalServerError)}
+	}
+	w.reset()
+	w.status = told.Status
+	_ = w.JSON(struct {
+		Error string `json:"error"`
+	}{told.Message})
+}
+
+func (w *Response) appendTo(entries []byte, id uint64) []byte {
+	status := w.status
+	if status == 0 {
+		status = http.StatusOK
+		if len(w.body) == 0 && w.fields.Len() == 0 {
+			status = http.StatusNoContent
+		}
+	}
+	if len(w.body) > 0 {
+		if w.fields.Len() == 0 || !w.fields.Has("Content-Type") {
+			w.fields.Add("Content-Type", http.DetectContentType(w.body))
+		}
+	}
+	return native.AppendAnswer(entries, id, status, &w.fields, w.body)
+}
+
+func (w *Response) reset() {
+	w.status = 0
+	w.fields.Reset()
+	w.body = w.body[:0]
+	if cap(w.body) > keptBytesMax {
+		w.body = nil
+	}
+}

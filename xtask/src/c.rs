@@ -1,0 +1,138 @@
+//! `cargo xtask c`: what programs in C link, in `target/c`: `libsampan.a`, `libsampan.so` and `sampan.h`.
+//!
+//! A static library made by cargo shows every symbol of everything in it: of SQLite, LuaJIT, QuickJS, zstd. A program that has its own
+//! SQLite could not link it. So the objects are put together into one, in which only `sampan_*` can be seen from outside.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Args;
+
+use crate::{Error, project};
+
+/// The header, from the root of the checkout.
+pub(crate) const HEADER: &str = "faces/c/include/sampan.h";
+
+/// What a program that links the static library needs besides.
+pub(crate) const LINKED: &str = "-lpthread -ldl -lm -lgcc_s";
+
+/// What `cargo xtask c` takes.
+#[derive(Args)]
+pub(crate) struct COptions {
+    /// Build without optimisation, which is quicker
+    #[arg(long)]
+    debug: bool,
+}
+
+/// Makes the libraries. `false` if they do not compile.
+///
+/// # Errors
+///
+/// When a tool is missing or a file cannot be written.
+pub(crate) fn run(options: &COptions) -> Result<bool, Error> {
+    let root = project::root();
+    let library = static_library(&root, !options.debug)?;
+    let folder = root.join("target/c");
+    let shared = built(&root, !options.debug).join("libsampan_c.so");
+    fs::copy(&shared, folder.join("libsampan.so"))
+        .map_err(|error| format!("{}: {error}", shared.display()))?;
+    fs::copy(root.join(HEADER), folder.join("sampan.h"))?;
+    println!("{}", folder.display());
+    println!("link {} with {LINKED}, or libsampan.so", library.display());
+    Ok(true)
+}
+
+/// Makes `target/c/libsampan.a`, and tells where it is.
+///
+/// # Errors
+///
+/// When it does not compile, or a tool of the linker is missing.
+pub(crate) fn static_library(root: &Path, is_release: bool) -> Result<PathBuf, Error> {
+    let mut build = project::cargo(root);
+    if is_release {
+        build.args(["build", "--package", "sampan-c", "--release"]);
+    } else {
+        // As the tests build it: chosen alone it would have other features, and all would be compiled again.
+        build.args(["build", "--workspace", "--lib"]);
+    }
+    if !build.status()?.success() {
+        return Err("the C library does not compile".into());
+    }
+    let all = built(root, is_release).join("libsampan_c.a");
+    let folder = root.join("target/c");
+    fs::create_dir_all(&folder)?;
+    let (object, library) = (folder.join("sampan.o"), folder.join("libsampan.a"));
+    let names = names(&all)?;
+    let mut join = Command::new("ld");
+    join.arg("-r").arg("-o").arg(&object);
+    for name in &names {
+        join.args(["--undefined", name]);
+    }
+    tool(join.arg(&all))?;
+    let mut hide = Command::new("objcopy");
+    hide.args(["--wildcard", "--keep-global-symbol=sampan_*"]);
+    // What Rust's own library has for link-time optimisation: tools of another LLVM fail over it.
+    hide.args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]);
+    tool(hide.arg(&object))?;
+    let _ = fs::remove_file(&library);
+    tool(Command::new("ar").arg("rcs").arg(&library).arg(&object))?;
+    fs::remove_file(&object)?;
+    Ok(library)
+}
+
+/// Where cargo leaves what it makes.
+fn built(root: &Path, is_release: bool) -> PathBuf {
+    root.join("target")
+        .join(if is_release { "release" } else { "debug" })
+}
+
+/// The functions of the library that C may call.
+fn names(library: &Path) -> Result<BTreeSet<String>, Error> {
+    let mut list = Command::new("nm");
+    list.args(["--extern-only", "--defined-only", "--quiet"]);
+    let names = exported(&tool(list.arg(library))?);
+    if names.is_empty() {
+        return Err(format!("{} has no sampan_*", library.display()).into());
+    }
+    Ok(names)
+}
+
+/// The functions named `sampan_*` in what `nm` prints.
+fn exported(listed: &str) -> BTreeSet<String> {
+    let function = |line: &str| {
+        let mut words = line.split_whitespace().rev();
+        let (name, kind) = (words.next()?, words.next()?);
+        (kind == "T" && name.starts_with("sampan_")).then(|| name.to_owned())
+    };
+    listed.lines().filter_map(function).collect()
+}
+
+/// Runs a tool of the linker and gives what it prints.
+fn tool(command: &mut Command) -> Result<String, Error> {
+    let name = command.get_program().display().to_string();
+    let output = command.output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!("{name} is missing: on Debian, `apt-get install binutils`")
+        }
+        _ => format!("{name}: {error}"),
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_c_are_found_among_all_symbols() {
+        let listed = "\nsampan_c.o:\n0000000000000010 T sampan_version\n0000000000000020 T sqlite3_open\n\
+             0000000000000030 D sampan_table\n                 U malloc\n0000000000000010 T sampan_answer\n";
+        let names: Vec<String> = exported(listed).into_iter().collect();
+        assert_eq!(names, ["sampan_answer", "sampan_version"]);
+    }
+}
