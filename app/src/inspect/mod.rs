@@ -9,7 +9,6 @@ mod routes;
 mod unused;
 
 pub use check::{CheckReport, Finding, Severity, check};
-pub(crate) use read_files::ReadFiles;
 pub use routes::{RouteKind, RouteRow, routes};
 
 use crate::config::Config;

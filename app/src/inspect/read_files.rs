@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The files of a project, and the paths of those that were read.
-pub(crate) struct ReadFiles {
+pub(super) struct ReadFiles {
     sources: Arc<dyn Sources>,
     paths: Mutex<BTreeSet<String>>,
 }
 
 impl ReadFiles {
     /// A project that notes what is read of it from now on.
-    pub(crate) fn of(project: &Project) -> (Project, Arc<Self>) {
+    pub(super) fn of(project: &Project) -> (Project, Arc<Self>) {
         let files = Arc::new(Self {
             sources: project.sources(),
             paths: Mutex::default(),
@@ -23,7 +23,7 @@ impl ReadFiles {
     }
 
     /// The files that were read.
-    pub(crate) fn paths(&self) -> BTreeSet<String> {
+    pub(super) fn paths(&self) -> BTreeSet<String> {
         self.noted().clone()
     }
 

@@ -15,6 +15,7 @@ use crate::routing::loaded::{FixedAnswer, Loaded};
 use crate::routing::pattern::normal_form;
 use crate::routing::routes::{Allow, RouteMatch, Spans};
 use crate::routing::wrapping::SharedGuard;
+use crate::scripts;
 use crate::static_files::ServedFile;
 use sampan_host::request::AnswerHooks;
 use sampan_host::{
@@ -517,6 +518,9 @@ impl DispatchedRequest {
     }
 
     pub(super) fn log(&self, error: &Error) {
+        if error.kind() == ErrorKind::Stopped && scripts::is_given_up() {
+            return;
+        }
         response_sink::log(&self.loaded.control, Some(&self.view), "", error);
     }
 }

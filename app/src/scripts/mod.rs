@@ -18,13 +18,14 @@ pub use job::{Done, JobHandle, Outcome, Work};
 pub use request::{HttpRequest, request_bytes};
 
 pub(crate) use module::CallLink;
+pub(crate) use worker::is_given_up;
 
 use crate::config::{Config, Flags};
 use crate::database;
 use crate::embedding::{ContextSetup, Embedding, modules_with};
 use crate::process_parts::ProcessParts;
 use crate::project::{Language, Project};
-use crate::reload::Generation;
+use crate::reload::{Generation, SeenFiles};
 use crate::watchdog::Watchdog;
 use changes::Changes;
 use queue::Queue;
@@ -94,6 +95,10 @@ pub(crate) struct PoolShared {
     /// Held by a reload.
     reloading: Mutex<()>,
     changes: Option<Changes>,
+    /// The file of ours that runs the script.
+    entry: (String, String),
+    /// What was loaded before the newest version, until that is known to load.
+    before: Mutex<Option<Before>>,
     workers: Mutex<Vec<(Arc<WorkerState>, JoinHandle<()>)>>,
     count: usize,
     next_job: AtomicU64,
@@ -102,6 +107,9 @@ pub(crate) struct PoolShared {
     ending: Arc<OnceLock<Instant>>,
     started_once: Arc<std::sync::atomic::AtomicBool>,
 }
+
+/// What was loaded before a version, and the files that it was read from.
+type Before = (Arc<Generation>, Option<Arc<SeenFiles>>);
 
 /// Why a pool does not take a work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,16 +139,18 @@ impl ScriptPool {
     pub fn start(options: &ScriptOptions, adapt: impl FnOnce(&mut Config)) -> Result<Self, String> {
         let mut config = config_of(options)?;
         adapt(&mut config);
-        let changes = match (&options.source, options.looks_every) {
-            (ScriptSource::Path(_), Some(pause)) => {
-                let changes = Changes::of(&config.project, pause);
-                config.project = changes.project();
-                Some(changes)
-            }
+        let pause = options.looks_every.or(config.scripts.check_time);
+        let changes = match (&options.source, pause) {
+            (ScriptSource::Path(_), Some(pause)) => Some(Changes::of(&config.project, pause)),
             _ => None,
         };
         let entry = module::entry_around(&config.project)?;
+        if let Some(changes) = &changes {
+            config.project = changes.project();
+        }
         config.project = config.project.with_entry(&entry);
+        // A pool looks after its files itself.
+        config.scripts.check_time = None;
         let mut own = vec![&module::MODULE];
         own.extend(&options.modules);
         config.modules = modules_with(&own);
@@ -169,6 +179,8 @@ impl ScriptPool {
             has_tried: Condvar::new(),
             reloading: Mutex::default(),
             changes,
+            entry,
+            before: Mutex::default(),
             workers: Mutex::default(),
             count,
             next_job: AtomicU64::new(1),
@@ -198,7 +210,7 @@ impl ScriptPool {
             }
         }
         if let Some(changes) = &pool.0.changes {
-            changes.note();
+            changes.is_loaded();
         }
         Ok(pool)
     }
@@ -268,20 +280,39 @@ impl PoolShared {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Has all isolates load what `generation` says, at the latest before their next work.
-    fn publish(&self, generation: Generation) {
-        *lock(&self.generation) = Arc::new(generation);
+    /// Has all isolates load the script as it is on the disk now, at the latest before their next work.
+    fn renew(&self) -> Result<(), String> {
+        let before = self.generation();
+        let mut config = Config::clone(&before.config);
+        let mut seen_before = None;
+        if let Some(changes) = &self.changes {
+            let (project, seen) = changes.anew();
+            config.project = project.with_entry(&self.entry);
+            seen_before = Some(changes.serve(seen));
+        }
+        let parts = match before.parts.renewed(&config) {
+            Ok(parts) => parts,
+            Err(fault) => {
+                self.go_back(seen_before);
+                return Err(fault);
+            }
+        };
+        let config = Arc::new(config);
+        *lock(&self.before) = Some((before, seen_before));
+        self.publish(Arc::new(Generation { config, parts }));
+        Ok(())
+    }
+
+    fn publish(&self, generation: Arc<Generation>) {
+        *lock(&self.generation) = generation;
         *lock(&self.tried) = 0;
         self.version.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The script as it is on the disk now.
-    fn renewed(&self) -> Result<Generation, String> {
-        let before = self.generation();
-        Ok(Generation {
-            config: Arc::clone(&before.config),
-            parts: before.parts.renewed(&before.config)?,
-        })
+    fn go_back(&self, seen: Option<Arc<SeenFiles>>) {
+        if let (Some(changes), Some(seen)) = (&self.changes, seen) {
+            changes.go_back_to(seen);
+        }
     }
 
     /// Looks whether a file has changed, if that is due.
@@ -292,27 +323,24 @@ impl PoolShared {
         let Ok(_turn) = self.reloading.try_lock() else {
             return;
         };
-        if !changes.has_changed() {
-            return;
+        if changes.have_changed()
+            && let Err(fault) = self.renew()
+        {
+            self.tell(&fault);
         }
-        match self.renewed() {
-            Ok(generation) => self.publish(generation),
-            Err(fault) => {
-                let logger = &self.generation().config.logger;
-                let text = format!("not reloaded, the old script goes on: {fault}");
-                logger.text(sampan_log::Level::Error, text);
-            }
-        }
+    }
+
+    /// Says in the log that a script does not load.
+    fn tell(&self, fault: &str) {
+        let text = format!("not reloaded, the old script goes on: {fault}");
+        let logger = &self.generation().config.logger;
+        logger.text(sampan_log::Level::Error, text);
     }
 
     fn reload(&self) -> Result<(), String> {
         let _turn = lock(&self.reloading);
-        let before = self.generation();
-        self.publish(self.renewed()?);
-        if let Some(changes) = &self.changes {
-            changes.note();
-        }
-        let version = self.version();
+        self.renew()?;
+        let (version, project) = (self.version(), self.generation().config.project.clone());
         self.queue.wake_all();
         let mut tried = lock(&self.tried);
         while *tried < self.count && !self.queue.is_closed() {
@@ -324,30 +352,35 @@ impl PoolShared {
         drop(tried);
         let mut reports = lock(&self.reports);
         let fault = reports.iter().find(|(of, _)| *of == version);
-        let fault = fault.map(|(_, error)| before.config.project.load_fault(error));
+        let fault = fault.map(|(_, error)| project.load_fault(error));
         reports.clear();
         drop(reports);
-        match fault {
-            None => Ok(()),
-            Some(fault) => {
-                // Those that did load it go back too.
-                self.publish(Generation {
-                    config: Arc::clone(&before.config),
-                    parts: before.parts.clone(),
-                });
-                self.queue.wake_all();
-                Err(fault)
-            }
-        }
+        let Some(fault) = fault else {
+            return Ok(());
+        };
+        // Those that did load it go back too.
+        self.publish(self.generation());
+        self.queue.wake_all();
+        Err(fault)
     }
 
     /// An isolate has tried to load a version.
     fn report(&self, version: u64, loaded: Result<(), Error>) {
-        if let Err(error) = loaded {
-            let logger = &self.generation().config.logger;
-            let text = format!("not reloaded, the old script goes on: {error}");
-            logger.text(sampan_log::Level::Error, text);
-            lock(&self.reports).push((version, error));
+        match loaded {
+            Ok(()) => {
+                if let Some(changes) = &self.changes {
+                    changes.is_loaded();
+                }
+            }
+            Err(error) => {
+                self.tell(&error.to_string());
+                // The first that fails: nobody loads it from now on.
+                if let Some((generation, seen)) = lock(&self.before).take() {
+                    *lock(&self.generation) = generation;
+                    self.go_back(seen);
+                }
+                lock(&self.reports).push((version, error));
+            }
         }
         *lock(&self.tried) += 1;
         self.has_tried.notify_all();

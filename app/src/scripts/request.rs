@@ -73,8 +73,8 @@ pub fn request_bytes<'a>(
     Ok(bytes)
 }
 
-/// Whether a header is about the connection that a request came on.
-fn is_framing(name: &[u8]) -> bool {
+/// Whether a header is about the connection that a message comes on.
+pub(super) fn is_framing(name: &[u8]) -> bool {
     const FRAMING: [&str; 8] = [
         "connection",
         "content-length",

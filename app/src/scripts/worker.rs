@@ -2,6 +2,7 @@
 
 use super::job::{Job, JobHandle, Outcome, Work};
 use super::queue::Next;
+use super::request::is_framing;
 use super::{PoolShared, cancelled, lock, stopped};
 use crate::reload;
 use crate::request::commit_gate::Gate;
@@ -12,6 +13,7 @@ use crate::worker::{Loader, STACK_BYTES, WorkerGeneration, WorkerPlan};
 use sampan_host::{CurrentRun, Error, ErrorKind, Isolate, LocalFuture, Watch};
 use sampan_http::answer_directly;
 use sampan_log::Level;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -290,8 +292,11 @@ impl Worker {
                 let (dispatch, limits) =
                     (Rc::clone(&self.dispatch), Arc::clone(&self.shared.limits));
                 Box::pin(async move {
-                    let answer =
+                    let mut answer =
                         answer_directly(&*dispatch, &request.bytes, request.peer, &limits).await;
+                    answer
+                        .headers
+                        .retain(|(name, _)| !is_framing(name.as_bytes()));
                     Ok(Outcome::Answer(answer))
                 })
             }
@@ -359,6 +364,16 @@ async fn call(
     Ok(returned)
 }
 
+thread_local! {
+    /// The work that runs on this thread.
+    static CURRENT: RefCell<Option<Arc<Job>>> = const { RefCell::new(None) };
+}
+
+/// Whether the work that runs on this thread has been given up, so that nobody wants to hear that its script was stopped.
+pub(crate) fn is_given_up() -> bool {
+    CURRENT.with_borrow(|current| current.as_ref().is_some_and(|job| job.is_given_up()))
+}
+
 /// A work that has begun.
 struct JobRun {
     future: LocalFuture<Result<Outcome, Error>>,
@@ -373,12 +388,14 @@ impl JobRun {
             return Poll::Ready(());
         }
         self.state.running.store(self.job.id(), Ordering::Release);
+        let outer = CURRENT.replace(Some(Arc::clone(&self.job)));
         // Given up after the look above and before the store: nobody has stopped it.
         let polled = match self.job.is_given_up() {
             true => Poll::Ready(Err(cancelled())),
             false => self.future.as_mut().poll(cx),
         };
         self.state.running.store(0, Ordering::Release);
+        CURRENT.set(outer);
         match polled {
             Poll::Ready(outcome) => {
                 self.job.settle(outcome);

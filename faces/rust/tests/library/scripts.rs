@@ -11,7 +11,7 @@ const LUA: &str = "local app = require 'sampan'
 local M = {}
 function add(a, b) return a + b end
 function M.echo(...) return { ... } end
-function M.waits() app.time.sleep(5) return 'waited' end
+function M.waits() app.time.sleep(0.005) return 'waited' end
 function M.fails()
   error('on purpose')
 end
@@ -26,13 +26,14 @@ app.post('/echo', function(req) return req:text() .. req.headers['x-a'] end)
 app.get('/fails', function() error('on purpose') end)
 app.get('/forever', M.forever)
 app.get('/ip', function(req) return req.ip end)
+app.get('/stream', function() return app.stream(function(write) write('ab') write('c') end) end)
 return M
 ";
 
-const JS: &str = "import { app, time } from 'sampan';
+const JS: &str = "import { app, stream, time } from 'sampan';
 export const add = (a, b) => a + b;
 export const echo = (...all) => all;
-export async function waits() { await time.sleep(5); return 'waited'; }
+export async function waits() { await time.sleep(0.005); return 'waited'; }
 export function fails() {
   throw new Error('on purpose');
 }
@@ -47,6 +48,7 @@ app.post('/echo', async (req) => (await req.text()) + req.headers.get('x-a'));
 app.get('/fails', () => { throw new Error('on purpose'); });
 app.get('/forever', forever);
 app.get('/ip', (req) => req.ip);
+app.get('/stream', () => stream(async (write) => { await write('ab'); await write('c'); }));
 ";
 
 fn both() -> [(&'static str, ScriptsBuilder); 2] {
@@ -170,6 +172,17 @@ fn requests_are_answered_as_by_a_server() {
                 "{method} {target} {header:?}"
             );
         }
+        let streamed = ask("GET", "/stream", &[], b"").expect("an answer");
+        assert_eq!(streamed.body, b"abc", "{name}");
+        let names: Vec<String> = streamed
+            .headers
+            .iter()
+            .map(|(name, _)| name.to_lowercase())
+            .collect();
+        assert!(
+            !names.contains(&"transfer-encoding".to_owned()),
+            "{name}: {names:?}"
+        );
         scripts.stop();
     }
 }
@@ -177,9 +190,11 @@ fn requests_are_answered_as_by_a_server() {
 #[test]
 fn a_call_that_is_given_up_is_stopped_and_the_next_one_runs() {
     for (name, builder) in both() {
+        let log = Log::default();
         let scripts = builder
             .workers(1)
             .set("limits.script_millis_max=60000")
+            .log(log.taker())
             .load()
             .expect("it loads");
         for function in ["forever", "swallows", "sleeps"] {
@@ -214,6 +229,7 @@ fn a_call_that_is_given_up_is_stopped_and_the_next_one_runs() {
                 .body,
             b"127.0.0.1"
         );
+        assert_eq!(log.text(), "", "{name}: nobody wants to hear of it");
         scripts.stop();
     }
 }
