@@ -12,6 +12,9 @@ const { addRoutes, checkOptions } = require("./options.cjs");
 const RUN_MILLIS_MAX = 2;
 const STOP_LOOK_MILLIS = 20;
 
+const MORE_PERHAPS = 1;
+const MORE_NOW = 2;
+
 const CLIENT_LEFT = 1;
 const DRAINED = 2;
 const STREAM_LEFT = 3;
@@ -134,8 +137,10 @@ class Server {
           this.schedule();
           break;
         }
-        if (count === 0 && wire.answerCount === 0 && !wire.hasMore) {
-          this.rest();
+        if (count === 0 && wire.answerCount === 0 && wire.more < MORE_NOW) {
+          // Where clients were busy just now, to look once more costs less than to be woken.
+          if (wire.more === MORE_PERHAPS && !this.isStopping) this.schedule();
+          else this.rest();
           break;
         }
         if (performance.now() - begun > RUN_MILLIS_MAX) {

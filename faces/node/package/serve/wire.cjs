@@ -82,9 +82,9 @@ class Wire {
     if (free.length < FREE_MAX) free.push(this.memory);
   }
 
-  /** Whether native code said that there is more to do at once. */
-  get hasMore() {
-    return this.numbers[2] !== 0;
+  /** Whether there is more to do: 0 nothing, 1 perhaps, 2 at once. */
+  get more() {
+    return this.numbers[2];
   }
 
   /** Answers a request; `headers` has names and values, each with a line feed behind it. */

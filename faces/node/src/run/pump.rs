@@ -138,8 +138,8 @@ impl Pump {
         let turn = self.pump.turn(TURN_TIME_MAX);
         self.is_turning.set(false);
         match turn {
-            Ok(Turn::Quiet) if self.doorbell.arm().is_ok() => {}
-            // Where the doorbell cannot be armed the program's loop goes round.
+            Ok(Turn::Idle) if self.doorbell.arm().is_ok() => {}
+            // The program's loop goes round. After a turn with work too: to look once more costs less than to be woken.
             _ => self.bell.ring(),
         }
     }

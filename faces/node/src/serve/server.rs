@@ -15,7 +15,7 @@ use super::exchanges::{Exchange, Exchanges, Key};
 use super::handler::ServeHandler;
 use super::routes::RouteSet;
 use super::streams::{Streams, Written};
-use super::wire::{AnswerRecord, BatchWriter, Event, put_headers};
+use super::wire::{AnswerRecord, BatchWriter, Event, More, put_headers};
 use crate::doorbell::Doorbell;
 
 /// How long one turn may run tasks before JavaScript gets to run.
@@ -147,7 +147,12 @@ impl Server {
             *keys = batch.events(event, std::mem::take(keys));
             has_more |= !keys.is_empty();
         }
-        Ok(batch.finish(has_more))
+        let more = match (has_more, turn) {
+            (true, _) => More::Now,
+            (false, Turn::Idle) => More::Nothing,
+            (false, _) => More::Perhaps,
+        };
+        Ok(batch.finish(more))
     }
 
     pub(super) fn arm(&self) -> io::Result<()> {

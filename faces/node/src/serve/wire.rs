@@ -10,7 +10,7 @@ use sampan_app::router::normal_form;
 
 use super::exchanges::{Exchange, Exchanges, Key};
 
-/// Numbers before the first record: how many requests, how many events, and whether there is more to do at once.
+/// Numbers before the first record: how many requests, how many events, and whether there is [more](More) to do.
 pub(crate) const HEAD: usize = 4;
 /// Numbers of one request.
 pub(crate) const REQUEST: usize = 20;
@@ -32,6 +32,17 @@ pub(crate) enum Event {
     Drained = 2,
     /// The client of a stream left.
     StreamLeft = 3,
+}
+
+/// Whether a server has more to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum More {
+    /// It waits for its clients.
+    Nothing = 0,
+    /// Its clients were busy just now: to look once more costs less than to be woken.
+    Perhaps = 1,
+    /// At once.
+    Now = 2,
 }
 
 /// The content types that answers name by a number; 0 is none.
@@ -138,10 +149,10 @@ impl<'a> BatchWriter<'a> {
     }
 
     /// Writes the head. Returns how many requests there are.
-    pub(crate) fn finish(self, has_more: bool) -> usize {
+    pub(crate) fn finish(self, more: More) -> usize {
         self.numbers[0] = self.requests as i32;
         self.numbers[1] = self.events as i32;
-        self.numbers[2] = has_more.into();
+        self.numbers[2] = more as i32;
         self.requests
     }
 }

@@ -47,6 +47,8 @@ pub enum Turn {
     Unfinished,
     /// Something is to do once the pump's descriptor can be read.
     Quiet,
+    /// The same, and this turn had nothing to do.
+    Idle,
 }
 
 impl Pump {
@@ -72,11 +74,11 @@ impl Pump {
     pub fn turn(&self, time_max: Duration) -> io::Result<Turn> {
         let parts = &*self.0;
         let begun = Instant::now();
-        let mut now = begun;
+        let (mut now, mut has_worked) = (begun, false);
         loop {
             parts.timers.fire(now);
             parts.reactor.look(Some(Duration::ZERO))?;
-            parts.tasks.run(TASKS_PER_LOOK);
+            has_worked |= parts.tasks.run(TASKS_PER_LOOK);
             now = Instant::now();
             if parts.tasks.is_quiet() || now.duration_since(begun) >= time_max {
                 break;
@@ -87,9 +89,10 @@ impl Pump {
             let time = alarm.map(|at| at.saturating_duration_since(now));
             parts.reactor.set_alarm(time)?;
         }
-        Ok(match parts.tasks.is_quiet() {
-            true => Turn::Quiet,
-            false => Turn::Unfinished,
+        Ok(match (parts.tasks.is_quiet(), has_worked) {
+            (false, _) => Turn::Unfinished,
+            (true, true) => Turn::Quiet,
+            (true, false) => Turn::Idle,
         })
     }
 
@@ -117,7 +120,7 @@ impl Pump {
             if let Some(result) = result.take() {
                 return Ok(result);
             }
-            if turn == Turn::Quiet {
+            if turn != Turn::Unfinished {
                 self.wait()?;
             }
         }

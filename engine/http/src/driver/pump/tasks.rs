@@ -107,11 +107,11 @@ impl Tasks {
         self.woken.keys().is_empty()
     }
 
-    /// Runs what is ready now, at most so many.
-    pub(super) fn run(&self, tasks_max: usize) {
+    /// Runs what is ready now, at most so many. False if nothing was.
+    pub(super) fn run(&self, tasks_max: usize) -> bool {
         if self.is_running.replace(true) {
             // A task pumps: what is ready runs in the turn that it is a part of.
-            return;
+            return false;
         }
         let mut round = self.round.take();
         {
@@ -122,11 +122,13 @@ impl Tasks {
                 round.extend(keys.drain(..tasks_max));
             }
         }
+        let had_any = !round.is_empty();
         for key in round.drain(..) {
             self.poll(key);
         }
         self.round.replace(round);
         self.is_running.set(false);
+        had_any
     }
 
     fn poll(&self, key: usize) {
