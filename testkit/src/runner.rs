@@ -156,14 +156,22 @@ impl Case {
         check_ended(ended)
     }
 
-    /// Runs the JavaScript of the case inside of another program.
+    /// Runs the JavaScript of the case inside of another program, without the requests of these names.
     ///
     /// # Errors
     /// What differs from what is expected, one difference per line.
-    pub fn run_on(&self, platform: &Platform) -> Result<(), String> {
+    pub fn run_on(&self, platform: &Platform, skipped: &[&str]) -> Result<(), String> {
         let text = std::fs::read_to_string(self.folder.join("expect.toml"))
             .map_err(|error| format!("expect.toml: {error}"))?;
-        let scenario = Scenario::parse(&text).map_err(|fault| format!("expect.toml: {fault}"))?;
+        let mut scenario =
+            Scenario::parse(&text).map_err(|fault| format!("expect.toml: {fault}"))?;
+        let count = scenario.request.len();
+        scenario
+            .request
+            .retain(|request| !skipped.contains(&request.title().as_ref()));
+        if !skipped.is_empty() && scenario.request.len() == count {
+            return Err(format!("the case has no request named {skipped:?}"));
+        }
         let app = self.program(CaseEngine::Js);
         let app = app.ok_or("the case has no app.js")?;
         let scratch = tempfile::tempdir().map_err(|error| format!("no folder: {error}"))?;

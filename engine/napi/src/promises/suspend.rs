@@ -1,7 +1,8 @@
 //! Handlers whose promise is pending.
 
 use crate::request::response::Answerer;
-use crate::vm::core::{Core, RequestSlot};
+use crate::request::slots::RequestSlot;
+use crate::vm::core::Core;
 use crate::vm::error;
 use sampan_host::engine::cancelled;
 use sampan_host::{Error, ErrorKind, ResponseSink, Suspended};
@@ -77,7 +78,7 @@ impl Suspended for Waiting {
         let slot = Some(Rc::clone(&self.slot));
         self.core.enter(self.answerer.handler, slot, |cx| {
             let aborted = error::to_exception(cx, &cancelled(), None).and_then(|reason| {
-                let request = cx.number(f64::from(self.answerer.request))?;
+                let request = cx.number(self.answerer.request)?;
                 cx.core().call_own("abort", &[request, reason])
             });
             if let Err(failure) = aborted {

@@ -2,8 +2,9 @@
 
 use crate::promises::tasks::promise;
 use crate::request::object::slot;
+use crate::request::slots::RequestSlot;
 use crate::sys::{Failure, Js};
-use crate::vm::core::{Cx, RequestSlot};
+use crate::vm::core::Cx;
 use sampan_host::json::Tape;
 use sampan_host::request::{self, FormKind};
 use sampan_host::{Args, Type};

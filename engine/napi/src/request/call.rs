@@ -3,8 +3,9 @@
 use crate::promises::suspend::Waiting;
 use crate::promises::tasks::Tasks;
 use crate::request::response::Answerer;
+use crate::request::slots::RequestSlot;
 use crate::sys::{Failure, Js};
-use crate::vm::core::{Core, Cx, RequestSlot};
+use crate::vm::core::{Core, Cx};
 use crate::vm::error;
 use sampan_host::{Call, Error, ResponseSink, Step};
 use std::cell::Cell;
@@ -21,7 +22,7 @@ pub(crate) fn start(core: &Rc<Core>, call: &Call<'_>, sink: &mut dyn ResponseSin
         is_taken: Cell::new(false),
         is_watched: Cell::new(false),
     });
-    let request = core.requests.borrow_mut().insert(Rc::clone(&slot)) as u32;
+    let request = core.requests.add(Rc::clone(&slot));
     let status = core.default_status(call);
     let answerer = Answerer::new(handler, status, request);
     let step = core.enter(handler, Some(Rc::clone(&slot)), |cx| {
@@ -49,7 +50,7 @@ fn invoke(cx: Cx<'_>, call: &Call<'_>, answerer: &Answerer) -> Result<Js, Failur
         // Nobody asked for what an earlier request threw.
         core.failure.take();
     }
-    let request = cx.number(f64::from(answerer.request))?;
+    let request = cx.number(answerer.request)?;
     let status = cx.whole(answerer.status.into())?;
     let run = core.tables()?.run.get();
     let handler = match call.handler {

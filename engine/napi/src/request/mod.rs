@@ -5,4 +5,5 @@ pub(crate) mod call;
 pub(crate) mod guards;
 pub(crate) mod object;
 pub(crate) mod response;
+pub(crate) mod slots;
 pub(crate) mod stream;

@@ -1,8 +1,9 @@
 //! What the prelude's request objects ask: each has the number of a slot.
 
+use crate::request::slots::RequestSlot;
 use crate::sys::{Failure, Js};
 use crate::vm::bind;
-use crate::vm::core::{Cx, RequestSlot};
+use crate::vm::core::Cx;
 use sampan_host::request::{self, FIELDS, Field, Pairs, Twice};
 use sampan_host::{Error, RequestView};
 use std::rc::Rc;
@@ -10,7 +11,7 @@ use std::rc::Rc;
 /// The request with the number that is the first argument.
 pub(crate) fn slot(cx: Cx<'_>, args: &[Js]) -> Result<Rc<RequestSlot>, Failure> {
     let key = args.first().and_then(|key| cx.number_of(*key));
-    let slot = key.and_then(|key| cx.core().requests.borrow().get(key as usize).cloned());
+    let slot = key.and_then(|key| cx.core().requests.get(key));
     Ok(slot.ok_or_else(request::is_over)?)
 }
 

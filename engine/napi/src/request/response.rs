@@ -1,5 +1,6 @@
 //! What a handler returned becomes the answer. The prelude says what it is ([`kinds`]); here it is written.
 
+use crate::request::slots::RequestKey;
 use crate::request::stream::ScriptStream;
 use crate::sys::{Failure, Js, Kind};
 use crate::vm::core::{Core, Cx, kinds};
@@ -15,13 +16,13 @@ pub(crate) struct Answerer {
     /// The status of plain values.
     pub(crate) status: u16,
     /// The number of the request.
-    pub(crate) request: u32,
+    pub(crate) request: RequestKey,
     /// Whether the answer is a stream, which then ends the request.
     pub(crate) feeds_stream: Cell<bool>,
 }
 
 impl Answerer {
-    pub(crate) fn new(handler: HandlerId, status: u16, request: u32) -> Self {
+    pub(crate) fn new(handler: HandlerId, status: u16, request: RequestKey) -> Self {
         Self {
             handler,
             status,
@@ -32,7 +33,7 @@ impl Answerer {
 
     /// The request has ended: nobody can ask it any more.
     pub(crate) fn end(&self, core: &Rc<Core>) {
-        let slot = core.requests.borrow_mut().try_remove(self.request as usize);
+        let slot = core.requests.remove(self.request);
         let Some(slot) = slot else {
             return;
         };
@@ -42,7 +43,7 @@ impl Answerer {
         }
         let _scope = core.env.scope();
         let cx = Cx::new(core);
-        if let Ok(request) = cx.number(f64::from(self.request))
+        if let Ok(request) = cx.number(self.request)
             && core.call_own("requestEnded", &[request]).is_err()
         {
             cx.clear();

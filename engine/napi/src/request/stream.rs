@@ -3,8 +3,9 @@
 //! The next chunk is asked for only when the connection wants one, so a slow client slows its stream down.
 
 use crate::request::response::Answerer;
+use crate::request::slots::{RequestKey, RequestSlot};
 use crate::sys::{Failure, Js};
-use crate::vm::core::{Core, Cx, RequestSlot, kinds};
+use crate::vm::core::{Core, Cx, kinds};
 use crate::vm::error;
 use sampan_host::engine::cancelled;
 use sampan_host::{Chunk, Error, HandlerId, StreamedBody};
@@ -29,8 +30,8 @@ enum NextChunk {
 }
 
 impl ScriptStream {
-    pub(crate) fn new(core: Rc<Core>, key: u32, handler: HandlerId, request: u32) -> Self {
-        let slot = core.requests.borrow().get(request as usize).cloned();
+    pub(crate) fn new(core: Rc<Core>, key: u32, handler: HandlerId, request: RequestKey) -> Self {
+        let slot = core.requests.get(request);
         Self {
             core,
             key,
@@ -66,7 +67,7 @@ impl ScriptStream {
     fn tell(&self) -> Result<(), Error> {
         self.enter(|cx| {
             let reason = error::to_exception(cx, &cancelled(), None)?;
-            let request = cx.number(f64::from(self.answerer.request))?;
+            let request = cx.number(self.answerer.request)?;
             cx.core().call_own("abort", &[request, reason])?;
             let key = cx.number(f64::from(self.key))?;
             cx.core().call_own("cancelStream", &[key, reason])?;

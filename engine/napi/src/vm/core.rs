@@ -1,12 +1,11 @@
 //! What an isolate keeps, and how it is entered.
 
-use crate::promises::tasks::Tasks;
+use crate::request::slots::{RequestSlot, Requests};
 use crate::sys::{Env, Js, Ref, Scope};
 use crate::values::rows::Columns;
 use crate::vm::platform::Platform;
 use sampan_host::{
-    Context, CurrentRun, Error, HandlerId, LocalFuture, Object, Program, RequestView, ScriptLimits,
-    Setup, Watch,
+    Context, CurrentRun, Error, HandlerId, LocalFuture, Object, Program, ScriptLimits, Setup, Watch,
 };
 use slab::Slab;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -56,16 +55,6 @@ pub(crate) struct Tables {
     pub(crate) key_of: Ref,
     pub(crate) store: Ref,
     pub(crate) describe: Ref,
-}
-
-/// A request whose script may ask.
-pub(crate) struct RequestSlot {
-    pub(crate) view: Rc<dyn RequestView>,
-    pub(crate) tasks: Rc<Tasks>,
-    /// Whether the body has been handed out.
-    pub(crate) is_taken: Cell<bool>,
-    /// Whether the prelude wants to hear of its end.
-    pub(crate) is_watched: Cell<bool>,
 }
 
 /// Numbers that prelude and native code exchange beside values: see `meta` in the prelude.
@@ -139,7 +128,7 @@ pub(crate) struct Core {
     pub(crate) declared: RefCell<Option<Program>>,
     pub(crate) not_found: Cell<Option<HandlerId>>,
     pub(crate) fetch: Cell<Option<HandlerId>>,
-    pub(crate) requests: RefCell<Slab<Rc<RequestSlot>>>,
+    pub(crate) requests: Requests,
     /// Native objects that scripts hold, by the number that the prelude keeps for each.
     pub(crate) objects: RefCell<Slab<Object>>,
     /// Functions that capabilities keep.
@@ -177,7 +166,7 @@ impl Core {
             declared: RefCell::new(Some(Program::default())),
             not_found: Cell::new(None),
             fetch: Cell::new(None),
-            requests: RefCell::default(),
+            requests: Requests::default(),
             objects: RefCell::default(),
             callbacks: RefCell::default(),
             columns: Columns::default(),
@@ -276,7 +265,7 @@ impl Core {
         let tables = self.tables.get()?;
         let key = self.env.call(tables.store.get(), &[]).ok()?;
         let key = self.env.number_of(key)?;
-        self.requests.borrow().get(key as usize).cloned()
+        self.requests.get(key)
     }
 
     /// Whose script runs, where that is known.
