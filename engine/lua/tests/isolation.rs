@@ -489,6 +489,33 @@ fn functions_that_capabilities_keep_are_those_of_the_request() {
 }
 
 #[test]
+fn a_function_that_is_started_apart_has_a_world_of_its_own() {
+    let rig = load(
+        "local n = 0
+        app.calls.keep(function(name)
+          n, count = n + 1, (count or 0) + 1
+          mine = name
+          app.time.sleep(0.001)
+          error(('%s %d %d'):format(mine, n, count))
+        end)
+        app.get('/', function() mine = 'other' return 'fine' end)",
+    );
+    let kept = rig.kept.0.borrow().clone().expect("a function");
+    let started = ["a", "b", "c"].map(|name| {
+        let mut run = Rc::clone(&kept).start_apart(vec![Value::Text(name.into())]);
+        let waits = std::task::Context::from_waker(std::task::Waker::noop());
+        let mut waits = waits;
+        assert!(run.as_mut().poll(&mut waits).is_pending());
+        (name, run)
+    });
+    assert_eq!(rig.text(get("/")), "fine");
+    for (name, mut run) in started {
+        let ended = block_on(|cx| run.as_mut().poll(cx)).expect_err("an error");
+        assert_eq!(ended.message(), format!("{name} 1 1"));
+    }
+}
+
+#[test]
 fn a_stream_goes_on_in_the_world_of_its_request() {
     let rig = load(
         "app.get('/', function(req)

@@ -20,6 +20,12 @@ pub trait ScriptFunction {
     /// future is polled, and dropping the future gives the run up. Whoever polls it sees to the outbox, as for any run.
     fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>>;
 
+    /// The same in globals and modules of its own, where each request has such: a function that the project's file gave is that of another run
+    /// of the file.
+    fn start_apart(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
+        self.start(args)
+    }
+
     /// Itself, for its engine, which gives it back to a script.
     fn as_any(&self) -> &dyn Any;
 }

@@ -2,6 +2,7 @@
 
 use crate::request::call::{self, CallOutcome, FunctionStep, HandlerEntry, finish, run_on};
 use crate::request::object::RequestSlot;
+use crate::request::world;
 use crate::vm::callback::LuaFunction;
 use crate::vm::isolate::{Core, Thread, Wait};
 use sampan_host::engine::cancelled;
@@ -141,15 +142,23 @@ impl Drop for SuspendedHandler {
 pub(crate) struct FunctionRun {
     function: Rc<LuaFunction>,
     args: Option<Vec<Value>>,
+    /// Its number, if it is run in a world of its own.
+    apart: Option<usize>,
     run: SuspendedHandler,
 }
 
 impl FunctionRun {
     /// A run that begins when it is polled.
-    pub(crate) fn new(core: Rc<Core>, function: Rc<LuaFunction>, args: Vec<Value>) -> Self {
+    pub(crate) fn new(
+        core: Rc<Core>,
+        function: Rc<LuaFunction>,
+        args: Vec<Value>,
+        apart: Option<usize>,
+    ) -> Self {
         Self {
             function,
             args: Some(args),
+            apart,
             run: SuspendedHandler {
                 core,
                 name: u32::MAX,
@@ -174,7 +183,11 @@ impl Future for FunctionRun {
             Ok(world) => slot.set_world(&core, world),
             Err(error) => return Poll::Ready(Err(error)),
         }
-        match call::start_function(&core, slot, this.function.reference(), &args) {
+        let step = match this.apart {
+            Some(number) => world::start_function(&core, slot, number, &args),
+            None => call::start_function(&core, slot, this.function.reference(), &args),
+        };
+        match step {
             FunctionStep::Ended(result) => Poll::Ready(result),
             FunctionStep::Waits(slot, thread, operation) => {
                 this.run.waiting = Some(Waiting {

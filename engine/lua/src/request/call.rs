@@ -5,7 +5,7 @@ use crate::request::object::{self, RequestSlot};
 use crate::request::response;
 use crate::request::stream;
 use crate::values::value;
-use crate::vm::error::from_top;
+use crate::vm::error::{UncaughtError, from_top};
 use crate::vm::isolate::{Core, Thread, Wait};
 use crate::vm::raise;
 use crate::vm::state::{State, data, push_ref, push_text};
@@ -125,10 +125,26 @@ pub(crate) enum FunctionStep {
 }
 
 /// The first run of such a function.
-struct FunctionBegin<'a> {
-    entry: HandlerEntry<'a>,
-    reference: c_int,
-    args: &'a [Value],
+pub(crate) struct FunctionBegin<'a> {
+    pub(crate) entry: HandlerEntry<'a>,
+    pub(crate) reference: c_int,
+    pub(crate) args: &'a [Value],
+}
+
+impl<'a> FunctionBegin<'a> {
+    pub(crate) fn new(core: &'a Core, reference: c_int, args: &'a [Value]) -> Self {
+        Self {
+            entry: HandlerEntry {
+                core,
+                sink: None,
+                outcome: CallOutcome::Nothing,
+                thread: None,
+                has_result: false,
+            },
+            reference,
+            args,
+        }
+    }
 }
 
 /// Calls a function that a capability kept, as a run of its own.
@@ -140,19 +156,18 @@ pub(crate) fn start_function(
 ) -> FunctionStep {
     core.request.set(slot.number());
     core.enter_world();
-    let mut begin = FunctionBegin {
-        entry: HandlerEntry {
-            core,
-            sink: None,
-            outcome: CallOutcome::Nothing,
-            thread: None,
-            has_result: false,
-        },
-        reference,
-        args,
-    };
+    let mut begin = FunctionBegin::new(core, reference, args);
     let ran = core.protected(u32::MAX, run_function, &mut begin);
-    let entry = begin.entry;
+    function_step(core, slot, begin.entry, ran)
+}
+
+/// What came of its first run.
+pub(crate) fn function_step(
+    core: &Rc<Core>,
+    slot: RequestSlot,
+    entry: HandlerEntry<'_>,
+    ran: Result<(), UncaughtError>,
+) -> FunctionStep {
     if ran.is_ok() && matches!(entry.outcome, CallOutcome::Waiting(_, Wait::Operation(_))) {
         core.after_run();
         if let CallOutcome::Waiting(thread, Wait::Operation(operation)) = entry.outcome {
@@ -169,9 +184,17 @@ pub(crate) fn start_function(
 
 /// Under protection: makes the coroutine and runs the function in it.
 unsafe extern "C-unwind" fn run_function(state: State) -> c_int {
+    // SAFETY: `start_function` passed a `FunctionBegin`.
+    unsafe {
+        run_given(state, data::<FunctionBegin<'_>>(state));
+        0
+    }
+}
+
+/// The same for one that was passed in another way.
+pub(crate) unsafe fn run_given(state: State, begin: &mut FunctionBegin<'_>) {
     // SAFETY: as in `run_first`; the arguments belong to the caller of the protected call.
     unsafe {
-        let begin = data::<FunctionBegin<'_>>(state);
         let core = begin.entry.core;
         let thread = core.take_thread();
         let count = begin.args.len() as c_int;
@@ -184,7 +207,6 @@ unsafe extern "C-unwind" fn run_function(state: State) -> c_int {
         }
         lua_xmove(state, thread.state, count + 1);
         advance(state, &mut begin.entry, thread, count);
-        0
     }
 }
 

@@ -1,12 +1,15 @@
 //! Isolation per request: a handler in a world of its own, in which the project's file runs first.
 
-use crate::request::call::{Begin, CallOutcome, HandlerEntry, finish, push_call, raised, run_call};
+use crate::request::call::{
+    Begin, CallOutcome, FunctionBegin, FunctionStep, HandlerEntry, finish, function_step,
+    push_call, raised, run_call, run_given,
+};
 use crate::request::object::RequestSlot;
 use crate::vm::isolate::{Core, Thread};
 use crate::vm::state::{State, data};
 use crate::vm::worlds::{World, Worlds};
 use mlua_sys::lua51::*;
-use sampan_host::{Call, Error, HandlerId, RequestView, ResponseSink, Step};
+use sampan_host::{Call, Error, HandlerId, RequestView, ResponseSink, Step, Value};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -159,4 +162,65 @@ fn is_missing(begin: &Begin<'_>) -> Error {
         "the project's file ended without declaring {what}, as it did when it was loaded; with isolation = \"request\" it must declare the same for \
          each request"
     ))
+}
+
+/// A function that the project's file gives, in a world of its own.
+struct FunctionApart<'a, 's> {
+    begin: FunctionBegin<'a>,
+    worlds: &'a Worlds,
+    slot: &'s RequestSlot,
+    number: usize,
+}
+
+/// Runs the project's file in a new world, and the function that it gives a capability under this number.
+pub(crate) fn start_function(
+    core: &Rc<Core>,
+    slot: RequestSlot,
+    number: usize,
+    args: &[Value],
+) -> FunctionStep {
+    let Some(worlds) = core.worlds.get() else {
+        return FunctionStep::Ended(Err(Error::script("the isolate has one world")));
+    };
+    core.request.set(slot.number());
+    let mut apart = FunctionApart {
+        begin: FunctionBegin::new(core, 0, args),
+        worlds,
+        slot: &slot,
+        number,
+    };
+    let ran = core.protected(u32::MAX, run_function, &mut apart);
+    core.set_rerunning(worlds, false);
+    let entry = apart.begin.entry;
+    function_step(core, slot, entry, ran)
+}
+
+/// Under protection: the same.
+unsafe extern "C-unwind" fn run_function(state: State) -> c_int {
+    // SAFETY: as in `run_first`.
+    unsafe {
+        let this = data::<FunctionApart<'_, '_>>(state);
+        let (core, worlds) = (this.begin.entry.core, this.worlds);
+        let thread = core.take_thread();
+        worlds.open(state);
+        this.slot.set_world(core, worlds.here());
+        match run_file(state, core, worlds, thread) {
+            Ok(thread) => core.give_thread(thread),
+            Err(error) => {
+                this.begin.entry.outcome = CallOutcome::Failed(error);
+                return 0;
+            }
+        }
+        match worlds.given_here(this.number) {
+            Some(reference) => {
+                this.begin.reference = reference;
+                run_given(state, &mut this.begin);
+            }
+            None => {
+                let text = "the project's file ended without giving the function that is called";
+                this.begin.entry.outcome = CallOutcome::Failed(Error::script(text));
+            }
+        }
+        0
+    }
 }

@@ -125,7 +125,15 @@ impl ScriptFunction for LuaFunction {
 
     fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
         match self.core.upgrade() {
-            Some(core) => Box::pin(FunctionRun::new(core, self, args)),
+            Some(core) => Box::pin(FunctionRun::new(core, self, args, None)),
+            None => Box::pin(async { Err(isolate_is_gone()) }),
+        }
+    }
+
+    fn start_apart(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
+        let number = self.number;
+        match self.core.upgrade() {
+            Some(core) => Box::pin(FunctionRun::new(core, self, args, number)),
             None => Box::pin(async { Err(isolate_is_gone()) }),
         }
     }

@@ -259,6 +259,27 @@ fn limits_are_those_of_the_server() {
 }
 
 #[test]
+fn calls_and_requests_see_nothing_of_one_another() {
+    let text = "local app = require 'sampan'
+        count = 0
+        local own = 0
+        local function add() count, own = count + 1, own + 1 return count + own end
+        app.get('/', function() return tostring(add()) end)
+        return { add = add, fails = function() error('oh') end }";
+    let scripts = Scripts::text("app.lua", text).workers(1);
+    let scripts = scripts.set("scripts.isolation=request").load();
+    let scripts = scripts.expect("it loads");
+    for _ in 0..3 {
+        let added = call(&scripts, "add", &[]).expect("a value");
+        assert!(matches!(added, Value::Int(2)) || added == Value::Float(2.0));
+        let answer = scripts.handle_blocking("GET", "/", &[], b"", None);
+        assert_eq!(answer.expect("an answer").body, b"2");
+        let fault = call(&scripts, "fails", &[]).expect_err("it fails");
+        assert_eq!(fault.message(), "oh");
+    }
+}
+
+#[test]
 fn a_full_queue_refuses_and_a_stopped_pool_says_so() {
     let scripts = Scripts::text("app.lua", LUA)
         .workers(1)
