@@ -27,7 +27,7 @@ fn library() -> PathBuf {
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
-        eprintln!("skipped: {program} is not installed");
+        println!("SKIPPED: {program} is not installed, so the C library is not tried with it");
     }
     found
 }

@@ -29,6 +29,23 @@ pub(crate) fn check(language: &str, code: &str, theirs: bool) -> Check {
         "ruby" if theirs => with_file("block.rb", code, |path| run("ruby", &["-c", path])),
         "lua" if theirs => with_file("block.lua", code, |path| run("luajit", &["-bl", path])),
         "go" => with_file("block.go", code, |path| run("gofmt", &["-l", "-e", path])),
+        "c" => with_file("block.c", code, |path| {
+            let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../faces/c/include");
+            let args = [
+                "-fsyntax-only",
+                "-std=gnu11",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                include,
+                path,
+            ];
+            run("cc", &args)
+        }),
+        // The form alone; the documentation of the crate has the same examples as tests.
+        "rust" => with_file("block.rs", code, |path| {
+            run("rustfmt", &["--edition", "2024", "--check", path])
+        }),
         // What a program prints; the text beside it is tried.
         "text" => Ok(()),
         "sql" => {
