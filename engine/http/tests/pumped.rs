@@ -1,5 +1,8 @@
 //! The tests of the driver once more, on a [`sampan_http::Pump`]: `common::run_worker` looks at where it stands.
 
+// Each file brings what the tests share, as in a binary of its own.
+#![allow(clippy::duplicate_mod)]
+
 #[path = "answers.rs"]
 mod answers;
 #[path = "faults.rs"]
