@@ -56,5 +56,9 @@ impl Isolate for Napi {
         false
     }
 
+    fn background_requests(&self) -> usize {
+        self.core.background.get()
+    }
+
     fn collect_garbage(&self) {}
 }

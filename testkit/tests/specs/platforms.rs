@@ -64,6 +64,12 @@ const EXCEPTIONS: &[Exception] = &[
         ],
         RUNAWAY,
     ),
+    part(
+        "db/transaction_ends",
+        BOTH,
+        &["GET /shown"],
+        "structuredClone is the platform's, which knows no native objects",
+    ),
     whole("limits/library", BOTH, RUNAWAY),
     whole("limits/loading", BOTH, RUNAWAY),
     whole("limits/loops", BOTH, RUNAWAY),

@@ -1,4 +1,5 @@
 //! Promises of what capabilities do asynchronously, and handlers that wait.
 
+pub(crate) mod background;
 pub(crate) mod suspend;
 pub(crate) mod tasks;

@@ -11,7 +11,7 @@ use sampan_host::{Error, HandlerId, LocalFuture, Object, RequestObjects, Type, V
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::{Rc, Weak};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// How many things a request may wait for at a time.
 const PENDING_MAX: usize = 10_000;
@@ -22,6 +22,8 @@ pub(crate) struct Tasks {
     pending: RefCell<Vec<Weak<Pending>>>,
     objects: RefCell<RequestObjects>,
     is_cancelled: Cell<bool>,
+    /// Who waits until nothing is left.
+    at_end: RefCell<Option<Waker>>,
 }
 
 /// One wait, as far as its request can give it up.
@@ -37,6 +39,19 @@ impl Tasks {
         self.objects
             .borrow_mut()
             .own(core.context.objects(), object);
+    }
+
+    /// Whether there is something that the request waits for.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.pending
+            .borrow()
+            .iter()
+            .any(|one| one.strong_count() > 0)
+    }
+
+    /// Has the task woken when one of its waits has ended.
+    pub(crate) fn wake_at_end(&self, cx: &Context<'_>) {
+        self.at_end.replace(Some(cx.waker().clone()));
     }
 
     fn add(&self) -> Result<Rc<Pending>, Error> {
@@ -121,6 +136,11 @@ pub(crate) fn promise(
         core.enter(HandlerId::MAX, None, |cx| {
             settle(cx, deferred, result, returns, here);
         });
+        drop(pending);
+        if let Some(tasks) = tasks {
+            let waker = tasks.at_end.take();
+            waker.inspect(Waker::wake_by_ref);
+        }
     };
     (core.spawn)(Box::pin(settles));
     (core.platform.ring)();

@@ -1,5 +1,6 @@
 //! What a handler returned becomes the answer. The prelude says what it is ([`kinds`]); here it is written.
 
+use crate::promises::background;
 use crate::request::slots::RequestKey;
 use crate::request::stream::ScriptStream;
 use crate::sys::{Failure, Js, Kind};
@@ -31,23 +32,9 @@ impl Answerer {
         }
     }
 
-    /// The request has ended: nobody can ask it any more.
+    /// The handler and its answer have ended.
     pub(crate) fn end(&self, core: &Rc<Core>) {
-        let slot = core.requests.remove(self.request);
-        let Some(slot) = slot else {
-            return;
-        };
-        slot.tasks.end();
-        if !slot.is_watched.get() {
-            return;
-        }
-        let _scope = core.env.scope();
-        let cx = Cx::new(core);
-        if let Ok(request) = cx.number(self.request)
-            && core.call_own("requestEnded", &[request]).is_err()
-        {
-            cx.clear();
-        }
+        background::ended(core, self.request);
     }
 
     /// Writes what the prelude gave. The number of what has to be waited for instead, if it is a promise.

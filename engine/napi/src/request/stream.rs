@@ -128,10 +128,13 @@ impl Drop for ScriptStream {
         if self.is_over {
             return;
         }
-        if !self.is_cancelled
-            && let Err(error) = self.tell()
-        {
-            (self.core.report)(error);
+        if !self.is_cancelled {
+            if let Some(slot) = &self.slot {
+                slot.tasks.cancel_all();
+            }
+            if let Err(error) = self.tell() {
+                (self.core.report)(error);
+            }
         }
         self.end();
     }

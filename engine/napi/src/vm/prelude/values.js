@@ -54,7 +54,7 @@ for (const name of keys(native.classes)) {
   for (const method of keys(methods)) {
     defineProperty(prototype, method, { value: whole(methods[method], method), writable: true, configurable: true });
   }
-  const constructor = { [name]: function () {} }[name];
+  const constructor = { [name]: function () { throw new TypeError(`${name} cannot be made by a script`); } }[name];
   defineProperty(prototype, "constructor", { value: constructor, writable: true, configurable: true });
   defineProperty(prototype, Symbol.toStringTag, { value: name, configurable: true });
   classes[name] = { prototype, isKeyed };
