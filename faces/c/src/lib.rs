@@ -32,7 +32,3 @@ pub use requests::*;
 pub use scripts::*;
 pub use server::*;
 pub use status::*;
-
-#[cfg(feature = "mimalloc")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
