@@ -33,6 +33,18 @@ pub(crate) struct Served {
 }
 
 impl Platform {
+    /// Puts the package together in the folder `to`: its own files, and the addon that was built.
+    ///
+    /// # Errors
+    /// A file cannot be copied.
+    pub fn put_together(files: &Path, addon: &Path, to: &Path) -> io::Result<()> {
+        copy(files, to)?;
+        // Not in place: another run may have loaded it.
+        let fresh = to.join(format!("{}.new", std::process::id()));
+        fs::copy(addon, &fresh)?;
+        fs::rename(fresh, to.join("sampan.linux-x64-gnu.node"))
+    }
+
     /// Serves a case with what it keeps in `scratch`.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use sampan_testkit::{Case, CaseEngine, Platform};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names the folder of the package; `target/npm/package`, where `cargo xtask npm` leaves it, if it is not set.
+/// Names the folder of the package; if it is not set, that is put together with the addon which was built beside this test.
 const PACKAGE: &str = "SAMPAN_NPM_PACKAGE";
 
 /// The runtimes, and the variables that name their programs where the search path does not have them.
@@ -176,18 +176,19 @@ const RUNAWAY: &str = "nobody can stop a script there that does not end";
 /// The cases, one test for each runtime.
 pub(super) fn trials(cases: &[Case]) -> Vec<Trial> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let package = std::env::var_os(PACKAGE).map(PathBuf::from);
-    let package = package.unwrap_or_else(|| root.join("target/npm/package"));
     let own = Case::all(&root.join("tests/platforms")).expect("the cases of platforms can be read");
     let mut trials = Vec::new();
-    if !package.join("sampan.linux-x64-gnu.node").is_file() {
+    let package = std::env::var_os(PACKAGE).map(PathBuf::from);
+    let Some(package) = package.or_else(|| put_together(&root)) else {
         println!(
-            "SKIPPED: the npm package is not built (cargo xtask npm --debug): no cases in Node.js and Bun"
+            "SKIPPED: the addon is not built (cargo build -p sampan-node): no cases in Node.js and Bun"
         );
         return trials;
-    }
+    };
     for (name, variable) in RUNTIMES {
-        let program = std::env::var_os(variable).map_or_else(|| name.into(), PathBuf::from);
+        let program = std::env::var_os(variable).map(PathBuf::from);
+        let program = program.or_else(|| installed(name));
+        let program = program.unwrap_or_else(|| name.into());
         let is_there = Command::new(&program).arg("--version").output();
         if !is_there.is_ok_and(|output| output.status.success()) {
             println!("SKIPPED: {name} is not available: no cases in it");
@@ -224,4 +225,30 @@ pub(super) fn trials(cases: &[Case]) -> Vec<Trial> {
         }
     }
     trials
+}
+
+fn target_folder() -> PathBuf {
+    let test = std::env::current_exe().expect("the test's path");
+    let debug = test.ancestors().nth(2).expect("a target folder");
+    debug.to_owned()
+}
+
+/// A runtime that the tests of `serve` have installed.
+fn installed(name: &str) -> Option<PathBuf> {
+    let bun = target_folder().join("bun-test/node_modules/@oven/bun-linux-x64/bin/bun");
+    (name == "bun" && bun.is_file()).then_some(bun)
+}
+
+/// The package with the addon that was built last; nothing where none was.
+fn put_together(root: &Path) -> Option<PathBuf> {
+    let debug = target_folder();
+    let built = [debug.join("deps"), debug.clone()]
+        .map(|folder| folder.join("libsampan_node.so"))
+        .into_iter()
+        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
+        .max()?;
+    let package = debug.join("npm-test");
+    let files = root.join("faces/node/package");
+    Platform::put_together(&files, &built.1, &package).expect("the package can be put together");
+    Some(package)
 }
