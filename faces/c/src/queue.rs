@@ -6,8 +6,11 @@ use crate::status::{
 use crate::text;
 use std::collections::VecDeque;
 use std::ffi::c_void;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// For how many turns of a worker entries are gathered at most while each brings more.
+const TURNS_MAX: u32 = 32;
 
 /// Entries that wait to be taken.
 #[derive(Default)]
@@ -21,6 +24,8 @@ struct QueueState {
     entries: VecDeque<Vec<u8>>,
     /// Threads that sleep here and that nobody has woken.
     sleeping: usize,
+    /// A task of the worker is on its way to wake one of them.
+    is_announced: bool,
     is_closed: bool,
 }
 
@@ -35,6 +40,45 @@ impl EntryQueue {
         state.entries.push_back(entry);
         let is_first = state.entries.len() == 1;
         let wakes = is_first && state.sleeping > 0;
+        if wakes {
+            state.sleeping -= 1;
+        }
+        drop(state);
+        if wakes {
+            self.has_entries.notify_one();
+        }
+    }
+
+    /// Adds an entry from a worker. A sleeping thread is woken when a turn of the worker has brought no further entry: woken for the first, it
+    /// would take the processor from the worker on a machine that has one, for one entry each time.
+    pub(crate) fn push_with_turn(self: &Arc<Self>, entry: Vec<u8>) {
+        let mut state = self.lock();
+        state.entries.push_back(entry);
+        let is_first = state.entries.len() == 1;
+        if is_first && state.sleeping > 0 && !state.is_announced {
+            state.is_announced = true;
+            drop(state);
+            let queue = Arc::clone(self);
+            drop(tokio::task::spawn_local(
+                async move { queue.announce().await },
+            ));
+        }
+    }
+
+    async fn announce(&self) {
+        let mut seen = 0;
+        for _ in 0..TURNS_MAX {
+            // Sockets are looked at before it goes on.
+            tokio::task::yield_now().await;
+            let count = self.lock().entries.len();
+            if count <= seen {
+                break;
+            }
+            seen = count;
+        }
+        let mut state = self.lock();
+        state.is_announced = false;
+        let wakes = !state.entries.is_empty() && state.sleeping > 0;
         if wakes {
             state.sleeping -= 1;
         }

@@ -278,7 +278,7 @@ pub(crate) fn by_queue(
             params: &params,
             body: request.body(),
         };
-        queue.push(write_request(id, tag, &parts));
+        queue.push_with_turn(write_request(id, tag, &parts));
         NativeAnswer::Later(Box::pin(answer))
     }
 }
