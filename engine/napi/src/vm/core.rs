@@ -5,7 +5,8 @@ use crate::sys::{Env, Js, Ref, Scope};
 use crate::values::rows::Columns;
 use crate::vm::platform::Platform;
 use sampan_host::{
-    Context, CurrentRun, Error, HandlerId, LocalFuture, Object, Program, ScriptLimits, Setup, Watch,
+    Context, CurrentRun, Error, HandlerId, LocalFuture, Object, Program, RequestView, ScriptLimits,
+    Setup, Watch,
 };
 use slab::Slab;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -242,16 +243,14 @@ impl Core {
     fn outside<R>(self: &Rc<Self>, body: impl FnOnce() -> R) -> R {
         let slot = self.stored();
         let view = slot.as_ref().map(|slot| Rc::clone(&slot.view));
-        let before = self.current_run.as_ref().map(|run| run.set(view));
-        let outer = self.current.replace(slot);
+        let guard = Outside {
+            core: self,
+            before: self.current_run.as_ref().map(|run| run.set(view)),
+            outer: Some(self.current.replace(slot)),
+        };
         self.is_entered.set(true);
         let result = body();
-        self.is_entered.set(false);
-        drop(self.current.replace(outer));
-        if let (Some(run), Some(before)) = (&self.current_run, before) {
-            run.set(before);
-        }
-        self.context.objects().sweep();
+        drop(guard);
         if !self.is_followed.replace(true) {
             // The application looks at the database after each poll of such a task: it commits what was written, and ends the read.
             let core = self.me.clone();
@@ -315,6 +314,27 @@ impl Core {
     /// Whether a script runs that we have called.
     pub(crate) fn is_entered(&self) -> bool {
         self.is_entered.get()
+    }
+}
+
+/// Ends a native call outside of our runs; a panic ends it too.
+struct Outside<'a> {
+    core: &'a Core,
+    before: Option<Option<Rc<dyn RequestView>>>,
+    outer: Option<Option<Rc<RequestSlot>>>,
+}
+
+impl Drop for Outside<'_> {
+    fn drop(&mut self) {
+        let core = self.core;
+        core.is_entered.set(false);
+        if let Some(outer) = self.outer.take() {
+            drop(core.current.replace(outer));
+        }
+        if let (Some(run), Some(before)) = (&core.current_run, self.before.take()) {
+            run.set(before);
+        }
+        core.context.objects().sweep();
     }
 }
 
