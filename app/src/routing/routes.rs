@@ -12,7 +12,7 @@ const VERBS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 /// How many of them there are.
 const VERB_COUNT: usize = VERBS.len();
 
-/// A set of methods, one bit for each of [`VERBS`].
+/// A set of methods, one bit for each of those that routes are declared for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allow(u8);
 
@@ -150,7 +150,7 @@ impl Routes {
     }
 }
 
-/// The place of a method's name among [`VERBS`].
+/// The place of a method's name among those that routes are declared for.
 pub fn verb(name: &str) -> Option<usize> {
     VERBS.iter().position(|verb| *verb == name)
 }
