@@ -52,7 +52,9 @@ pub(crate) fn run(options: &COptions) -> Result<bool, Error> {
 pub(crate) fn static_library(root: &Path, is_release: bool) -> Result<PathBuf, Error> {
     let mut build = project::cargo(root);
     if is_release {
-        build.args(["build", "--package", "sampan-c", "--release"]);
+        // Beside the kind that Rust programs link, nothing is optimised while it is linked.
+        build.args(["rustc", "--package", "sampan-c", "--release"]);
+        build.args(["--crate-type", "staticlib,cdylib"]);
     } else {
         // As the tests build it: chosen alone it would have other features, and all would be compiled again.
         build.args(["build", "--workspace", "--lib"]);
