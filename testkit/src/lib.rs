@@ -22,6 +22,7 @@ pub mod codegen;
 mod content_coding;
 mod cookies;
 pub mod docs;
+pub mod npm;
 mod platforms;
 pub mod project;
 mod runner;

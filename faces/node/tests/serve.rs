@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sampan_testkit::npm;
+
 /// Late timers are a matter of the machine where tests share it; `cargo xtask bench gust` measures them alone.
 const LATE_MILLIS: &str = "100";
 
@@ -28,28 +30,6 @@ fn addon() -> PathBuf {
     std::fs::copy(built.1, &fresh).expect("copied");
     std::fs::rename(fresh, &addon).expect("moved");
     addon
-}
-
-/// A folder with packages from npm, which need no script to be installed; nothing where npm or its registry is not there.
-fn packages(folder: &str, names: &[&str], proof: &str) -> Option<PathBuf> {
-    let folder = target_folder().join(folder);
-    std::fs::create_dir_all(&folder).expect("a folder below target");
-    if !folder.join(proof).exists() {
-        let _ = Command::new("npm")
-            .args(["install", "--ignore-scripts", "--no-package-lock"])
-            .args(["--no-audit", "--no-fund", "--fetch-retries=1"])
-            .arg("--loglevel=error")
-            .args(names)
-            .current_dir(&folder)
-            .status();
-    }
-    folder.join(proof).exists().then_some(folder)
-}
-
-fn bun() -> Option<PathBuf> {
-    let program = "node_modules/@oven/bun-linux-x64/bin/bun";
-    let folder = packages("bun-test", &["@oven/bun-linux-x64@1.4.5"], program)?;
-    Some(folder.join(program))
 }
 
 fn frameworks() -> Option<PathBuf> {
@@ -95,7 +75,7 @@ fn every_case_in_both_runtimes() {
         Ok(_) => run(OsStr::new("node"), &["--expose-gc"]),
         Err(_) => println!("SKIPPED: Node.js is not installed"),
     }
-    match bun() {
+    match npm::bun() {
         Some(bun) => run(bun.as_os_str(), &[]),
         None => println!("SKIPPED: Bun cannot be installed from npm"),
     }

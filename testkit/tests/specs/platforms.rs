@@ -2,7 +2,7 @@
 //! about what only happens there.
 
 use libtest_mimic::{Failed, Trial};
-use sampan_testkit::{Case, CaseEngine, Platform};
+use sampan_testkit::{Case, CaseEngine, Platform, npm};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -233,10 +233,9 @@ fn target_folder() -> PathBuf {
     debug.to_owned()
 }
 
-/// A runtime that the tests of `serve` have installed.
+/// A runtime that tests may install.
 fn installed(name: &str) -> Option<PathBuf> {
-    let bun = target_folder().join("bun-test/node_modules/@oven/bun-linux-x64/bin/bun");
-    (name == "bun" && bun.is_file()).then_some(bun)
+    (name == "bun").then(npm::bun).flatten()
 }
 
 /// The package with the addon that was built last; nothing where none was.

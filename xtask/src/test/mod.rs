@@ -140,7 +140,9 @@ fn tests(root: &Path) -> Result<Vec<TestStep>, Error> {
 
 /// `cargo xtask go`, on the library of the build step. Without Go it says so.
 fn go(root: &Path) -> Result<TestStep, Error> {
-    let mut command = std::process::Command::new(std::env::current_exe()?);
+    // The build step may have made this program anew in its place.
+    let program = std::env::current_exe()?.with_file_name("xtask");
+    let mut command = std::process::Command::new(program);
     command.current_dir(root).arg("go");
     Ok(TestStep {
         name: "faces/go".to_owned(),

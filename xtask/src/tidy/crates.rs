@@ -56,6 +56,7 @@ const TEST_ARROWS: &[(&str, &[&str])] = &[
     ("engine/http", &["testkit/client"]),
     ("engine/lua", &["engine/rig", "capabilities/"]),
     ("engine/js", &["engine/rig", "capabilities/"]),
+    ("faces/node", &["testkit"]),
 ];
 
 /// Libraries that these crates alone may depend on, so that everything else stays free of them.
