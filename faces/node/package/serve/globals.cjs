@@ -7,8 +7,12 @@ const replaced = new Map();
 
 /** The platform's own class, whether ours stands in its place or not. */
 function platform(name) {
-  const descriptor = replaced.get(name) ?? Object.getOwnPropertyDescriptor(globalThis, name);
-  return descriptor.get === undefined ? descriptor.value : descriptor.get.call(globalThis);
+  const present = Object.getOwnPropertyDescriptor(globalThis, name);
+  const descriptor = replaced.get(name) ?? present;
+  const value = descriptor.get === undefined ? descriptor.value : descriptor.get.call(globalThis);
+  // Node.js puts its own in place of what is there when it is first read.
+  if (replaced.has(name)) Object.defineProperty(globalThis, name, present);
+  return value;
 }
 
 function install() {

@@ -11,6 +11,8 @@ const { addRoutes, checkOptions } = require("./options.cjs");
 /** So long the server's own work may keep the program from its timers, in milliseconds. */
 const RUN_MILLIS_MAX = 2;
 const STOP_LOOK_MILLIS = 20;
+/** So often the server looks for requests before it waits to be woken. */
+const LOOKS_MAX = 4;
 
 const MORE_PERHAPS = 1;
 const MORE_NOW = 2;
@@ -38,6 +40,7 @@ class Server {
     this.isRunning = false;
     this.isScheduled = false;
     this.isStopping = false;
+    this.looks = 0;
     /** Whether a handler of this round waits, so that promises must get their turn. */
     this.waits = false;
     this.signals = new Map();
@@ -138,8 +141,9 @@ class Server {
           break;
         }
         if (count === 0 && wire.answerCount === 0 && wire.more < MORE_NOW) {
-          // Where clients were busy just now, to look once more costs less than to be woken.
-          if (wire.more === MORE_PERHAPS && !this.isStopping) this.schedule();
+          // Where clients were busy just now, to look a few times more costs less than to be woken.
+          if (wire.more === MORE_PERHAPS) this.looks = LOOKS_MAX;
+          if (this.looks-- > 0 && !this.isStopping) this.schedule();
           else this.rest();
           break;
         }

@@ -2,6 +2,7 @@
 // What handlers may give, and what they see of a request.
 
 const assert = require("node:assert/strict");
+const { spawnSync } = require("node:child_process");
 const { test, serving, ask, exchange, sleep } = require("./harness.cjs");
 
 test("every kind of answer", () =>
@@ -140,6 +141,18 @@ test("a request is a Request for all purposes", () =>
       assert.deepEqual(rest, { has: true, none: null, isHeaders: true });
     },
   ));
+
+test("programs that import the package make our Response, whatever is loaded first", () => {
+  const folder = require("node:path").join(__dirname, "../../package/serve");
+  const orders = ["require('./response.cjs'); globals.install();", "globals.install(); require('./response.cjs'); require('./request.cjs');", "globals.install(); Response;"];
+  for (const order of orders) {
+    const program = `const globals = require('./globals.cjs'); ${order}
+      const ours = [require('./response.cjs').Response, require('./request.cjs').Request];
+      process.exit(ours[0] === Response && ours[1] === Request && new Response('a') instanceof Response ? 0 : 1);`;
+    const { status } = spawnSync(process.execPath, ["-e", program], { cwd: folder });
+    assert.equal(status, 0, order);
+  }
+});
 
 test("methods of one path", () =>
   serving({ routes: { "/m": { GET: () => "got", PUT: () => "put" } } }, async (server) => {
