@@ -6,7 +6,7 @@ use std::process::Command;
 
 use sampan_testkit::npm;
 
-/// Late timers are a matter of the machine where tests share it; `cargo xtask bench gust` measures them alone.
+/// Late timers are a matter of the machine where tests share it. Alone, `SAMPAN_LATE_MILLIS=5 node cases.cjs timers` holds.
 const LATE_MILLIS: &str = "100";
 
 fn target_folder() -> PathBuf {
@@ -39,7 +39,7 @@ fn frameworks() -> Option<PathBuf> {
         "h3@2.0.8",
         "elysia@1.4.30",
     ];
-    packages(
+    npm::packages(
         "frameworks-test",
         &names,
         "node_modules/elysia/package.json",
