@@ -85,4 +85,15 @@ static inline size_t count_of(const char *folder) {
   return count;
 }
 
+/* The memory that this process has resident, in KiB. */
+static inline size_t resident_kib(void) {
+  char line[256];
+  size_t kib = 0;
+  FILE *status = fopen("/proc/self/status", "r");
+  CHECK(status != NULL);
+  while (fgets(line, sizeof line, status) != NULL) sscanf(line, "VmRSS: %zu", &kib);
+  fclose(status);
+  return kib;
+}
+
 #endif

@@ -231,7 +231,7 @@ static void clients_that_leave(int count) {
   SAME(sampan_server_route(server, "GET", "/keep", keep, NULL, &error), SAMPAN_OK);
   SAME(sampan_server_start(server, &error), SAMPAN_OK);
   int port = port_of(server);
-  size_t files = 0;
+  size_t files = 0, memory = 0;
   for (int at = 0; at < count; at++) {
     int client = dial(port);
     say(client, "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -239,10 +239,11 @@ static void clients_that_leave(int count) {
     close(client);
     sampan_status status = sampan_answer_text(id, 200, NULL, "late", 4);
     CHECK(status == SAMPAN_OK || status == SAMPAN_ERROR_GONE);
-    if (at == count / 2) files = count_of("fd");
+    if (at == count / 2) files = count_of("fd"), memory = resident_kib();
   }
   usleep(100000);
   CHECK(count_of("fd") <= files + 1);
+  CHECK(resident_kib() <= memory + 4096);
   SAME(sampan_server_free(server), SAMPAN_OK);
 }
 
@@ -266,7 +267,7 @@ int main(int count, char **arguments) {
   answers();
   after_the_stop();
   wrong_arguments();
-  clients_that_leave(times);
+  clients_that_leave(10 * times);
   cycles(times);
   CHECK(strlen(sampan_version()) > 0);
   puts("ok");

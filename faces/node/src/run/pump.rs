@@ -190,7 +190,7 @@ unsafe extern "C" fn rung(env: sys::napi_env, _: sys::napi_value, _: *mut c_void
         return;
     };
     // Before the turn: whoever rings now rings for the next one.
-    pump.bell.is_rung.store(false, Ordering::Release);
+    pump.bell.is_rung.swap(false, Ordering::AcqRel);
     // A panic must not cross C; tasks have handlers of their own, so this is a fault of the pump.
     let turned = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pump.turn()));
     if turned.is_err() {
