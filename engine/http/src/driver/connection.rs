@@ -23,7 +23,7 @@ use super::exchange::{Queued, RunningHandler};
 use super::local::Local;
 use super::observed::Answers;
 use super::output::Output;
-use super::readiness::{read_once, write_once};
+use super::runtime::readiness::{read_once, write_once};
 use super::runtime::{Direction, Runtime, Socket};
 use super::shared::SharedSocket;
 use super::streaming::{Receiving, Streaming};

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 use socket2::SockRef;
 
 use super::connection::Connection;
-use super::readiness::read_once;
 use super::runtime::Socket;
+use super::runtime::readiness::read_once;
 
 /// The longest wait for a lingering client whose place is needed: at shutdown, and where it is over capacity.
 const HURRIED_LINGER_MILLIS_MAX: u64 = 2_000;

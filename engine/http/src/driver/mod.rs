@@ -14,8 +14,6 @@ mod local;
 mod observed;
 mod output;
 mod pool;
-mod pump;
-mod readiness;
 mod runtime;
 mod shared;
 mod streaming;
@@ -24,7 +22,7 @@ mod worker;
 
 pub(crate) use exchange::panic_text;
 pub(crate) use input::UNKNOWN;
-pub use pump::{Pump, PumpSocket, Turn};
+pub use runtime::pump::{Pump, PumpSocket, Turn};
 pub use runtime::{Direction, Runtime, Socket, Tokio};
 pub use shared::WorkerHandle;
 pub use worker::{Worker, worker};

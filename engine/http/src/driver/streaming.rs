@@ -10,7 +10,7 @@ use super::connection::{Connection, Phase};
 use super::deadlines::NEVER;
 use super::exchange::panic_text;
 use super::output::Tail;
-use super::readiness::read_into;
+use super::runtime::readiness::read_into;
 use super::runtime::{Direction, Socket};
 use crate::codec::{
     BodyDecoder, CONTINUE, COPIED_BYTES_MAX, Exceeded, Fault, encode_chunk, encode_chunk_size,

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use self::reactor::Reactor;
 use self::tasks::Tasks;
 use self::timers::Timers;
-use super::runtime::Runtime;
+use super::Runtime;
 
 pub use self::reactor::PumpSocket;
 

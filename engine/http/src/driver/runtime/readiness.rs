@@ -11,11 +11,11 @@ use std::task::{Context, Poll, ready};
 use rustix::buffer::spare_capacity;
 use socket2::SockRef;
 
-use super::output::Output;
-use super::runtime::{Direction, Socket};
+use super::{Direction, Socket};
+use crate::driver::output::Output;
 
 /// Reads once into `space`, which is not empty. `Ok(0)` is the end.
-pub(super) fn read_once(
+pub(in crate::driver) fn read_once(
     socket: &impl Socket,
     cx: &mut Context<'_>,
     space: &mut [u8],
@@ -34,7 +34,7 @@ pub(super) fn read_once(
 }
 
 /// Reads once into the spare capacity of `bytes`, which is not zero. `Ok(0)` is the end.
-pub(super) fn read_into(
+pub(in crate::driver) fn read_into(
     socket: &impl Socket,
     cx: &mut Context<'_>,
     bytes: &mut Vec<u8>,
@@ -54,7 +54,7 @@ pub(super) fn read_into(
 }
 
 /// Writes once from `output`, which is not empty. Never `Ok(0)`.
-pub(super) fn write_once(
+pub(in crate::driver) fn write_once(
     socket: &impl Socket,
     cx: &mut Context<'_>,
     output: &Output,

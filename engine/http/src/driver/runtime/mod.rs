@@ -1,5 +1,8 @@
 //! What the driver needs around it: sockets that say when they are ready, tasks, and time. Tokio gives them to `sampan run`, a
-//! [`Pump`](super::Pump) to a program with a loop of its own.
+//! [`Pump`](pump::Pump) to a program with a loop of its own.
+
+pub(super) mod pump;
+pub(super) mod readiness;
 
 use std::future::Future;
 use std::io;
