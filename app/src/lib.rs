@@ -13,7 +13,6 @@ mod dev;
 mod embedding;
 mod engine;
 mod hooks;
-mod hosted;
 mod inspect;
 mod listening;
 mod local_app;
@@ -27,11 +26,8 @@ mod routing;
 mod scripts;
 mod server;
 mod sessions;
-mod signals;
 mod static_files;
-mod systemd;
 mod templates;
-mod watchdog;
 mod worker;
 
 pub use archive::{About, Archive};
@@ -41,7 +37,6 @@ pub use dev::{DevFlags, dev};
 pub use embedding::{
     ContextSetup, Embedding, NativeAnswer, NativeHandler, NativeRequest, NativeRoute, modules_with,
 };
-pub use hosted::Host;
 pub use inspect::{CheckReport, Finding, RouteKind, RouteRow, Severity, check, routes};
 pub use local_app::{LocalApp, LocalRun, LocalScript};
 pub use profile::Profiler;
@@ -57,9 +52,10 @@ pub use scripts::{
     Done, HttpRequest, JobHandle, Outcome, Refused, ScriptOptions, ScriptPool, ScriptSource, Work,
     request_bytes,
 };
+pub use server::signals::{ServerEnd, run};
 pub use server::{Running, Server, ServerEvent};
-pub use signals::{ServerEnd, run};
 pub use worker::HostedWorker;
+pub use worker::hosted::Host;
 
 use sampan_host::Module;
 

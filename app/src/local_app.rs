@@ -12,7 +12,7 @@ use crate::reload::Generation;
 use crate::request::commit_gate::Gate;
 use crate::request::dispatch::Dispatch;
 use crate::routing::loaded::Loaded;
-use crate::watchdog::Watchdog;
+use crate::worker::watchdog::Watchdog;
 use crate::worker::{Beside, Loader, OnUnawaited, STACK_BYTES, WorkerGeneration, WorkerPlan};
 use sampan_db::{Database, Durability, RestorePoint, migrate};
 use sampan_host::{Callback, Context, CurrentRun, Error, Isolate, LocalFuture, Module, Watch};

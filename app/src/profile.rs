@@ -1,7 +1,7 @@
 //! The samples of all workers, for `sampan profile`: the thread that asks for them, and the names of what was seen.
 
 use crate::server::Running;
-use crate::watchdog::Watchdog;
+use crate::worker::watchdog::Watchdog;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -23,13 +23,13 @@ pub use shown::{Setting, settings};
 
 use crate::dev::{Dev, DevSettings};
 use crate::embedding::Embedding;
-use crate::hosted::Host;
 use crate::project::Project;
 use crate::reload::{ScriptFiles, SeenFiles};
 use crate::request::csrf::CsrfGuard;
 use crate::request::proxies::TrustedProxy;
 use crate::routing::pattern::Pattern;
 use crate::static_files::{self, StaticSettings};
+use crate::worker::hosted::Host;
 use listen::RawListen;
 use raw::{FILE, RawConfig, RawDev, RawLog, RawStatic};
 use sampan_crypto::SecretKeys;

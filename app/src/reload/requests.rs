@@ -2,7 +2,7 @@
 
 use super::Reloader;
 use crate::config::Config;
-use crate::systemd;
+use crate::server::systemd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// What came of a reload: a line about it, or why there was none.

@@ -6,7 +6,6 @@ use crate::dev::DevErrors;
 use crate::embedding::{NativeHandler, NativeRoute};
 use crate::engine::Engine;
 use crate::hooks::Hooks;
-use crate::hosted::Host;
 use crate::project::Language;
 use crate::request::commit_gate::{Gate, RouteUses};
 use crate::request::id::Ids;
@@ -18,6 +17,7 @@ use crate::routing::routes::{self, Routes};
 use crate::routing::wrapping::{Chain, Guards, RouteGuards, SharedGuard, Wrapping};
 use crate::scripts::CallLink;
 use crate::static_files::StaticFiles;
+use crate::worker::hosted::Host;
 use sampan_host::{
     BodyOptions, Call, CurrentRun, Error, ErrorKind, HandlerId, Isolate, Place, RequestView,
     RouteDef, Setup, Step, Store, request, request::Coding,

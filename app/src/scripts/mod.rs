@@ -26,7 +26,7 @@ use crate::embedding::{ContextSetup, Embedding, modules_with};
 use crate::process_parts::ProcessParts;
 use crate::project::{Language, Project};
 use crate::reload::{Generation, SeenFiles};
-use crate::watchdog::Watchdog;
+use crate::worker::watchdog::Watchdog;
 use changes::Changes;
 use queue::Queue;
 use sampan_db::Database;

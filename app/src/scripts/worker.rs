@@ -8,7 +8,7 @@ use crate::reload;
 use crate::request::commit_gate::Gate;
 use crate::request::dispatch::Dispatch;
 use crate::routing::loaded::Loaded;
-use crate::watchdog::ABANDONED_MAX;
+use crate::worker::watchdog::ABANDONED_MAX;
 use crate::worker::{Loader, STACK_BYTES, WorkerGeneration, WorkerPlan};
 use sampan_host::{CurrentRun, Error, ErrorKind, Isolate, LocalFuture, Watch};
 use sampan_http::answer_directly;

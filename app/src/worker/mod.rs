@@ -1,5 +1,8 @@
 //! One worker: a thread with its own runtime, its own isolate and its own connections.
 
+pub(crate) mod hosted;
+pub(crate) mod watchdog;
+
 use crate::compression::Compression;
 use crate::config::Config;
 use crate::dev::{DevErrors, DevHandler};
@@ -15,7 +18,6 @@ use crate::routing::wrapping::SharedGuard;
 use crate::sessions::WorkerSessions;
 use crate::static_files::StaticFiles;
 use crate::templates;
-use crate::watchdog::Watchdog;
 use sampan_crypto::KeySealer;
 use sampan_db::Database;
 use sampan_host::{
@@ -35,6 +37,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{LocalSet, spawn_local};
+use watchdog::Watchdog;
 
 /// The stack of a worker's thread, in bytes: what JavaScript needs, which recurses natively; Lua needs less.
 pub(crate) const STACK_BYTES: usize = sampan_js::STACK_BYTES;

@@ -1,12 +1,15 @@
 //! The whole server: workers, acceptor, watchdog, and how they start and end.
 
+pub(crate) mod signals;
+pub(crate) mod systemd;
+
 use crate::config::Config;
 use crate::database;
 use crate::listening::{self, User};
 use crate::process_parts::ProcessParts;
 use crate::reload::{Generation, Order, Reloader};
 use crate::static_files::OPEN_FILES_MAX;
-use crate::watchdog::{ABANDONED_MAX, Watchdog};
+use crate::worker::watchdog::{ABANDONED_MAX, Watchdog};
 use crate::worker::{self, Starting, WorkerPlan, WorkerThread};
 use sampan_db::Database;
 use sampan_files::SPOOLED_FILES_MAX;

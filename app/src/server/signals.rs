@@ -2,8 +2,7 @@
 
 use crate::config::Config;
 use crate::reload::{self, ReloadInbox, ReloadRequests};
-use crate::server::{Running, Server, ServerEvent, ServerEvents, Stopper};
-use crate::systemd;
+use crate::server::{Running, Server, ServerEvent, ServerEvents, Stopper, systemd};
 use sampan_log::{Level, Logger};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
