@@ -12,10 +12,10 @@ use std::time::Duration;
 pub(crate) use idle::{IdleClient, idle_client};
 use serde_json::Value;
 
+use crate::measure::case::{LoadCase, LoadProgram};
 use crate::peers::children::Child;
 use crate::peers::placement::Placement;
-use crate::suites::case::{LoadCase, LoadProgram};
-use crate::suites::routes::RouteExchange;
+use crate::routes::RouteExchange;
 
 /// How long a request may take before wrk counts it as timed out, in seconds.
 const TIMEOUT_SECONDS: u32 = 2;

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::LoadResult;
-use crate::suites::routes::Route;
+use crate::routes::Route;
 
 /// What one transfer moves: 1,600 chunks of 64 kB.
 const BYTES: usize = 102_400_000;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::measure::{Sample, Series};
+use super::{Sample, Series};
 use crate::peers::{Installed, Peer};
 use crate::report::stats::Spread;
 
@@ -76,9 +76,9 @@ fn line(now: &Series, all: &[Series]) -> Option<(String, f64)> {
 #[cfg(test)]
 mod tests {
     use super::super::case::LoadCase;
-    use super::super::measure::tests::series;
-    use super::super::routes::{Headers, Route};
+    use super::super::tests::series;
     use super::*;
+    use crate::routes::{Headers, Route};
 
     #[test]
     fn a_route_is_compared_with_its_older_twin_round_by_round() {

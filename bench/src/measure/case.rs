@@ -1,7 +1,7 @@
 //! One thing to measure: a route under a load, with the database it needs, if it needs one.
 
 use crate::peers::storage::Durability;
-use crate::suites::routes::{Headers, Route};
+use crate::routes::{Headers, Route};
 
 /// The connections of an ordinary run.
 pub(crate) const CONNECTIONS: u32 = 64;

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use crate::load::idle::IdleConnections;
 use crate::load::{Load, LoadResult};
+use crate::measure::case::{CONNECTIONS, LoadCase};
+use crate::measure::{Sample, sample};
 use crate::peers::children::Child;
 use crate::peers::placement::Placement;
 use crate::peers::server::{PeerServer, answers, free_port};
 use crate::peers::{Installed, Peer};
 use crate::report::mib;
 use crate::report::stats::Spread;
-use crate::suites::case::{CONNECTIONS, LoadCase};
-use crate::suites::check;
-use crate::suites::measure::{Sample, sample};
-use crate::suites::routes::{Headers, Route};
+use crate::routes::check;
+use crate::routes::{Headers, Route};
 
 const FIRST_ANSWER_MILLIS_MAX: f64 = 20.0;
 const FIRST_ANSWER_STARTS: usize = 20;

@@ -1,15 +1,21 @@
 //! The measurement itself: every peer on every route, in turn, over several rounds.
 
+pub(crate) mod before;
+pub(crate) mod case;
+pub(crate) mod figures;
+pub(crate) mod machine;
+pub(crate) mod setup;
+
 use std::path::Path;
 
 use crate::load::{Load, LoadResult};
+use crate::measure::case::{LoadCase, LoadProgram};
 use crate::peers::Peer;
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
 use crate::report::stats::Spread;
-use crate::suites::case::{LoadCase, LoadProgram};
-use crate::suites::check;
-use crate::suites::routes::{GREETINGS, Headers, Route};
+use crate::routes::check;
+use crate::routes::{GREETINGS, Headers, Route};
 
 /// A server with its peer.
 pub(crate) struct Runner {

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::before;
-use super::measure::{Runner, Skipped};
+use super::{Runner, Skipped, before, machine};
 use crate::Error;
 use crate::peers::install::{self, Installer};
 use crate::peers::placement::Placement;
@@ -69,7 +68,7 @@ impl SuiteOptions {
     /// When wrk or taskset is missing, or a folder cannot be made.
     pub(crate) fn prepare(&self, peers: &'static [Peer], only: &[String]) -> Result<Setup, Error> {
         require_tools()?;
-        let busy = super::warn_if_busy();
+        let busy = machine::warn_if_busy();
         let root = crate::root();
         let installer = self.installer();
         let (folder, logs) = (installer.folder(), installer.folder().join("logs"));
@@ -175,4 +174,25 @@ fn install_all(
         }
     }
     installed
+}
+
+/// The ids of peers, as values of an option.
+pub(crate) fn peer_names(peers: &[Peer]) -> clap::builder::PossibleValuesParser {
+    peers.iter().map(|peer| peer.id).collect::<Vec<_>>().into()
+}
+
+/// Those that were named, or all.
+pub(crate) fn chosen<T: Copy>(named: &[T], all: &[T]) -> Vec<T> {
+    if named.is_empty() { all } else { named }.to_vec()
+}
+
+/// The title and version of each, those with the same title once.
+pub(crate) fn versions(installed: &[(&'static Peer, Installed)]) -> Vec<(&'static str, String)> {
+    let mut versions: Vec<(&'static str, String)> = Vec::new();
+    for (peer, installed) in installed {
+        if !versions.iter().any(|(title, _)| *title == peer.title) {
+            versions.push((peer.title, installed.version.clone()));
+        }
+    }
+    versions
 }

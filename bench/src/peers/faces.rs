@@ -1,7 +1,7 @@
 //! The peers of the libraries: `bench gust` for the package of npm, `bench golua` for that of Go.
 
 use super::{Peer, PeerKind, peer};
-use crate::suites::routes::{GOLUA, GUST, Route};
+use crate::routes::{GOLUA, GUST, Route};
 
 /// Everyone in `bench gust`, ours first. Gust's answers without JavaScript are a server of their own, as its `serve` does not make them.
 #[rustfmt::skip]

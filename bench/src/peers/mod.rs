@@ -14,7 +14,7 @@ use std::process::Command;
 
 use crate::peers::placement::Placement;
 use crate::peers::storage::BenchStorage;
-use crate::suites::routes::{
+use crate::routes::{
     BODIES, DB, EVENTS, GREETINGS, HELLO, PETCLINIC, Route, STATIC, STREAM, TEMPLATE, VISITS,
 };
 use crate::suites::static_files::files;

@@ -1,9 +1,9 @@
 //! The results as a bar chart in SVG: CPU microseconds per request, a group of bars for each route.
 
+use crate::measure::Series;
 use crate::report::BenchReport;
 use crate::report::stats::Spread;
-use crate::suites::measure::Series;
-use crate::suites::routes::Headers;
+use crate::routes::Headers;
 
 /// Pixels.
 const WIDTH: f64 = 860.0;

@@ -1,16 +1,20 @@
-//! The results as JSON and as a table in Markdown. The chart is in `chart`.
+//! The results as JSON and as a table in Markdown, and how they are written. The chart is in `chart`.
 
 pub(crate) mod chart;
 pub(crate) mod stats;
 pub(crate) mod targets;
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
+use crate::Error;
+use crate::measure::figures::Figure;
+use crate::measure::{DatabaseFigures, Sample, Series, Skipped};
 use crate::peers::storage::Durability;
 use crate::report::stats::Spread;
-use crate::suites::figures::Figure;
-use crate::suites::measure::{DatabaseFigures, Sample, Series, Skipped};
-use crate::suites::routes::Headers;
+use crate::routes::Headers;
 
 /// Everything that a run has found.
 pub(crate) struct BenchReport {
@@ -328,12 +332,34 @@ fn shown(spread: Option<Spread>, decimals: usize) -> String {
     spread.map_or_else(|| "-".to_owned(), |spread| spread.show(decimals))
 }
 
+/// Writes the report as Markdown, JSON and a chart, named after the benchmark.
+pub(crate) fn write(report: &BenchReport, folder: &Path) -> Result<(), Error> {
+    fs::create_dir_all(folder)?;
+    let name = report.suite.name;
+    let markdown = report.markdown();
+    let json = serde_json::to_string_pretty(&report.json())?;
+    for (ending, text) in [
+        ("json", json + "\n"),
+        ("md", markdown.clone()),
+        ("svg", chart::svg(report)),
+    ] {
+        let file = folder.join(format!("{name}.{ending}"));
+        fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    println!("\n{markdown}");
+    println!(
+        "written: {name}.json, {name}.md and {name}.svg in {}",
+        folder.display()
+    );
+    Ok(())
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::suites::case::LoadCase;
-    use crate::suites::measure::tests::series;
-    use crate::suites::routes::Route;
+    use crate::measure::case::LoadCase;
+    use crate::measure::tests::series;
+    use crate::routes::Route;
 
     /// A report of two peers on one route.
     pub(crate) fn report() -> BenchReport {

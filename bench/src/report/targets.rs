@@ -2,16 +2,16 @@
 
 use std::fmt;
 
+use crate::measure::Series;
+use crate::measure::case::{CONNECTIONS, LoadCase};
+use crate::measure::figures::Figure;
 use crate::peers::storage::Durability::{self, Full, Normal};
 use crate::peers::{
     BUN_DB, BUN_ETA, BUN_STREAM, GO_HELLO, GO_LUAJIT, GO_SAMPAN, GO_SAMPAN_FILE, GO_SAMPAN_HTTP,
     GUST_NODE, HONO_NODE, NGINX_STATIC, OUR_HONO_NODE, Peer, RUN_BUN, RUN_NODE, SAMPAN_JS,
     SAMPAN_JS_BODIES, SAMPAN_LUA, SERVE_BUN, SERVE_NODE,
 };
-use crate::suites::case::{CONNECTIONS, LoadCase};
-use crate::suites::figures::Figure;
-use crate::suites::measure::Series;
-use crate::suites::routes::{Headers, Route};
+use crate::routes::{Headers, Route};
 
 /// The most that a browser's headers may add to a request's cost.
 const BROWSER_RATIO_MAX: f64 = 1.10;
@@ -262,7 +262,7 @@ pub(crate) fn judge(targets: &[RatioTarget], series: &[Series], threads: u32) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suites::measure::tests::series;
+    use crate::measure::tests::series;
 
     fn row<'a>(found: &'a [Figure], what: &str) -> (&'a str, Option<bool>) {
         let one = found.iter().find(|one| one.what == what);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-use crate::suites::routes::{ExpectedAnswer, Headers, Route, RouteExchange};
+use crate::routes::{ExpectedAnswer, Headers, Route, RouteExchange};
 use sampan_client::{Answer, Client};
 
 /// Makes the route's requests, each twice on one connection, with a browser's headers and without.

@@ -1,16 +1,16 @@
 //! What is measured: the routes of the examples, the requests made to them, and a browser's headers.
 
 mod bodies;
+pub(crate) mod check;
 mod faces;
 mod pages;
+pub(crate) mod rows;
 
 use std::borrow::Cow;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
-
-use crate::suites::rows;
 
 /// The name in the path while measuring.
 const NAME: &str = "world";

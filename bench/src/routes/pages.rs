@@ -1,13 +1,13 @@
 //! The pages of examples/bench_template, as every server must send them.
 
 /// A title and a heading.
-pub(super) const SIMPLE: &str = page(include_str!("../../../pages/simple.html"));
+pub(super) const SIMPLE: &str = page(include_str!("../../pages/simple.html"));
 
 /// A list of 50 items.
-pub(super) const LOOP: &str = page(include_str!("../../../pages/loop.html"));
+pub(super) const LOOP: &str = page(include_str!("../../pages/loop.html"));
 
 /// A base with two blocks, navigation, and a table of 50 rows.
-pub(super) const FULL: &str = page(include_str!("../../../pages/full.html"));
+pub(super) const FULL: &str = page(include_str!("../../pages/full.html"));
 
 /// The text of a file without its last newline, which templates drop.
 const fn page(file: &'static str) -> &'static str {

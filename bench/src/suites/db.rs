@@ -7,21 +7,22 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::before;
-use super::setup::SuiteOptions;
 use crate::Error;
 use crate::load::Load;
+use crate::measure::before;
+use crate::measure::case::{CONNECTIONS, LoadCase};
+use crate::measure::machine;
+use crate::measure::setup::{self, SuiteOptions};
+use crate::measure::{self, DatabaseFigures, Sample, Series, Skipped, sample};
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
 use crate::peers::storage::{BenchStorage, Durability};
 use crate::peers::{DB_PEERS, Installed, Peer};
 use crate::report::targets;
 use crate::report::{self, BenchReport};
-use crate::suites::case::{CONNECTIONS, LoadCase};
-use crate::suites::check;
-use crate::suites::measure::{self, DatabaseFigures, Sample, Series, Skipped, sample};
-use crate::suites::routes::{self, Headers, Route};
-use crate::suites::rows;
+use crate::routes::check;
+use crate::routes::rows;
+use crate::routes::{self, Headers, Route};
 use sampan_client::Client;
 
 /// How long a server is warmed up before it is measured, in seconds.
@@ -34,7 +35,7 @@ const CHECKS: u64 = 4;
 #[derive(Args)]
 pub(crate) struct DbOptions {
     /// Measure only these servers
-    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = super::peer_names(DB_PEERS))]
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = setup::peer_names(DB_PEERS))]
     only: Vec<String>,
     /// Measure only these routes
     #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::DB))]
@@ -76,22 +77,22 @@ pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
     let report = BenchReport {
         suite: &report::DB,
         conditions: conditions(options, setup.busy),
-        versions: super::versions(&setup.installed),
+        versions: setup::versions(&setup.installed),
         ratios: targets::judge(targets::DB, &series, 1),
         series,
         figures: Vec::new(),
         skipped: setup.skipped,
     };
-    super::write(&report, &setup.out)?;
+    report::write(&report, &setup.out)?;
     Ok(!report.series.is_empty())
 }
 
 /// What was asked for, and single INSERTs on one connection, where nothing can be grouped.
 fn cases(options: &DbOptions) -> Vec<LoadCase> {
-    let durabilities = super::chosen(&options.durability, &[Durability::Normal, Durability::Full]);
+    let durabilities = setup::chosen(&options.durability, &[Durability::Normal, Durability::Full]);
     let mut cases = Vec::new();
     for &threads in &options.workers {
-        for route in super::chosen(&options.routes, routes::DB) {
+        for route in setup::chosen(&options.routes, routes::DB) {
             for &durability in &durabilities {
                 let case = LoadCase {
                     durability: Some(durability),
@@ -111,7 +112,7 @@ fn cases(options: &DbOptions) -> Vec<LoadCase> {
 }
 
 fn conditions(options: &DbOptions, busy: f64) -> Vec<(&'static str, String)> {
-    let mut conditions = super::conditions(busy);
+    let mut conditions = machine::conditions(busy);
     let placed = options.workers.iter().map(|&workers| {
         let placement = Placement::here(workers as usize);
         format!("{workers}: {}", placement.describe())

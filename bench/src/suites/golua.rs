@@ -2,15 +2,16 @@
 
 use clap::Args;
 
-use super::setup::SuiteOptions;
 use crate::Error;
+use crate::measure::case::CONNECTIONS;
+use crate::measure::machine;
+use crate::measure::setup::{self, SuiteOptions};
+use crate::measure::{ExtraCases, MeasurementPlan};
 use crate::peers::GOLUA_PEERS;
 use crate::peers::placement::Placement;
 use crate::report::targets;
 use crate::report::{self, BenchReport};
-use crate::suites::case::CONNECTIONS;
-use crate::suites::measure::{ExtraCases, MeasurementPlan};
-use crate::suites::routes::{self, Route};
+use crate::routes::{self, Route};
 
 /// The processors that a program in Go may use.
 const THREADS: u32 = 1;
@@ -19,7 +20,7 @@ const THREADS: u32 = 1;
 #[derive(Args)]
 pub(crate) struct GoLuaOptions {
     /// Measure only these servers
-    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = super::peer_names(GOLUA_PEERS))]
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = setup::peer_names(GOLUA_PEERS))]
     only: Vec<String>,
     /// Measure only these routes
     #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::GOLUA))]
@@ -49,7 +50,7 @@ pub(crate) fn golua(options: &GoLuaOptions) -> Result<bool, Error> {
     let plan = MeasurementPlan {
         root: &setup.root,
         placement: &placement,
-        routes: super::chosen(&options.routes, routes::GOLUA),
+        routes: setup::chosen(&options.routes, routes::GOLUA),
         threads: THREADS,
         rounds,
         seconds,
@@ -60,19 +61,19 @@ pub(crate) fn golua(options: &GoLuaOptions) -> Result<bool, Error> {
     let series = plan.run(&mut runners, &mut skipped);
     drop(runners);
     setup.skipped.append(&mut skipped);
-    let mut conditions = super::conditions(setup.busy);
+    let mut conditions = machine::conditions(setup.busy);
     conditions.push(("threads", format!("{THREADS}; {}", placement.describe())));
     let load = format!("wrk, {CONNECTIONS} connections, {seconds} s × {rounds} rounds");
     conditions.push(("load", load));
     let report = BenchReport {
         suite: &report::GOLUA,
         conditions,
-        versions: super::versions(&setup.installed),
+        versions: setup::versions(&setup.installed),
         ratios: targets::judge(targets::GOLUA, &series, THREADS),
         series,
         figures: Vec::new(),
         skipped: setup.skipped,
     };
-    super::write(&report, &setup.out)?;
+    report::write(&report, &setup.out)?;
     Ok(!report.series.is_empty())
 }

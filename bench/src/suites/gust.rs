@@ -4,16 +4,17 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::db;
-use super::setup::{Setup, SuiteOptions};
 use crate::Error;
+use crate::measure::case::{CONNECTIONS, LoadCase};
+use crate::measure::machine;
+use crate::measure::setup::{self, Setup, SuiteOptions};
+use crate::measure::{ExtraCases, MeasurementPlan, Series, Skipped};
 use crate::peers::placement::Placement;
 use crate::peers::storage::Durability;
 use crate::peers::{GUST_DB_PEERS, GUST_PEERS};
 use crate::report::targets;
 use crate::report::{self, BenchReport};
-use crate::suites::case::{CONNECTIONS, LoadCase};
-use crate::suites::measure::{ExtraCases, MeasurementPlan, Series, Skipped};
-use crate::suites::routes::{self, Headers, Route};
+use crate::routes::{self, Headers, Route};
 
 /// A script of these runtimes has one thread.
 const THREADS: u32 = 1;
@@ -85,14 +86,14 @@ pub(crate) fn gust(options: &GustOptions) -> Result<bool, Error> {
         },
     };
     let mut series = serve(options, &mut setup, &placement, extra);
-    let mut versions = super::versions(&setup.installed);
+    let mut versions = setup::versions(&setup.installed);
     if options.routes.is_empty() || options.routes.contains(&Route::Write) {
         let mut with_database = options.suite.prepare(GUST_DB_PEERS, &options.only)?;
         series.extend(write(options, &mut with_database));
-        versions.extend(super::versions(&with_database.installed));
+        versions.extend(setup::versions(&with_database.installed));
         setup.skipped.append(&mut with_database.skipped);
     }
-    let mut conditions = super::conditions(setup.busy);
+    let mut conditions = machine::conditions(setup.busy);
     conditions.push(("threads", format!("{THREADS}; {}", placement.describe())));
     conditions.push(("load", load));
     let report = BenchReport {
@@ -104,7 +105,7 @@ pub(crate) fn gust(options: &GustOptions) -> Result<bool, Error> {
         figures: Vec::new(),
         skipped: setup.skipped,
     };
-    super::write(&report, &setup.out)?;
+    report::write(&report, &setup.out)?;
     Ok(!report.series.is_empty())
 }
 
@@ -117,7 +118,7 @@ fn serve(
 ) -> Vec<Series> {
     let mut runners = setup.start(placement, THREADS as usize);
     let mut skipped = Vec::new();
-    let mut chosen = super::chosen(&options.routes, routes::GUST);
+    let mut chosen = setup::chosen(&options.routes, routes::GUST);
     chosen.retain(|route| routes::GUST.contains(route));
     let plan = MeasurementPlan {
         root: &setup.root,

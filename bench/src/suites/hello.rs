@@ -3,23 +3,24 @@
 
 use clap::Args;
 
-use super::before;
-use super::setup::SuiteOptions;
 use crate::Error;
+use crate::measure::before;
+use crate::measure::case::CONNECTIONS;
+use crate::measure::figures::Subject;
+use crate::measure::machine;
+use crate::measure::setup::{self, SuiteOptions};
+use crate::measure::{ExtraCases, MeasurementPlan, Skipped};
 use crate::peers::placement::Placement;
 use crate::peers::{PEERS, Peer};
 use crate::report::targets;
 use crate::report::{self, BenchReport};
-use crate::suites::case::CONNECTIONS;
-use crate::suites::figures::Subject;
-use crate::suites::measure::{ExtraCases, MeasurementPlan, Skipped};
-use crate::suites::routes::{self, Route};
+use crate::routes::{self, Route};
 
 /// What `cargo xtask bench hello` takes.
 #[derive(Args)]
 pub(crate) struct HelloOptions {
     /// Measure only these servers
-    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = super::peer_names(PEERS))]
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = setup::peer_names(PEERS))]
     only: Vec<String>,
     /// Measure only these routes
     #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::HELLO))]
@@ -54,7 +55,7 @@ pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
     let plan = MeasurementPlan {
         root: &setup.root,
         placement: &placement,
-        routes: super::chosen(&options.routes, routes::HELLO),
+        routes: setup::chosen(&options.routes, routes::HELLO),
         threads: options.threads,
         rounds: options.rounds,
         seconds: options.seconds,
@@ -94,13 +95,13 @@ pub(crate) fn hello(options: &HelloOptions) -> Result<bool, Error> {
     let report = BenchReport {
         suite: &report::HELLO,
         conditions: conditions(options, &placement, setup.busy),
-        versions: super::versions(&setup.installed),
+        versions: setup::versions(&setup.installed),
         ratios: targets::judge(targets::HELLO, &series, options.threads),
         series,
         figures,
         skipped: setup.skipped,
     };
-    super::write(&report, &setup.out)?;
+    report::write(&report, &setup.out)?;
     Ok(!report.series.is_empty())
 }
 
@@ -109,7 +110,7 @@ fn conditions(
     placement: &Placement,
     busy: f64,
 ) -> Vec<(&'static str, String)> {
-    let mut conditions = super::conditions(busy);
+    let mut conditions = machine::conditions(busy);
     let (threads, seconds, rounds) = (options.threads, options.seconds, options.rounds);
     conditions.push(("threads", format!("{threads}; {}", placement.describe())));
     let load = format!("wrk, {CONNECTIONS} connections, {seconds} s × {rounds} rounds");

@@ -4,21 +4,22 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::before;
-use super::figures::Figure;
-use super::setup::{Setup, SuiteOptions};
 use crate::Error;
 use crate::load::{Load, LoadResult};
+use crate::measure::before;
+use crate::measure::case::LoadCase;
+use crate::measure::figures::Figure;
+use crate::measure::machine;
+use crate::measure::setup::{self, Setup, SuiteOptions};
+use crate::measure::{Sample, Series, Skipped, rounds, sample};
 use crate::peers::install::Installer;
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
 use crate::peers::storage::{BenchStorage, Durability};
 use crate::peers::{FIXED_ANSWER, PETCLINIC_PEERS, Peer, PeerKind, SPRING};
 use crate::report::{self, BenchReport, mib};
-use crate::suites::case::LoadCase;
-use crate::suites::check;
-use crate::suites::measure::{Sample, Series, Skipped, rounds, sample};
-use crate::suites::routes::{self, Headers, Route};
+use crate::routes::check;
+use crate::routes::{self, Headers, Route};
 
 /// Both processors, which the load has too.
 const THREADS: u32 = 2;
@@ -41,7 +42,7 @@ pub(crate) struct PetClinicOptions {
     #[arg(long, value_name = "DIR")]
     spring: Option<PathBuf>,
     /// Measure only these servers
-    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = super::peer_names(PETCLINIC_PEERS))]
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = setup::peer_names(PETCLINIC_PEERS))]
     only: Vec<String>,
     /// Measure only these routes
     #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::PETCLINIC))]
@@ -115,7 +116,7 @@ pub(crate) fn petclinic(options: &PetClinicOptions) -> Result<bool, Error> {
     if options.suite.before.is_some() {
         return Ok(before::print(&series));
     }
-    let mut conditions = super::conditions(setup.busy);
+    let mut conditions = machine::conditions(setup.busy);
     conditions.push(("threads", format!("{THREADS}; {}", placement.describe())));
     let (seconds, count) = (options.seconds, options.rounds);
     let load = format!("wrk, {CONNECTIONS} connections, {seconds} s × {count} rounds");
@@ -123,13 +124,13 @@ pub(crate) fn petclinic(options: &PetClinicOptions) -> Result<bool, Error> {
     let report = BenchReport {
         suite: &report::PETCLINIC,
         conditions,
-        versions: super::versions(&setup.installed),
+        versions: setup::versions(&setup.installed),
         ratios: ratios(&series),
         figures: figures(&series),
         series,
         skipped,
     };
-    super::write(&report, &setup.out)?;
+    report::write(&report, &setup.out)?;
     Ok(!report.series.is_empty())
 }
 

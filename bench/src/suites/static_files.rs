@@ -4,16 +4,17 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::before;
-use super::setup::SuiteOptions;
 use crate::Error;
+use crate::measure::before;
+use crate::measure::case::CONNECTIONS;
+use crate::measure::machine;
+use crate::measure::setup::{self, SuiteOptions};
+use crate::measure::{ExtraCases, MeasurementPlan};
 use crate::peers::STATIC_PEERS;
 use crate::peers::placement::Placement;
 use crate::report::targets;
 use crate::report::{self, BenchReport};
-use crate::suites::case::CONNECTIONS;
-use crate::suites::measure::{ExtraCases, MeasurementPlan};
-use crate::suites::routes::{self, Route};
+use crate::routes::{self, Route};
 
 /// The peers serve on one thread.
 const THREADS: u32 = 1;
@@ -22,7 +23,7 @@ const THREADS: u32 = 1;
 #[derive(Args)]
 pub(crate) struct StaticOptions {
     /// Measure only these servers
-    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = super::peer_names(STATIC_PEERS))]
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = setup::peer_names(STATIC_PEERS))]
     only: Vec<String>,
     /// Measure only these routes
     #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::STATIC))]
@@ -53,7 +54,7 @@ pub(crate) fn static_files(options: &StaticOptions) -> Result<bool, Error> {
     let plan = MeasurementPlan {
         root: &setup.root,
         placement: &placement,
-        routes: super::chosen(&options.routes, routes::STATIC),
+        routes: setup::chosen(&options.routes, routes::STATIC),
         threads: THREADS,
         rounds,
         seconds,
@@ -67,20 +68,20 @@ pub(crate) fn static_files(options: &StaticOptions) -> Result<bool, Error> {
     if options.suite.before.is_some() {
         return Ok(before::print(&series));
     }
-    let mut conditions = super::conditions(setup.busy);
+    let mut conditions = machine::conditions(setup.busy);
     conditions.push(("threads", format!("{THREADS}; {}", placement.describe())));
     let load = format!("wrk, {CONNECTIONS} connections, {seconds} s × {rounds} rounds");
     conditions.push(("load", load));
     let report = BenchReport {
         suite: &report::STATIC,
         conditions,
-        versions: super::versions(&setup.installed),
+        versions: setup::versions(&setup.installed),
         ratios: targets::judge(targets::STATIC, &series, THREADS),
         series,
         figures: Vec::new(),
         skipped: setup.skipped,
     };
-    super::write(&report, &setup.out)?;
+    report::write(&report, &setup.out)?;
     Ok(!report.series.is_empty())
 }
 

@@ -4,23 +4,24 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::before;
-use super::setup::SuiteOptions;
 use crate::Error;
 use crate::load::transfers::transfers;
+use crate::measure::before;
+use crate::measure::case::LoadCase;
+use crate::measure::machine;
+use crate::measure::setup::{self, SuiteOptions};
+use crate::measure::{Series, Skipped, rounds, sample};
 use crate::peers::STREAM_PEERS;
 use crate::peers::placement::Placement;
 use crate::report::targets;
 use crate::report::{self, BenchReport};
-use crate::suites::case::LoadCase;
-use crate::suites::measure::{Series, Skipped, rounds, sample};
-use crate::suites::routes::{self, Headers, Route};
+use crate::routes::{self, Headers, Route};
 
 /// What `cargo xtask bench stream` takes.
 #[derive(Args)]
 pub(crate) struct StreamOptions {
     /// Measure only these servers
-    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = super::peer_names(STREAM_PEERS))]
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',', value_parser = setup::peer_names(STREAM_PEERS))]
     only: Vec<String>,
     /// Measure only these routes
     #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::STREAM))]
@@ -46,7 +47,7 @@ pub(crate) fn stream(options: &StreamOptions) -> Result<bool, Error> {
     let runners = setup.start(&placement, 1);
     placement.move_here()?;
     let mut series = Vec::new();
-    for route in super::chosen(&options.routes, routes::STREAM) {
+    for route in setup::chosen(&options.routes, routes::STREAM) {
         for runner in &runners {
             // Also the check: each transfer is looked at.
             match transfers(runner.server.address(), route, Duration::ZERO) {
@@ -70,7 +71,7 @@ pub(crate) fn stream(options: &StreamOptions) -> Result<bool, Error> {
     if options.suite.before.is_some() {
         return Ok(before::print(&series));
     }
-    let mut conditions = super::conditions(setup.busy);
+    let mut conditions = machine::conditions(setup.busy);
     let (seconds, count) = (options.seconds, options.rounds);
     conditions.push(("threads", format!("1; {}", placement.describe())));
     let load = format!("one connection, {seconds} s × {count} rounds");
@@ -78,13 +79,13 @@ pub(crate) fn stream(options: &StreamOptions) -> Result<bool, Error> {
     let report = BenchReport {
         suite: &report::STREAM,
         conditions,
-        versions: super::versions(&setup.installed),
+        versions: setup::versions(&setup.installed),
         ratios: targets::judge(targets::STREAM, &series, 1),
         series,
         figures: Vec::new(),
         skipped: setup.skipped,
     };
-    super::write(&report, &setup.out)?;
+    report::write(&report, &setup.out)?;
     Ok(!report.series.is_empty())
 }
 
