@@ -28,7 +28,7 @@ pub mod project;
 mod runner;
 mod scenario;
 
-pub use platforms::Platform;
+pub use platforms::{Platform, built_addon};
 pub use runner::{Case, CaseEngine};
 pub use sampan_client::{Answer, Client, Stopwatch};
 pub use scenario::{Expectation, Request, Scenario};

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// Bun as a package, which needs no script to be installed.
 const BUN: &str = "@oven/bun-linux-x64@1.4.5";
@@ -14,8 +15,11 @@ pub fn packages(name: &str, packages: &[&str], proof: &str) -> Option<PathBuf> {
     let test = std::env::current_exe().ok()?;
     let target = test.ancestors().nth(3)?;
     let folder = target.join(name);
+    // Tests of one program ask at the same time.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     if !folder.join(proof).exists() {
-        // Elsewhere first: another test may install the same.
+        // Elsewhere first: another program may install the same.
         let fresh = target.join(format!("{name}-{}", std::process::id()));
         install(&fresh, packages)?;
         if fs::rename(&fresh, &folder).is_err() {

@@ -25,6 +25,18 @@ pub struct Platform {
     pub package: PathBuf,
 }
 
+/// The npm package's addon that cargo built last beside the test that runs.
+pub fn built_addon() -> Option<PathBuf> {
+    let test = std::env::current_exe().ok()?;
+    let debug = test.ancestors().nth(2)?;
+    let built = [debug.join("deps"), debug.to_owned()]
+        .map(|folder| folder.join("libsampan_node.so"))
+        .into_iter()
+        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
+        .max()?;
+    Some(built.1)
+}
+
 /// A project that is served in a process.
 pub(crate) struct Served {
     child: Child,
@@ -88,6 +100,9 @@ impl Platform {
         let says_so = !scenario.config.contains_key("log") || scenario.load_error.is_some();
         if !scenario.config.contains_key("log") {
             command.args(["--set", "log.level=debug"]);
+        }
+        if !scenario.says("server", "workers") {
+            command.args(["--workers", "1"]);
         }
         let child = command.spawn().map_err(failed)?;
         Served {

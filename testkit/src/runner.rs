@@ -218,14 +218,7 @@ fn start(
 ) -> Result<Running, String> {
     let text = toml::to_string(&scenario.config).map_err(|error| error.to_string())?;
     let mut config = Config::from_text(app, &text)?;
-    let says = |key: &str| {
-        scenario
-            .config
-            .get("server")
-            .and_then(|server| server.get(key))
-            .is_some()
-    };
-    if !says("workers") {
+    if !scenario.says("server", "workers") {
         config.workers = 1;
     }
     config.listen = vec![ListenAddress::Tcp(([127, 0, 0, 1], 0).into())];

@@ -4,30 +4,18 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sampan_testkit::npm;
+use sampan_testkit::{built_addon, npm};
 
 /// Late timers are a matter of the machine where tests share it. Alone, `SAMPAN_LATE_MILLIS=5 node cases.cjs timers` holds.
 const LATE_MILLIS: &str = "100";
 
-fn target_folder() -> PathBuf {
-    let test = std::env::current_exe().expect("the test's path");
-    let debug = test.ancestors().nth(2).expect("a target folder");
-    debug.to_owned()
-}
-
 /// The addon under the name that Node.js wants.
 fn addon() -> PathBuf {
-    let debug = target_folder();
-    let built = [debug.join("deps"), debug.clone()]
-        .map(|folder| folder.join("libsampan_node.so"))
-        .into_iter()
-        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
-        .max()
-        .expect("cargo builds the library before its tests");
-    let addon = debug.join("serve-test.node");
+    let built = built_addon().expect("cargo builds the library before its tests");
+    let addon = built.with_file_name("serve-test.node");
     // A copy: a library that is loaded must not be overwritten.
-    let fresh = debug.join(format!("serve-test-{}.node", std::process::id()));
-    std::fs::copy(built.1, &fresh).expect("copied");
+    let fresh = built.with_file_name(format!("serve-test-{}.node", std::process::id()));
+    std::fs::copy(&built, &fresh).expect("copied");
     std::fs::rename(fresh, &addon).expect("moved");
     addon
 }

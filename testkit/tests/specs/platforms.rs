@@ -2,7 +2,7 @@
 //! about what only happens there.
 
 use libtest_mimic::{Failed, Trial};
-use sampan_testkit::{Case, CaseEngine, Platform, npm};
+use sampan_testkit::{Case, CaseEngine, Platform, built_addon, npm};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -98,11 +98,6 @@ const EXCEPTIONS: &[Exception] = &[
         "limits/recursion",
         &["bun"],
         "its stack is larger, so recursion takes longer to fail than the case waits",
-    ),
-    whole(
-        "db/transaction_starts",
-        BOTH,
-        "one thread runs scripts, and the case asks for six",
     ),
     whole(
         "errors/elsewhere",
@@ -227,12 +222,6 @@ pub(super) fn trials(cases: &[Case]) -> Vec<Trial> {
     trials
 }
 
-fn target_folder() -> PathBuf {
-    let test = std::env::current_exe().expect("the test's path");
-    let debug = test.ancestors().nth(2).expect("a target folder");
-    debug.to_owned()
-}
-
 /// A runtime that tests may install.
 fn installed(name: &str) -> Option<PathBuf> {
     (name == "bun").then(npm::bun).flatten()
@@ -240,14 +229,9 @@ fn installed(name: &str) -> Option<PathBuf> {
 
 /// The package with the addon that was built last; nothing where none was.
 fn put_together(root: &Path) -> Option<PathBuf> {
-    let debug = target_folder();
-    let built = [debug.join("deps"), debug.clone()]
-        .map(|folder| folder.join("libsampan_node.so"))
-        .into_iter()
-        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
-        .max()?;
-    let package = debug.join("npm-test");
+    let addon = built_addon()?;
+    let package = addon.with_file_name("npm-test");
     let files = root.join("faces/node/package");
-    Platform::put_together(&files, &built.1, &package).expect("the package can be put together");
+    Platform::put_together(&files, &addon, &package).expect("the package can be put together");
     Some(package)
 }

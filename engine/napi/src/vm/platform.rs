@@ -24,7 +24,7 @@ thread_local! {
 }
 
 /// Makes isolates of this thread use a runtime. `tools` is an object with the functions `load(file)`, `serve(exports)`, `format(...)`, `storage()` and `uncaught(told)`, as
-/// `package/lib/run.cjs` gives them.
+/// `package/lib/tools.cjs` gives them.
 pub fn attach(env: Env, tools: Js, root: PathBuf, ring: Box<dyn Fn()>) {
     if let Ok(tools) = env.keep(tools) {
         let platform = Platform {

@@ -1,9 +1,8 @@
-// `npx sampan run`: reads the flags, and lends the addon what its worker needs of the platform.
+// `npx sampan run`: reads the flags, starts to serve, and gives each worker but the first a thread.
 "use strict";
-const { AsyncLocalStorage } = require("node:async_hooks");
-const { format } = require("node:util");
-const { createRequire } = require("node:module");
-const { fill } = require("./scripts.cjs");
+const { join } = require("node:path");
+const { Worker } = require("node:worker_threads");
+const { resolvePackage, tools } = require("./tools.cjs");
 
 const HELP = `Serve a project of Sampan on Node.js or Bun
 
@@ -15,7 +14,7 @@ Arguments:
 Options:
       --listen <HOST:PORT|unix:PATH>  Where to listen; several with commas between [default: 127.0.0.1:8080]
       --user <NAME[:GROUP]>           Whom to become, once it listens, if root starts it
-      --workers <N>                   How many threads run scripts: 1
+      --workers <N>                   How many threads run scripts [default: one for each core]
       --config <FILE>                 The configuration file [default: sampan.toml in the project's folder, if there is one]
       --db <FILE>                     The database file [default: data.db in the project's folder]
       --no-migrate                    Do not run the migrations of the project at start
@@ -49,9 +48,6 @@ function readFlags(args) {
       flags.path = name;
     }
   }
-  if (flags.workers !== undefined && flags.workers !== "1") {
-    refuse("--workers: in Node.js and Bun one thread runs scripts: start more processes behind a proxy, or use the executable sampan");
-  }
   return flags;
 }
 const split = (arg) => {
@@ -71,72 +67,27 @@ function main(args) {
 
 function run(flags) {
   const native = require("./native.cjs");
-  let isLoaded = false;
-  const tools = {
-    format,
-    // Knows in whose asynchronous context a script runs.
-    storage: () => new AsyncLocalStorage(),
-    serve: fill,
-    uncaught(told) {
-      process.on("uncaughtException", (error) => told(error, false));
-      process.on("unhandledRejection", (error) => told(error, true));
-    },
-    // Loads the project's file, whichever kind of module it is.
-    load(file) {
-      if (isLoaded) throw new Error("the platform keeps the modules that it has loaded: start the process anew");
-      isLoaded = true;
-      try {
-        return createRequire(file)(file);
-      } catch (error) {
-        throw placed(error, file);
-      }
-    },
-    ended(status, message) {
-      if (message !== undefined) process.stderr.write(`sampan: ${message}\n`);
-      process.exit(status);
-    },
-  };
   // The addon hears them, and ends all in order. With a listener the platform does not end at once.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
   resolvePackage();
   try {
-    native.run(flags, tools);
+    native.run(flags, { ...tools, thread: startThread, ended });
   } catch (error) {
     process.stderr.write(`sampan: ${error.message}\n`);
     process.exit(1);
   }
 }
 
-// Some errors of the platform's compilers know their place and do not say it in their stack.
-function placed(error, file) {
-  // Bun's own.
-  const position = error?.position ?? error?.errors?.[0]?.position;
-  if (position?.file !== undefined && position.line > 0) {
-    const made = new SyntaxError(error.errors?.[0]?.message ?? error.message);
-    made.stack = `${position.file}:${position.line}\n${made.stack}`;
-    return made;
-  }
-  if (error instanceof SyntaxError && !/^(file:\/\/)?\/.*:\d+$/m.test(String(error.stack))) {
-    const { spawnSync } = require("node:child_process");
-    const [place] = String(spawnSync(process.execPath, ["--check", file]).stderr).split("\n");
-    if (place.startsWith("/") || place.startsWith("file:")) error.stack = `${place}\n${error.stack}`;
-  }
-  return error;
+// The thread of a worker. Where it ends before the server does, the program ends: so it is where `process.exit` is called on the first thread.
+function startThread(place) {
+  const thread = new Worker(join(__dirname, "thread.cjs"), { workerData: { place } });
+  thread.on("error", (error) => process.stderr.write(`sampan: worker ${place + 1} has ended: ${error?.stack ?? error}\n`));
+  thread.on("exit", (status) => process.exit(status));
 }
 
-// A project need not have the package in its own node_modules: this one is meant.
-function resolvePackage() {
-  const { registerHooks } = require("node:module");
-  const { pathToFileURL } = require("node:url");
-  const { join } = require("node:path");
-  if (typeof Bun === "object") {
-    Bun.plugin({ name: "sampan", setup: (build) => build.module("sampan", () => ({ exports: require("./scripts.cjs").exported, loader: "object" })) });
-  } else if (typeof registerHooks === "function") {
-    const url = pathToFileURL(join(__dirname, "../index.mjs")).href;
-    registerHooks({
-      resolve: (name, context, next) => (name === "sampan" ? { url, format: "module", shortCircuit: true } : next(name, context)),
-    });
-  }
+function ended(status, message) {
+  if (message !== undefined) process.stderr.write(`sampan: ${message}\n`);
+  process.exit(status);
 }
 
 module.exports = { main };

@@ -1,24 +1,29 @@
-//! `npx sampan run`: the server of `sampan run` in a JavaScript program, whose thread is its worker.
+//! `npx sampan run`: the server of `sampan run` in a JavaScript program, whose threads are its workers.
 //!
 //! A thread of ours runs the server: it reads the configuration, listens, hears signals and ends all in order, as the executable does.
-//! Its worker and its scripts it leaves to a [`JsHost`]: they run on the JavaScript thread, whenever that [pump](pump::Pump) turns.
+//! Its workers and their scripts it leaves to a [`JsHost`]: the first runs on the program's own thread, each other on a worker thread of the
+//! platform, whenever the [pump](pump::Pump) of that thread turns.
 
+mod host;
 mod pump;
 
+use host::JsHost;
 use napi_sys as sys;
-use pump::{Bell, Pump};
-use sampan_app::host::{Error, Isolate, Setup};
-use sampan_app::{Config, Flags, Host, HostedWorker};
-use sampan_napi::{Env, Js, Ref, plain_function};
+use pump::Pump;
+use sampan_app::{Config, Flags, Host};
+use sampan_napi::{Env, Js, Ref, Thrown, plain_function};
 use std::ffi::c_void;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The most bytes of stack that the server's own thread needs.
 const STACK_BYTES: usize = 1024 * 1024;
 
-/// Adds `run` to an object.
+/// The program's threads, once it serves.
+static HOST: OnceLock<Arc<JsHost>> = OnceLock::new();
+
+/// Adds `run` and `join` to an object.
 ///
 /// # Safety
 /// `env` is the environment of this thread, `object` a live handle.
@@ -30,6 +35,7 @@ pub(crate) unsafe fn define(env: sys::napi_env, object: sys::napi_value) {
     };
     // Where it fails an exception is pending, which is the loader's to throw.
     let _ = plain_function(env, "run", run).and_then(|run| env.set(object, "run", run));
+    let _ = plain_function(env, "join", join).and_then(|join| env.set(object, "join", join));
 }
 
 // SAFETY: called by Node-API alone, on the thread of the environment that ends.
@@ -38,27 +44,26 @@ unsafe extern "C" fn ended(_: *mut c_void) {
 }
 
 /// `run(flags, tools)`: begins to serve. `flags` is an object of the flags; `tools` one of functions: `load`, `serve`, `storage`, `uncaught` and `format`,
-/// which the scripts' engine uses, and `ended(status, message | undefined)`, called once at the end.
+/// which the scripts' engine uses, `thread(place)`, which starts a thread that calls `join`, and `ended(status, message | undefined)`,
+/// called once at the end.
 fn run(env: Env, args: &[Js]) -> Result<Js, String> {
     let &[flags, tools] = args else {
         return Err("run: needs flags and tools".into());
     };
-    let flags = read_flags(env, flags).map_err(|_| "run: the flags cannot be read")?;
+    let flags = read_flags(env, flags)?;
     let mut config = Config::resolve(&flags)?;
-    if config.workers != 1 {
-        config.workers = 1;
-    }
     let root = config.project.root().to_owned();
     let root = root.canonicalize().unwrap_or(root);
-    let ended = env.get(tools, "ended").and_then(|ended| env.keep(ended));
-    let ended = ended.map_err(|_| "run: the tools cannot be read")?;
-    let pump = Pump::start(env).map_err(|error| format!("cannot start a worker: {error}"))?;
+    let tool = |name| env.get(tools, name).and_then(|tool| env.keep(tool));
+    let (Ok(thread), Ok(ended)) = (tool("thread"), tool("ended")) else {
+        return Err("run: the tools cannot be read".into());
+    };
+    let pump = attach(env, tools, &root)?;
     let bell = pump.bell();
-    sampan_napi::attach(env, tools, root, Box::new(|| pump.ring()));
-    let host = Arc::new(JsHost {
-        bell: Arc::clone(&bell),
-        workers: Mutex::default(),
-    });
+    let host = Arc::new(JsHost::new(Arc::clone(&bell), root));
+    if HOST.set(Arc::clone(&host)).is_err() {
+        return Err("run: this process serves a project already".into());
+    }
     config.host = Some(Arc::clone(&host) as Arc<dyn Host>);
     let outcome: Arc<Mutex<Option<Result<u8, String>>>> = Arc::default();
     let told = Arc::clone(&outcome);
@@ -74,80 +79,95 @@ fn run(env: Env, args: &[Js]) -> Result<Js, String> {
         .spawn(serves)
         .map_err(|error| format!("cannot start a thread: {error}"))?;
     pump.before_each_turn(Box::new(move || {
-        for worker in host
-            .workers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain(..)
-        {
-            pump.spawn(worker.run(pump.sockets()));
+        for place in host.arrived() {
+            match place {
+                // The program's own thread.
+                0 => seat(&host, pump, place),
+                _ => call(env, &thread, || Ok(vec![env.number(place as f64)?])),
+            }
         }
         let outcome = outcome
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         if let Some(outcome) = outcome {
-            tell(env, &ended, outcome);
+            tell(env, &ended, &outcome);
         }
     }));
     Ok(env.undefined())
 }
 
+/// `join(place, tools)`: makes this thread the worker for which `run` has called `thread(place)`.
+fn join(env: Env, args: &[Js]) -> Result<Js, String> {
+    let (Some(host), &[place, tools]) = (HOST.get(), args) else {
+        return Err("join: needs a program that serves, a place and tools".into());
+    };
+    let place = env.number_of(place).ok_or("join: needs a place")? as usize;
+    let pump = attach(env, tools, host.root())?;
+    seat(host, pump, place);
+    pump.ring();
+    Ok(env.undefined())
+}
+
+/// Makes a JavaScript thread ready to run a worker.
+fn attach(env: Env, tools: Js, root: &Path) -> Result<&'static Pump, String> {
+    let pump = Pump::start(env).map_err(|error| format!("cannot start a worker: {error}"))?;
+    sampan_napi::attach(env, tools, root.to_owned(), Box::new(|| pump.ring()));
+    Ok(pump)
+}
+
+/// Runs the worker of a place on this thread.
+fn seat(host: &JsHost, pump: &'static Pump, place: usize) {
+    if let Some(worker) = host.take(place) {
+        pump.spawn(worker.run(pump.sockets()));
+    }
+}
+
 /// Calls `ended`.
-fn tell(env: Env, ended: &Ref, outcome: Result<u8, String>) {
-    let _scope = env.scope();
-    let call = || {
-        let (status, message) = match &outcome {
+fn tell(env: Env, ended: &Ref, outcome: &Result<u8, String>) {
+    call(env, ended, || {
+        let (status, message) = match outcome {
             Ok(status) => (*status, env.undefined()),
             Err(message) => (1, env.string(message)?),
         };
-        env.call(ended.get(), &[env.number(f64::from(status))?, message])
-    };
-    // What it throws stays pending, and is the program's.
-    let _ = call();
+        Ok(vec![env.number(f64::from(status))?, message])
+    });
 }
 
-fn read_flags(env: Env, flags: Js) -> Result<Flags, sampan_napi::Thrown> {
-    let text = |name: &str| -> Result<Option<String>, sampan_napi::Thrown> {
-        let value = env.get(flags, name)?;
+/// Calls a function of the tools.
+fn call(env: Env, function: &Ref, args: impl FnOnce() -> Result<Vec<Js>, Thrown>) {
+    let _scope = env.scope();
+    // What it throws stays pending, and is the program's.
+    let _ = args().and_then(|args| env.call(function.get(), &args));
+}
+
+fn read_flags(env: Env, flags: Js) -> Result<Flags, String> {
+    let unreadable = |_| "run: the flags cannot be read".to_owned();
+    let text = |name: &str| -> Result<Option<String>, String> {
+        let value = env.get(flags, name).map_err(unreadable)?;
         // Anything but a string is as good as nothing.
         Ok(env.text(value).ok())
     };
-    let path = |name: &str| Ok(text(name)?.map(PathBuf::from));
-    let set = env.get(flags, "set")?;
+    let path = |name: &str| Ok::<_, String>(text(name)?.map(PathBuf::from));
+    let workers = |text: String| {
+        let fault = |_| format!("--workers: '{text}' is not a whole number");
+        text.parse().map_err(fault)
+    };
+    let set = env.get(flags, "set").map_err(unreadable)?;
     let mut sets = Vec::new();
-    for index in 0..env.length(set)? {
-        sets.push(env.text(env.at(set, index)?)?);
+    for index in 0..env.length(set).map_err(unreadable)? {
+        let one = env.at(set, index).and_then(|one| env.text(one));
+        sets.push(one.map_err(unreadable)?);
     }
     Ok(Flags {
         path: path("path")?.unwrap_or_else(|| ".".into()),
         listen: text("listen")?,
         user: text("user")?,
-        workers: Some(1),
+        workers: text("workers")?.map(workers).transpose()?,
         config: path("config")?,
         db: path("db")?,
-        no_migrate: env.is_true(env.get(flags, "noMigrate")?),
+        no_migrate: env.is_true(env.get(flags, "noMigrate").map_err(unreadable)?),
         set: sets,
         ..Flags::default()
     })
-}
-
-/// The JavaScript thread as a host of workers.
-#[derive(Debug)]
-struct JsHost {
-    bell: Arc<Bell>,
-    /// Those that the thread has not taken over yet.
-    workers: Mutex<Vec<HostedWorker>>,
-}
-
-impl Host for JsHost {
-    fn run(&self, worker: HostedWorker) {
-        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        workers.push(worker);
-        self.bell.ring();
-    }
-
-    fn load(&self, setup: Setup) -> Result<Box<dyn Isolate>, Error> {
-        sampan_napi::load(setup)
-    }
 }

@@ -1,8 +1,8 @@
-//! Runs the worker on the JavaScript thread: in turns, between those of the program's own loop.
+//! Runs a worker on a JavaScript thread: in turns, between those of the program's own loop.
 //!
 //! Sockets belong to a [pump](sampan_app::http::Pump) of the HTTP engine, whose doorbell wakes this thread. Tasks are those of tokio's
 //! `LocalSet`, as in `sampan run`: what capabilities start stands in one queue with the connections, so that a group of writes is
-//! committed behind all of them. Timers of tokio are kept by a thread of their own.
+//! committed behind all of them. Timers of tokio are kept by one thread for all of them.
 
 use napi_sys as sys;
 use sampan_app::http::{self, Runtime, Turn};
@@ -12,9 +12,10 @@ use std::ffi::c_void;
 use std::future::Future;
 use std::io;
 use std::ptr::null_mut;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::task::LocalSet;
 
 use crate::doorbell::Doorbell;
@@ -24,7 +25,8 @@ const TURN_TIME_MAX: Duration = Duration::from_millis(2);
 
 /// Rings for a turn, from any thread.
 pub(super) struct Bell {
-    function: ThreadsafeFunction,
+    /// None once the environment has ended, with which the function goes.
+    function: Mutex<Option<ThreadsafeFunction>>,
     /// Whether a turn is on its way.
     is_rung: AtomicBool,
 }
@@ -37,10 +39,8 @@ impl std::fmt::Debug for Bell {
 
 struct ThreadsafeFunction(sys::napi_threadsafe_function);
 
-// SAFETY: Node-API says that such a function may be called from any thread. It is never released, so it is there for as long as the process.
+// SAFETY: Node-API says that such a function may be called from any thread.
 unsafe impl Send for ThreadsafeFunction {}
-// SAFETY: as above.
-unsafe impl Sync for ThreadsafeFunction {}
 
 impl Bell {
     /// Has the JavaScript thread turn soon.
@@ -48,18 +48,29 @@ impl Bell {
         if self.is_rung.swap(true, Ordering::AcqRel) {
             return;
         }
-        // SAFETY: see `ThreadsafeFunction`.
-        let _ = unsafe {
-            sys::napi_call_threadsafe_function(
-                self.function.0,
-                null_mut(),
-                sys::ThreadsafeFunctionCallMode::nonblocking,
-            )
-        };
+        if let Some(function) = &*self.function() {
+            // SAFETY: it is there: `close` waits for the lock before the environment drops it.
+            let _ = unsafe {
+                sys::napi_call_threadsafe_function(
+                    function.0,
+                    null_mut(),
+                    sys::ThreadsafeFunctionCallMode::nonblocking,
+                )
+            };
+        }
+    }
+
+    /// Never rings again.
+    fn close(&self) {
+        self.function().take();
+    }
+
+    fn function(&self) -> MutexGuard<'_, Option<ThreadsafeFunction>> {
+        self.function.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The worker's runtime on the JavaScript thread. There is one, for as long as the process: its tasks may not be dropped when the
+/// The worker's runtime on a JavaScript thread. There is one, for as long as the process: its tasks may not be dropped when the
 /// environment has gone.
 pub(super) struct Pump {
     pump: http::Pump,
@@ -78,9 +89,12 @@ impl Pump {
     pub(super) fn start(env: Env) -> io::Result<&'static Self> {
         let pump = http::Pump::new()?;
         let bell = Arc::new(Bell {
-            function: threadsafe_function(env)?,
+            function: Mutex::new(Some(threadsafe_function(env)?)),
             is_rung: AtomicBool::new(false),
         });
+        // Hooks run last in, first out: this one before that of the function.
+        // SAFETY: the environment is that of this thread. The hook touches what this thread keeps, and the lock of the bell.
+        let _ = unsafe { sys::napi_add_env_cleanup_hook(env.raw(), Some(ended), null_mut()) };
         let ringing = Arc::clone(&bell);
         let doorbell = Doorbell::start(&pump, move || ringing.ring())?;
         // What scripts begin outside of a turn is a task of this thread too.
@@ -145,8 +159,13 @@ impl Pump {
     }
 }
 
-/// A runtime on a thread of its own, whose timers and threads tasks may use anywhere.
-fn keep_time() -> io::Result<tokio::runtime::Handle> {
+/// A runtime on a thread of its own, whose timers and threads tasks may use anywhere. The process has one.
+fn keep_time() -> io::Result<Handle> {
+    static TIME: Mutex<Option<Handle>> = Mutex::new(None);
+    let mut time = TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(handle) = &*time {
+        return Ok(handle.clone());
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()?;
@@ -155,7 +174,7 @@ fn keep_time() -> io::Result<tokio::runtime::Handle> {
         .name("sampan-timers".into())
         .stack_size(256 * 1024)
         .spawn(move || runtime.block_on(std::future::pending::<()>()))?;
-    Ok(handle)
+    Ok(time.insert(handle).clone())
 }
 
 fn threadsafe_function(env: Env) -> io::Result<ThreadsafeFunction> {
@@ -182,6 +201,13 @@ fn threadsafe_function(env: Env) -> io::Result<ThreadsafeFunction> {
         return Err(failed());
     }
     Ok(ThreadsafeFunction(function))
+}
+
+// SAFETY: called by Node-API alone, on the thread of the environment that ends.
+unsafe extern "C" fn ended(_: *mut c_void) {
+    if let Some(pump) = PUMP.get() {
+        pump.bell.close();
+    }
 }
 
 // SAFETY: called by Node-API alone, on the JavaScript thread.

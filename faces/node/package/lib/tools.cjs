@@ -1,0 +1,61 @@
+// What the addon's workers need of the platform, on each thread that has one.
+"use strict";
+const { AsyncLocalStorage } = require("node:async_hooks");
+const { createRequire, registerHooks } = require("node:module");
+const { join } = require("node:path");
+const { pathToFileURL } = require("node:url");
+const { format } = require("node:util");
+const { fill } = require("./scripts.cjs");
+
+let isLoaded = false;
+const tools = {
+  format,
+  // Knows in whose asynchronous context a script runs.
+  storage: () => new AsyncLocalStorage(),
+  serve: fill,
+  uncaught(told) {
+    process.on("uncaughtException", (error) => told(error, false));
+    process.on("unhandledRejection", (error) => told(error, true));
+  },
+  // Loads the project's file, whichever kind of module it is.
+  load(file) {
+    if (isLoaded) throw new Error("the platform keeps the modules that it has loaded: start the process anew");
+    isLoaded = true;
+    try {
+      return createRequire(file)(file);
+    } catch (error) {
+      throw placed(error, file);
+    }
+  },
+};
+
+// Some errors of the platform's compilers know their place and do not say it in their stack.
+function placed(error, file) {
+  // Bun's own.
+  const position = error?.position ?? error?.errors?.[0]?.position;
+  if (position?.file !== undefined && position.line > 0) {
+    const made = new SyntaxError(error.errors?.[0]?.message ?? error.message);
+    made.stack = `${position.file}:${position.line}\n${made.stack}`;
+    return made;
+  }
+  if (error instanceof SyntaxError && !/^(file:\/\/)?\/.*:\d+$/m.test(String(error.stack))) {
+    const { spawnSync } = require("node:child_process");
+    const [place] = String(spawnSync(process.execPath, ["--check", file]).stderr).split("\n");
+    if (place.startsWith("/") || place.startsWith("file:")) error.stack = `${place}\n${error.stack}`;
+  }
+  return error;
+}
+
+// A project need not have the package in its own node_modules: this one is meant.
+function resolvePackage() {
+  if (typeof Bun === "object") {
+    Bun.plugin({ name: "sampan", setup: (build) => build.module("sampan", () => ({ exports: require("./scripts.cjs").exported, loader: "object" })) });
+  } else if (typeof registerHooks === "function") {
+    const url = pathToFileURL(join(__dirname, "../index.mjs")).href;
+    registerHooks({
+      resolve: (name, context, next) => (name === "sampan" ? { url, format: "module", shortCircuit: true } : next(name, context)),
+    });
+  }
+}
+
+module.exports = { resolvePackage, tools };

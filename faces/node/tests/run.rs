@@ -1,0 +1,219 @@
+//! `npx sampan run` with several workers, in Node.js and in Bun: threads of one process, which start together and end together. What a
+//! worker answers is shown by the specs.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use sampan_testkit::{Client, Platform, built_addon, npm};
+
+/// How long a process may take to start or to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const APP: &str = r#"
+import { app, db } from "sampan";
+import { isMainThread } from "node:worker_threads";
+
+if (!isMainThread && process.env.FAILS_IN_THREADS) throw new Error("not in this thread");
+app.get("/", () => ({ worker: app.worker.index, count: app.worker.count, isMainThread }));
+app.get("/write", async () => {
+  await db.exec("INSERT INTO writes (worker) VALUES (?)", [app.worker.index]);
+  return String(app.worker.index);
+});
+app.get("/written", () => db.query("SELECT DISTINCT worker FROM writes ORDER BY 1").map((row) => row.worker));
+app.get("/exit", () => {
+  setTimeout(() => process.exit(7), 10);
+  return app.worker.index;
+});
+app.get("/throw", () => {
+  setTimeout(() => { throw new Error("nobody catches this"); }, 1);
+  return "thrown";
+});
+"#;
+
+/// A served project, whose process ends with it.
+struct Served {
+    child: Child,
+    folder: PathBuf,
+    address: SocketAddr,
+}
+
+impl Served {
+    fn start(program: &OsStr, name: &str, flags: &[&str], variables: &[(&str, &str)]) -> Self {
+        let addon = built_addon().expect("cargo builds the library before its tests");
+        let kind = Path::new(program).file_name().expect("a program's name");
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+            .join("run")
+            .join(format!("{name}-{}", kind.display()));
+        let _ = fs::remove_dir_all(&folder);
+        let package = folder.join("node_modules/sampan");
+        let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("package");
+        Platform::put_together(&files, &addon, &package).expect("the package");
+        fs::create_dir(folder.join("migrations")).expect("a folder");
+        let write = |file: &str, text: &str| fs::write(folder.join(file), text).expect("written");
+        write("app.js", APP);
+        write("package.json", "{\"type\":\"module\"}");
+        write(
+            "migrations/0001_writes.sql",
+            "CREATE TABLE writes (worker INTEGER NOT NULL) STRICT;",
+        );
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let address = listener.local_addr().expect("its address");
+        drop(listener);
+        let log = File::create(folder.join("log")).expect("a file");
+        let child = Command::new(program)
+            .arg(package.join("bin/sampan.js"))
+            .args(["run", "app.js", "--listen", &address.to_string()])
+            .args(flags)
+            .envs(variables.iter().copied())
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("the file again"))
+            .stderr(log)
+            .spawn()
+            .expect("it starts");
+        Self {
+            child,
+            folder,
+            address,
+        }
+    }
+
+    /// Waits until it listens.
+    fn listening(self) -> Self {
+        let begun = Instant::now();
+        while !self.log().contains("listening on") {
+            assert!(begun.elapsed() < PATIENCE, "{}", self.log());
+            sleep(Duration::from_millis(5));
+        }
+        self
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    /// What a fresh connection is answered; connections go to the workers in turn.
+    fn get(&self, path: &str) -> String {
+        let mut client = Client::connect(self.address).expect("connected");
+        let answer = client.ask("GET", path, &[], "").expect("answered");
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        answer.text()
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args([name, &pid]).status();
+        assert!(sent.is_ok_and(|status| status.success()));
+    }
+
+    /// Waits until its process has ended.
+    fn ended(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("its status") {
+                return status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{}", self.log());
+            sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Node.js and Bun, as far as they can be had.
+fn runtimes() -> Vec<OsString> {
+    let node = Command::new("node").arg("--version").output();
+    let node = node.ok().map(|_| OsString::from("node"));
+    let runtimes: Vec<_> = node
+        .into_iter()
+        .chain(npm::bun().map(OsString::from))
+        .collect();
+    if runtimes.len() < 2 {
+        println!("SKIPPED: Node.js or Bun is missing");
+    }
+    runtimes
+}
+
+#[test]
+fn each_worker_has_a_thread_and_they_share_the_database() {
+    for runtime in runtimes() {
+        let mut served = Served::start(&runtime, "threads", &["--workers", "3"], &[]).listening();
+        let seen: BTreeSet<String> = (0..12).map(|_| served.get("/")).collect();
+        let expected = [1, 2, 3].map(|worker| {
+            let is_first = worker == 1;
+            format!(r#"{{"worker":{worker},"count":3,"isMainThread":{is_first}}}"#)
+        });
+        assert_eq!(seen, BTreeSet::from(expected));
+        for _ in 0..12 {
+            served.get("/write");
+            served.get("/throw");
+        }
+        assert_eq!(served.get("/written"), "[1,2,3]");
+        served.signal("-TERM");
+        assert!(served.ended().success(), "{}", served.log());
+        let log = served.log();
+        assert!(log.contains("with 3 workers"), "{log}");
+        assert!(
+            log.contains("in the background: app.js:17: nobody catches this"),
+            "{log}"
+        );
+    }
+}
+
+#[test]
+fn a_script_that_ends_the_process_ends_all_of_it_from_any_worker() {
+    for runtime in runtimes() {
+        let mut ended = BTreeSet::new();
+        while ended.len() < 2 {
+            let mut served = Served::start(&runtime, "exit", &["--workers", "2"], &[]).listening();
+            if !ended.is_empty() {
+                // The connection after this one is the other worker's.
+                served.get("/");
+            }
+            ended.insert(served.get("/exit"));
+            assert_eq!(served.ended().code(), Some(7), "{}", served.log());
+        }
+    }
+}
+
+#[test]
+fn a_project_that_one_worker_cannot_load_does_not_start() {
+    for runtime in runtimes() {
+        let fails = [("FAILS_IN_THREADS", "1")];
+        let mut served = Served::start(&runtime, "load", &["--workers", "2"], &fails);
+        assert_eq!(served.ended().code(), Some(1));
+        let log = served.log();
+        assert!(log.contains("app.js:5: not in this thread"), "{log}");
+    }
+}
+
+#[test]
+fn a_number_of_workers_that_cannot_be_is_refused() {
+    let refused = [
+        ("0", "0 workers; it must be 1 to"),
+        ("100000", "100000 workers; it must be 1 to"),
+        ("two", "--workers: 'two' is not a whole number"),
+        ("1.5", "--workers: '1.5' is not a whole number"),
+        ("-1", "--workers: '-1' is not a whole number"),
+    ];
+    for runtime in runtimes() {
+        for (workers, fault) in refused {
+            let mut served = Served::start(&runtime, "refused", &["--workers", workers], &[]);
+            assert_eq!(served.ended().code(), Some(1), "{workers}");
+            let log = served.log();
+            assert!(log.contains(fault), "{workers}: {log}");
+        }
+    }
+}
