@@ -49,7 +49,7 @@ type ScriptsConfig struct {
 	Settings   map[string]string
 	// Logger is as in [Config].
 	Logger *slog.Logger
-	// OnError writes the answer to a request that failed. Nil: the status of the error, with its text in plain words and without details.
+	// OnError writes the answer to a request that failed. Nil: the status of the error, without details; none where the context was cancelled.
 	OnError ErrorHandler
 }
 

@@ -15,7 +15,11 @@ import (
 	"github.com/sampan-server/sampan/faces/go/internal/native"
 )
 
-// ErrorHandler writes the answer to a request that failed. An [*Error] says what the script did, any other error what the context did.
+// ErrorHandler writes the answer to a request that failed. An [*Error] says what went wrong in the script, with its file and line; ask with
+// [errors.Is] for [ErrScript], [ErrLimit], [ErrStopped]. Any other error says what became of the request's context, as in
+// [net/http/httputil.ReverseProxy]: with [context.Canceled] the client has mostly left.
+//
+// Errors that the script's own on_error answers do not come here, nor those that are the client's fault (a status below 500).
 type ErrorHandler func(w http.ResponseWriter, r *http.Request, err error)
 
 // ScriptHandler answers requests with a script, and calls its functions. Its methods may be called from any goroutine.
@@ -59,9 +63,6 @@ func Scripts(config ScriptsConfig) (*ScriptHandler, error) {
 	}
 	if h.bodyMax == 0 {
 		h.bodyMax = bodyBytesMax
-	}
-	if h.onError == nil {
-		h.onError = h.writeError
 	}
 	h.handle = logHandle(h.log)
 	options := config.options()
@@ -121,6 +122,12 @@ func (h *ScriptHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	scriptFields.Put(fields)
 	if err := h.wait(r.Context(), made); err != nil {
 		h.fail(w, r, err)
+		return
+	}
+	if made.answer.Code() != native.OK && h.onError != nil {
+		failed := made.failure()
+		h.release(made)
+		h.onError(w, r, failed)
 		return
 	}
 	header := w.Header()
@@ -264,15 +271,20 @@ func (h *ScriptHandler) wait(ctx context.Context, c *call) error {
 		h.abandon(c)
 		return context.Cause(ctx)
 	}
-	if c.fault == native.OK && c.answer.Code() == native.OK {
+	if c.fault == native.OK && (c.answer.Code() == native.OK || c.answer.Status() != 0) {
 		return nil
 	}
 	defer h.release(c)
 	if c.fault != native.OK {
 		return &Error{Kind: kinds[c.fault], Message: refusals[c.fault]}
 	}
+	return c.failure()
+}
+
+// What the script says that went wrong.
+func (c *call) failure() *Error {
 	return &Error{
-		Kind: kinds[c.answer.Code()], Message: string(c.answer.Body()),
+		Kind: kinds[c.answer.Code()], Message: string(c.answer.Message()),
 		File: string(c.answer.File()), Line: c.answer.Line(), Status: c.answer.Status(),
 	}
 }
@@ -345,14 +357,14 @@ func (h *ScriptHandler) deliver(answers []byte) {
 }
 
 func (h *ScriptHandler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if h.onError != nil {
+		h.onError(w, r, err)
+		return
+	}
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		// Its client has left: nobody reads an answer.
 		return
 	}
-	h.onError(w, r, err)
-}
-
-func (h *ScriptHandler) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	var told *Error
 	switch {

@@ -16,6 +16,7 @@ use std::task::{self, Poll, ready};
 use crate::request::request_view::View;
 use crate::request::{errors, response_sink};
 use crate::routing::loaded::Control;
+use crate::scripts;
 use tokio::task::spawn_local;
 
 /// What one worker's requests share.
@@ -323,6 +324,7 @@ impl Visit {
             Ok(transactions) if self.gate.db.losses() == self.losses => transactions,
             _ => {
                 response_sink::log(control, Some(view), "", &Self::lost());
+                scripts::tell_caller(&Self::lost());
                 let mut response = errors::refusal(500, None);
                 view.tell_id(&mut response);
                 return Answer::Now(response);

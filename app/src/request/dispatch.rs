@@ -181,6 +181,12 @@ impl Handler for Dispatch {
             // The client has done nothing wrong and cannot do with less.
             return errors::refusal(status, None);
         }
+        match status {
+            // What nobody told of before: its writes were lost behind its answer, or it never began.
+            500 => scripts::tell_caller(&Visit::lost()),
+            504 => scripts::tell_caller(&Error::new(ErrorKind::Timeout, "no answer in time")),
+            _ => {}
+        }
         errors::refusal(status, limit)
     }
 
@@ -199,6 +205,7 @@ impl Handler for Dispatch {
         // A panic leaves the request in place whose run it ended.
         let request = control.current.set(None);
         let error = Error::new(ErrorKind::Internal, message);
+        scripts::tell_caller(&error);
         let text = format!("a fault of the server itself: {message}");
         response_sink::log_of(&control.logger, request.as_deref(), text, &error);
     }
@@ -518,9 +525,6 @@ impl DispatchedRequest {
     }
 
     pub(super) fn log(&self, error: &Error) {
-        if error.kind() == ErrorKind::Stopped && scripts::is_given_up() {
-            return;
-        }
         response_sink::log(&self.loaded.control, Some(&self.view), "", error);
     }
 }

@@ -2,9 +2,12 @@
 //!
 //! They are JSON, `{"error": "..."}`. A message reaches the client only where it describes the client's own fault.
 
+use crate::scripts;
+use sampan_host::engine::{CANCELLED, CLOSED};
 use sampan_host::{Error, ErrorKind, answer as rules, request};
 use sampan_http::codec::Exceeded;
 use sampan_http::{ReadError, Response};
+use sampan_log::Level;
 
 /// The answer of the HTTP engine itself. It names the limit that the request was above.
 pub(crate) fn refusal(status: u16, limit: Option<Exceeded>) -> Response {
@@ -38,8 +41,11 @@ pub(crate) fn unreadable(error: ReadError) -> Error {
     }
 }
 
-/// The default answer to an error that no `on_error` handled.
+/// The default answer to an error that no `on_error` handled. A program that handed the request over is told of the error too.
 pub(crate) fn answer_to(error: &Error) -> Response {
+    if is_logged(error.kind()) {
+        scripts::tell_caller(error);
+    }
     with_message(error.kind().status(), rules::public_message(error))
 }
 
@@ -63,4 +69,12 @@ fn write(response: &mut Response, message: &str) {
 /// Whether an error is worth a line in the log: the client's own faults are not.
 pub(crate) fn is_logged(kind: ErrorKind) -> bool {
     !kind.is_public()
+}
+
+/// How loud the log says it. A script that was stopped because nobody waits for it any more has done nothing wrong.
+pub(crate) fn level(error: &Error) -> Level {
+    match (error.kind(), error.code()) {
+        (ErrorKind::Stopped, Some(CANCELLED | CLOSED)) => Level::Info,
+        _ => Level::Error,
+    }
 }

@@ -6,6 +6,7 @@ use crate::request::commit_gate::{RouteUses, Visit};
 use crate::request::request_view::View;
 use crate::request::response_sink::{self, HttpSink};
 use crate::routing::loaded::Control;
+use crate::scripts;
 use sampan_host::engine::CANCELLED;
 use sampan_host::{Error, ErrorKind, Step, StreamedBody, Suspended};
 use std::future::poll_fn;
@@ -94,6 +95,7 @@ impl WaitingHandler {
             );
             let error = Error::new(ErrorKind::Timeout, message);
             response_sink::log(control, Some(view), "", &error);
+            scripts::tell_caller(&error.at(view.place().cloned()));
         }
     }
 }

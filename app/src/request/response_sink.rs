@@ -6,6 +6,7 @@ use crate::request::errors;
 use crate::request::given_up::{Rest, WaitingRequest, end_in_order};
 use crate::request::request_view::View;
 use crate::routing::loaded::Control;
+use crate::scripts;
 use crate::static_files::ServedFile;
 use sampan_host::{
     Chunk, Error, ErrorKind, Fate, RequestView, ResponseSink, StreamedBody, Verdict, answer,
@@ -243,7 +244,11 @@ impl sampan_http::BodyStream for ScriptStream {
             });
             made.map_err(|error| {
                 // The status is sent, so whatever it is, the client learns nothing but the cut.
-                let error = error.with_kind(ErrorKind::Internal);
+                let error = match error.kind() {
+                    ErrorKind::Stopped => error,
+                    _ => error.with_kind(ErrorKind::Internal),
+                };
+                scripts::tell_caller(&error);
                 log(&self.control, self.view.as_ref(), " (stream)", &error);
                 BodyError(error.message().to_owned())
             })
@@ -352,5 +357,5 @@ pub(crate) fn log_as(
         id: request.map(|(id, _)| id),
         ..Entry::text(text)
     };
-    logger.write_limited(Level::Error, cause, &entry);
+    logger.write_limited(errors::level(error), cause, &entry);
 }

@@ -28,7 +28,12 @@ pub enum Work {
 #[derive(Debug)]
 pub enum Outcome {
     /// The answer to a request.
-    Answer(DirectAnswer),
+    Answer {
+        /// What a client would get.
+        answer: DirectAnswer,
+        /// Why it is no better, where something failed that nothing in the script has handled.
+        error: Option<Error>,
+    },
     /// What a function returned.
     Value(Value),
 }

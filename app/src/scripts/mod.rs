@@ -18,7 +18,7 @@ pub use job::{Done, JobHandle, Outcome, Work};
 pub use request::{HttpRequest, request_bytes};
 
 pub(crate) use module::CallLink;
-pub(crate) use worker::is_given_up;
+pub(crate) use worker::tell_caller;
 
 use crate::config::{Config, Flags};
 use crate::database;
@@ -30,6 +30,7 @@ use crate::worker::watchdog::Watchdog;
 use changes::Changes;
 use queue::Queue;
 use sampan_db::Database;
+use sampan_host::engine::{CANCELLED, CLOSED};
 use sampan_host::{Error, ErrorKind, Module};
 use std::fmt;
 use std::path::PathBuf;
@@ -409,12 +410,12 @@ fn config_of(options: &ScriptOptions) -> Result<Config, String> {
 /// What becomes of work that was given up.
 pub(crate) fn cancelled() -> Error {
     let text = "given up: nobody waits for it any more";
-    Error::new(ErrorKind::Unavailable, text).with_code(sampan_host::engine::CANCELLED)
+    Error::new(ErrorKind::Unavailable, text).with_code(CANCELLED)
 }
 
 /// What becomes of work when its pool ends.
 fn stopped() -> Error {
-    Error::new(ErrorKind::Unavailable, "the scripts have been stopped").with_code("stopped")
+    Error::new(ErrorKind::Unavailable, "the scripts have been stopped").with_code(CLOSED)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

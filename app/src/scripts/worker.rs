@@ -7,10 +7,11 @@ use super::{PoolShared, cancelled, lock, stopped};
 use crate::reload;
 use crate::request::commit_gate::Gate;
 use crate::request::dispatch::Dispatch;
+use crate::request::response_sink;
 use crate::routing::loaded::Loaded;
 use crate::worker::watchdog::ABANDONED_MAX;
 use crate::worker::{Loader, STACK_BYTES, WorkerGeneration, WorkerPlan};
-use sampan_host::{CurrentRun, Error, ErrorKind, Isolate, LocalFuture, Watch};
+use sampan_host::{CurrentRun, Error, ErrorKind, Isolate, LocalFuture, StopCause, Watch};
 use sampan_http::answer_directly;
 use sampan_log::Level;
 use std::cell::RefCell;
@@ -47,15 +48,15 @@ impl WorkerState {
         // The epoch first: if the run ends in between, its number is over and the stop hits nothing.
         let epoch = self.watch.epoch();
         if epoch & 1 == 1 && self.running.load(Ordering::Acquire) == id {
-            self.watch.stop(epoch);
+            self.watch.stop_for(epoch, StopCause::GivenUp);
         }
     }
 
-    /// Stops the script that runs, whatever it is.
+    /// Stops the script that runs, whatever it is, as the pool ends.
     pub(super) fn stop_run(&self) {
         let epoch = self.watch.epoch();
         if epoch & 1 == 1 {
-            self.watch.stop(epoch);
+            self.watch.stop_for(epoch, StopCause::Closing);
         }
     }
 
@@ -274,6 +275,7 @@ impl Worker {
             future: self.future(work),
             job: Arc::clone(job),
             state: Arc::clone(&self.state),
+            error: None,
         };
         if !job.begin(&self.state) {
             return;
@@ -297,7 +299,11 @@ impl Worker {
                     answer
                         .headers
                         .retain(|(name, _)| !is_framing(name.as_bytes()));
-                    Ok(Outcome::Answer(answer))
+                    // What failed is put in by the turn in which it did.
+                    Ok(Outcome::Answer {
+                        answer,
+                        error: None,
+                    })
                 })
             }
             Work::Call {
@@ -353,25 +359,40 @@ async fn call(
         async move { calls.call(function, arguments).await },
     ));
     let returned = called.await;
-    if let Err(error) = &returned
-        && error.kind() == ErrorKind::Memory
-        && loaded.engine.is_worn_out()
-    {
-        (loaded.control.worn_out)();
+    if let Err(error) = &returned {
+        if error.kind() == ErrorKind::Memory && loaded.engine.is_worn_out() {
+            (loaded.control.worn_out)();
+        }
+        // Nobody but the log hears of the place where a call was stopped that was given up.
+        if error.kind() == ErrorKind::Stopped && error.code().is_some() {
+            let text = format!("a call: {error}");
+            response_sink::log_of(&loaded.control.logger, None, text, error);
+        }
     }
     let returned = returned?;
     gate.settled().await?;
     Ok(returned)
 }
 
-thread_local! {
-    /// The work that runs on this thread.
-    static CURRENT: RefCell<Option<Arc<Job>>> = const { RefCell::new(None) };
+/// The work that runs on a thread.
+struct RunningJob {
+    /// What has failed of it in this turn and nobody has handled.
+    error: Option<Error>,
 }
 
-/// Whether the work that runs on this thread has been given up, so that nobody wants to hear that its script was stopped.
-pub(crate) fn is_given_up() -> bool {
-    CURRENT.with_borrow(|current| current.as_ref().is_some_and(|job| job.is_given_up()))
+thread_local! {
+    static RUNNING: RefCell<Option<RunningJob>> = const { RefCell::new(None) };
+}
+
+/// Tells whoever handed over the request that runs on this thread, if somebody did, what its answer does not say: that this has failed. The
+/// first error counts, others come of it.
+#[cold]
+pub(crate) fn tell_caller(error: &Error) {
+    RUNNING.with_borrow_mut(|running| {
+        if let Some(running) = running {
+            running.error.get_or_insert_with(|| error.clone());
+        }
+    });
 }
 
 /// A work that has begun.
@@ -379,6 +400,8 @@ struct JobRun {
     future: LocalFuture<Result<Outcome, Error>>,
     job: Arc<Job>,
     state: Arc<WorkerState>,
+    /// What has failed of it so far and nobody has handled.
+    error: Option<Error>,
 }
 
 impl JobRun {
@@ -388,21 +411,30 @@ impl JobRun {
             return Poll::Ready(());
         }
         self.state.running.store(self.job.id(), Ordering::Release);
-        let outer = CURRENT.replace(Some(Arc::clone(&self.job)));
+        let error = self.error.take();
+        let outer = RUNNING.replace(Some(RunningJob { error }));
         // Given up after the look above and before the store: nobody has stopped it.
         let polled = match self.job.is_given_up() {
             true => Poll::Ready(Err(cancelled())),
             false => self.future.as_mut().poll(cx),
         };
         self.state.running.store(0, Ordering::Release);
-        CURRENT.set(outer);
+        let failed = RUNNING.replace(outer).and_then(|running| running.error);
         match polled {
+            Poll::Ready(Ok(Outcome::Answer { answer, .. })) => {
+                let error = failed;
+                self.job.settle(Ok(Outcome::Answer { answer, error }));
+                Poll::Ready(())
+            }
             Poll::Ready(outcome) => {
                 self.job.settle(outcome);
                 Poll::Ready(())
             }
             Poll::Pending if self.job.park(cx.waker()) => Poll::Ready(()),
-            Poll::Pending => Poll::Pending,
+            Poll::Pending => {
+                self.error = failed;
+                Poll::Pending
+            }
         }
     }
 }

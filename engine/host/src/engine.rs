@@ -206,6 +206,9 @@ pub fn cancelled() -> Error {
 /// The code of that error.
 pub const CANCELLED: &str = "cancelled";
 
+/// The code of the error by which a script ends whose isolate is about to end.
+pub const CLOSED: &str = "stopped";
+
 /// The rest of a handler that waits. Dropping it drops what it waits for, and its script never runs again.
 pub trait Suspended {
     /// The request is given up: what the script waits for fails with [`cancelled`], so that it can end in order. Whoever calls this

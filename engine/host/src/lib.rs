@@ -46,5 +46,5 @@ pub use rows::{Cell, Rows};
 pub use sealer::Sealer;
 pub use store::Store;
 pub use value::Value;
-pub use watch::Watch;
+pub use watch::{StopCause, Watch};
 pub use words::Words;

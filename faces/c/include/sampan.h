@@ -144,7 +144,7 @@ typedef uint64_t sampan_scripts;
 
 // What went wrong, in the caller's memory. Texts end with NUL, and are cut where they are longer than their room.
 typedef struct {
-  // As the function returned.
+  // As the function returned; of sampan_scripts_handle also what failed behind an answer.
   sampan_status code;
   // The line of file, from 1; 0 if it is not known.
   uint32_t line;
@@ -201,7 +201,7 @@ typedef uint64_t sampan_server;
 typedef void (*sampan_handler_fn)(void *user, const sampan_request *request);
 
 // The beginning of the entry of an answer. Behind it lie header_count times sampan_lengths, and then the bytes: the name and the value of each
-// header, file, body.
+// header, file, message, body.
 typedef struct {
   // That of the request.
   uint64_t id;
@@ -209,8 +209,8 @@ typedef struct {
   uint32_t size;
   // 200 to 999. From scripts it is 200 for a call that returned, and 0 where there is no answer, see code.
   uint32_t status;
-  // From scripts: SAMPAN_OK, or the fault; then body is its message, and file and line its place. To a server it is written: what came of
-  // this answer.
+  // From scripts: SAMPAN_OK, or the fault; message says it, and file and line are its place. With a status it is what the script has left
+  // unhandled, behind an answer that says no more than that something failed. To a server it is written: what came of this answer.
   sampan_status code;
   // The line of file, from 1; 0 if there is none.
   uint32_t line;
@@ -220,8 +220,8 @@ typedef struct {
   uint32_t header_count;
   // Of the body.
   uint32_t body_len;
-  // 0.
-  uint32_t reserved;
+  // Of the fault's message.
+  uint32_t message_len;
 } sampan_answer_entry;
 
 // The lengths of a header or a parameter in an entry.
@@ -353,7 +353,8 @@ sampan_status sampan_scripts_new(const sampan_scripts_options *options,
 
 // Has the script answer a request, and waits for the answer, at most timeout_millis (-1: as long as the limits let it). Of request only method,
 // target, remote (which may be empty), headers and body are read. *reply is to be given to sampan_reply_free by its handle. The error of a
-// handler is an answer with a status from 400, and in the log.
+// handler is an answer too, with a status from 400. Where the script has not handled it and it is no fault of the client, *error says what and
+// where it was, beside SAMPAN_OK: its code is that of sampan_scripts_call for such an error.
 //
 // Errors: SAMPAN_ERROR_CANCELLED if the time is up, SAMPAN_ERROR_LIMIT if the queue is full, SAMPAN_ERROR_STOPPED, SAMPAN_ERROR_ARGUMENT,
 // SAMPAN_ERROR_HANDLE.

@@ -2,7 +2,7 @@
 //!
 //! Numbers are in the byte order of the machine. An entry begins at a multiple of 8 and `size` counts its padding.
 
-use crate::status::{SAMPAN_OK, sampan_status};
+use crate::status::sampan_status;
 use std::mem::{offset_of, size_of};
 
 /// The lengths of a header or a parameter in an entry.
@@ -41,7 +41,7 @@ pub struct sampan_request_entry {
 }
 
 /// The beginning of the entry of an answer. Behind it lie header_count times sampan_lengths, and then the bytes: the name and the value of each
-/// header, file, body.
+/// header, file, message, body.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sampan_answer_entry {
@@ -51,8 +51,8 @@ pub struct sampan_answer_entry {
     pub size: u32,
     /// 200 to 999. From scripts it is 200 for a call that returned, and 0 where there is no answer, see code.
     pub status: u32,
-    /// From scripts: SAMPAN_OK, or the fault; then body is its message, and file and line its place. To a server it is written: what came of
-    /// this answer.
+    /// From scripts: SAMPAN_OK, or the fault; message says it, and file and line are its place. With a status it is what the script has left
+    /// unhandled, behind an answer that says no more than that something failed. To a server it is written: what came of this answer.
     pub code: sampan_status,
     /// The line of file, from 1; 0 if there is none.
     pub line: u32,
@@ -62,8 +62,8 @@ pub struct sampan_answer_entry {
     pub header_count: u32,
     /// Of the body.
     pub body_len: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Of the fault's message.
+    pub message_len: u32,
 }
 
 /// The tag of an entry of a server without anything behind it: nobody waits any more for the answer to the request with this id, which still
@@ -176,6 +176,7 @@ pub(crate) fn read_answer(bytes: &[u8]) -> Result<(AnswerEntry<'_>, usize), Malf
     let table = rest.take(count.checked_mul(LENGTHS_BYTES).ok_or(Malformed)?)?;
     let headers = pairs(table, &mut rest)?;
     rest.take(len(offset_of!(sampan_answer_entry, file_len)))?;
+    rest.take(len(offset_of!(sampan_answer_entry, message_len)))?;
     let body = rest.take(len(offset_of!(sampan_answer_entry, body_len)))?;
     let answer = AnswerEntry {
         id: long(entry, 0),
@@ -289,25 +290,24 @@ pub(crate) fn write_gone(id: u64) -> Vec<u8> {
 }
 
 /// What the entry of an answer is written from.
-#[derive(Default)]
 pub(crate) struct AnswerParts<'a> {
     pub(crate) status: u32,
     pub(crate) code: sampan_status,
     pub(crate) line: u32,
     pub(crate) file: &'a str,
+    pub(crate) message: &'a str,
     pub(crate) headers: &'a [(String, Vec<u8>)],
     pub(crate) body: &'a [u8],
 }
 
 /// The entry of an answer.
 pub(crate) fn write_answer(id: u64, parts: &AnswerParts<'_>) -> Vec<u8> {
-    debug_assert!(parts.code == SAMPAN_OK || parts.headers.is_empty());
     let of_headers = parts
         .headers
         .iter()
         .map(|(name, value)| name.len() + value.len());
     let table = parts.headers.len() * LENGTHS_BYTES;
-    let room = ANSWER_BYTES + table + parts.file.len() + parts.body.len() + 8;
+    let room = ANSWER_BYTES + table + parts.file.len() + parts.message.len() + parts.body.len() + 8;
     let mut writer = Writer::new(id, room + of_headers.sum::<usize>());
     writer.numbers(&[
         0,
@@ -317,7 +317,7 @@ pub(crate) fn write_answer(id: u64, parts: &AnswerParts<'_>) -> Vec<u8> {
         parts.file.len(),
         parts.headers.len(),
         parts.body.len(),
-        0,
+        parts.message.len(),
     ]);
     for (name, value) in parts.headers {
         writer.numbers(&[name.len(), value.len()]);
@@ -327,6 +327,7 @@ pub(crate) fn write_answer(id: u64, parts: &AnswerParts<'_>) -> Vec<u8> {
         writer.0.extend_from_slice(value);
     }
     writer.0.extend_from_slice(parts.file.as_bytes());
+    writer.0.extend_from_slice(parts.message.as_bytes());
     writer.0.extend_from_slice(parts.body);
     writer.end()
 }

@@ -11,7 +11,7 @@ use crate::requests::{pairs, sampan_request};
 use crate::signals::without_sigpipe;
 use crate::status::{
     Fault, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, protect_plain, protect_telling, sampan_error,
-    sampan_status,
+    sampan_status, tell,
 };
 use crate::text;
 use sampan::host::Error;
@@ -183,22 +183,45 @@ fn call_work(function: &str, arguments: &[u8]) -> Result<Work, Fault> {
     })
 }
 
-/// What came of a work: status, headers and body.
-type Parts = (u32, Vec<(String, Vec<u8>)>, Vec<u8>);
+/// What came of a work.
+struct Parts {
+    status: u32,
+    headers: Vec<(String, Vec<u8>)>,
+    body: Vec<u8>,
+    /// What failed, where the answer says no more than that something did.
+    fault: Option<Fault>,
+}
 
 fn parts(outcome: Result<Outcome, Error>) -> Result<Parts, Fault> {
     match outcome.map_err(sampan::Error::from)? {
-        Outcome::Answer(answer) if answer.is_cut => Err(Fault::new(
-            SAMPAN_ERROR_INTERNAL,
-            "the body of the answer failed",
-        )),
-        Outcome::Answer(answer) => Ok((answer.status.into(), answer.headers, answer.body)),
-        Outcome::Value(value) => Ok((200, Vec::new(), to_json(&value)?.into_bytes())),
+        Outcome::Answer { answer, error } => {
+            let fault = error.map(|error| Fault::from(sampan::Error::from(error)));
+            if answer.is_cut {
+                let cut = || Fault::new(SAMPAN_ERROR_INTERNAL, "the body of the answer failed");
+                return Err(fault.unwrap_or_else(cut));
+            }
+            Ok(Parts {
+                status: answer.status.into(),
+                headers: answer.headers,
+                body: answer.body,
+                fault,
+            })
+        }
+        Outcome::Value(value) => Ok(Parts {
+            status: 200,
+            headers: Vec::new(),
+            body: to_json(&value)?.into_bytes(),
+            fault: None,
+        }),
     }
 }
 
-/// Has a work done, and waits for it.
-fn wait(entry: &ScriptsEntry, work: Work, timeout_millis: i64) -> Result<sampan_reply, Fault> {
+/// Has a work done, and waits for it. The fault is what failed beside an answer.
+fn wait(
+    entry: &ScriptsEntry,
+    work: Work,
+    timeout_millis: i64,
+) -> Result<(sampan_reply, Option<Fault>), Fault> {
     let (sender, outcome) = sync_channel(1);
     let done = Box::new(move |outcome| drop(sender.send(outcome)));
     let job = entry.scripts.pool().submit(work, done);
@@ -214,13 +237,14 @@ fn wait(entry: &ScriptsEntry, work: Work, timeout_millis: i64) -> Result<sampan_
             told => told.map_err(|_| Fault::new(SAMPAN_ERROR_INTERNAL, "a work was lost"))?,
         },
     };
-    let (status, headers, body) = parts(outcome)?;
-    keep(status, headers, body)
+    let parts = parts(outcome)?;
+    Ok((keep(parts.status, parts.headers, parts.body)?, parts.fault))
 }
 
 /// Has the script answer a request, and waits for the answer, at most timeout_millis (-1: as long as the limits let it). Of request only method,
 /// target, remote (which may be empty), headers and body are read. *reply is to be given to sampan_reply_free by its handle. The error of a
-/// handler is an answer with a status from 400, and in the log.
+/// handler is an answer too, with a status from 400. Where the script has not handled it and it is no fault of the client, *error says what and
+/// where it was, beside SAMPAN_OK: its code is that of sampan_scripts_call for such an error.
 ///
 /// Errors: SAMPAN_ERROR_CANCELLED if the time is up, SAMPAN_ERROR_LIMIT if the queue is full, SAMPAN_ERROR_STOPPED, SAMPAN_ERROR_ARGUMENT,
 /// SAMPAN_ERROR_HANDLE.
@@ -235,6 +259,7 @@ pub unsafe extern "C" fn sampan_scripts_handle(
     reply: *mut sampan_reply,
     error: *mut sampan_error,
 ) -> sampan_status {
+    let mut beside = None;
     let handle = || {
         let entry = entry(scripts)?;
         // SAFETY: by this function's contract.
@@ -249,12 +274,20 @@ pub unsafe extern "C" fn sampan_scripts_handle(
                 &pairs(request.headers, request.header_count),
                 text::slice(request.body.cast(), request.body_len),
             )?;
-            reply.write(wait(&entry, work, timeout_millis)?);
+            let (answer, fault) = wait(&entry, work, timeout_millis)?;
+            reply.write(answer);
+            beside = fault;
         }
         Ok(SAMPAN_OK)
     };
     // SAFETY: passed on.
-    unsafe { protect_telling(error, handle) }
+    unsafe {
+        let status = protect_telling(error, handle);
+        if let Some(fault) = &beside {
+            tell(error, fault);
+        }
+        status
+    }
 }
 
 /// Calls a function by its name with the arguments of a JSON array (NULL: none), and waits as sampan_scripts_handle. The body of *reply is what it
@@ -281,7 +314,7 @@ pub unsafe extern "C" fn sampan_scripts_call(
             let mut reply = text::place(reply, "reply")?;
             let function = text::required(function, "function")?;
             let work = call_work(function, text::slice(arguments.cast(), arguments_len))?;
-            reply.write(wait(&entry, work, timeout_millis)?);
+            reply.write(wait(&entry, work, timeout_millis)?.0);
         }
         Ok(SAMPAN_OK)
     };
@@ -338,27 +371,24 @@ impl ScriptsEntry {
 }
 
 fn answer_entry(id: u64, outcome: Result<Outcome, Error>) -> Vec<u8> {
-    match parts(outcome) {
-        Ok((status, headers, body)) => {
-            let parts = AnswerParts {
-                status,
-                headers: &headers,
-                body: &body,
-                ..AnswerParts::default()
-            };
-            write_answer(id, &parts)
+    let (parts, fault) = match parts(outcome) {
+        Ok(mut parts) => {
+            let fault = parts.fault.take();
+            (Some(parts), fault)
         }
-        Err(fault) => {
-            let parts = AnswerParts {
-                code: fault.code,
-                line: fault.line,
-                file: &fault.file,
-                body: fault.message.as_bytes(),
-                ..AnswerParts::default()
-            };
-            write_answer(id, &parts)
-        }
-    }
+        Err(fault) => (None, Some(fault)),
+    };
+    let (parts, fault) = (parts.as_ref(), fault.as_ref());
+    let written = AnswerParts {
+        status: parts.map_or(0, |parts| parts.status),
+        headers: parts.map_or(&[], |parts| &parts.headers),
+        body: parts.map_or(&[], |parts| &parts.body),
+        code: fault.map_or(SAMPAN_OK, |fault| fault.code),
+        line: fault.map_or(0, |fault| fault.line),
+        file: fault.map_or("", |fault| &fault.file),
+        message: fault.map_or("", |fault| &fault.message),
+    };
+    write_answer(id, &written)
 }
 
 /// Hands over requests and calls: sampan_request_entry, one behind the other. Never waits. *taken is how many of them were taken, of which each

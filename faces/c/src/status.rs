@@ -50,7 +50,7 @@ pub const SAMPAN_MESSAGE_BYTES: usize = 2048;
 /// What went wrong, in the caller's memory. Texts end with NUL, and are cut where they are longer than their room.
 #[repr(C)]
 pub struct sampan_error {
-    /// As the function returned.
+    /// As the function returned; of sampan_scripts_handle also what failed behind an answer.
     pub code: sampan_status,
     /// The line of file, from 1; 0 if it is not known.
     pub line: u32,
@@ -142,19 +142,27 @@ pub(crate) unsafe fn protect_telling(
     error: *mut sampan_error,
     body: impl FnOnce() -> Result<sampan_status, Fault>,
 ) -> sampan_status {
-    let result = protect(body);
+    let fault = match protect(body) {
+        Ok(status) => Fault::new(status, ""),
+        Err(fault) => fault,
+    };
+    // SAFETY: passed on.
+    unsafe { tell(error, &fault) };
+    fault.code
+}
+
+/// Writes a fault where the caller wants to have it.
+///
+/// # Safety
+/// As `protect_telling`.
+pub(crate) unsafe fn tell(error: *mut sampan_error, fault: &Fault) {
     // SAFETY: by this function's contract. Nothing of the old content is read: it may be uninitialised.
     if let Some(told) = unsafe { error.as_mut() } {
-        let (code, line, file, message) = match &result {
-            Ok(status) => (*status, 0, "", ""),
-            Err(fault) => (fault.code, fault.line, &*fault.file, &*fault.message),
-        };
-        told.code = code;
-        told.line = line;
-        write_text(&mut told.file, file);
-        write_text(&mut told.message, message);
+        told.code = fault.code;
+        told.line = fault.line;
+        write_text(&mut told.file, &fault.file);
+        write_text(&mut told.message, &fault.message);
     }
-    result.unwrap_or_else(|fault| fault.code)
 }
 
 /// Writes a text and a NUL, cut at a character if it is too long.

@@ -78,8 +78,8 @@ pub use request::Request;
 pub use response::{IntoResponse, Response};
 pub use running::Server;
 pub use sampan_app::host::Value;
-pub use sampan_app::{DirectAnswer, Level, VERSION};
-pub use scripts::{Scripts, ScriptsBuilder, Ticket};
+pub use sampan_app::{Level, VERSION};
+pub use scripts::{Answer, Scripts, ScriptsBuilder, Ticket};
 
 /// What capabilities of your own are made from: tables of functions, values, errors.
 pub mod host {

@@ -4,8 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::options::Options;
 use sampan_app::host::{Context, Module, Value};
 use sampan_app::{
-    DirectAnswer, HttpRequest, JobHandle, Level, Outcome, ScriptOptions, ScriptPool, ScriptSource,
-    Work,
+    HttpRequest, JobHandle, Level, Outcome, ScriptOptions, ScriptPool, ScriptSource, Work,
 };
 use std::fmt;
 use std::future::Future;
@@ -15,6 +14,22 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 use tokio::sync::oneshot;
+
+/// What a script answers to a request, whole.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The headers in their order, names as the script spells them.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The body.
+    pub body: Vec<u8>,
+    /// Whether the body is a stream that failed before its end.
+    pub is_cut: bool,
+    /// What went wrong, with file and line, where the answer says no more than that something did: its status is 500 or above then. What the
+    /// script's `on_error` has answered is none, and no fault of the client either.
+    pub error: Option<Error>,
+}
 
 /// Scripts in the making. [`ScriptsBuilder::load`] loads them.
 #[derive(Debug)]
@@ -85,7 +100,7 @@ impl Scripts {
     ) -> Result<Value, Error> {
         match self.started(call(function, arguments))?.await? {
             Outcome::Value(value) => Ok(value),
-            Outcome::Answer(_) => Err(mixed_up()),
+            Outcome::Answer { .. } => Err(mixed_up()),
         }
     }
 
@@ -101,12 +116,12 @@ impl Scripts {
     ) -> Result<Value, Error> {
         match self.wait(call(function, arguments), time_max)? {
             Outcome::Value(value) => Ok(value),
-            Outcome::Answer(_) => Err(mixed_up()),
+            Outcome::Answer { .. } => Err(mixed_up()),
         }
     }
 
     /// Has the script answer a request: through its guards, middleware and routes, as a server would. The error of a handler is an answer
-    /// too, with a status from 400, and in the log.
+    /// too, with a status from 400; see [`Answer::error`].
     ///
     /// ```
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -117,6 +132,11 @@ impl Scripts {
     /// let scripts = Scripts::text("app.lua", text).workers(1).load()?;
     /// let answer = scripts.handle("GET", "/hi/Ada", &[("Accept", "text/plain")], b"").await?;
     /// assert_eq!((answer.status, answer.body.as_slice()), (200, &b"Hi Ada"[..]));
+    ///
+    /// let scripts = Scripts::text("app.lua", "require('sampan').get('/', function()\n  error('no tea')\nend)").log(|_, _| {}).load()?;
+    /// let answer = scripts.handle("GET", "/", &[], b"").await?;
+    /// let error = answer.error.expect("what the script raised");
+    /// assert_eq!((answer.status, error.to_string().as_str()), (500, "app.lua:2: no tea"));
     /// # Ok::<(), sampan::Error>(())
     /// # }).unwrap();
     /// ```
@@ -130,14 +150,9 @@ impl Scripts {
         target: &str,
         headers: &[(&str, &str)],
         body: &[u8],
-    ) -> Result<DirectAnswer, Error> {
-        match self
-            .started(request(method, target, headers, body)?)?
-            .await?
-        {
-            Outcome::Answer(answer) => Ok(answer),
-            Outcome::Value(_) => Err(mixed_up()),
-        }
+    ) -> Result<Answer, Error> {
+        let work = request(method, target, headers, body)?;
+        answered(self.started(work)?.await?)
     }
 
     /// The same for callers that wait in place, for at most `time_max`.
@@ -151,11 +166,8 @@ impl Scripts {
         headers: &[(&str, &str)],
         body: &[u8],
         time_max: Option<Duration>,
-    ) -> Result<DirectAnswer, Error> {
-        match self.wait(request(method, target, headers, body)?, time_max)? {
-            Outcome::Answer(answer) => Ok(answer),
-            Outcome::Value(_) => Err(mixed_up()),
-        }
+    ) -> Result<Answer, Error> {
+        answered(self.wait(request(method, target, headers, body)?, time_max)?)
     }
 
     /// Loads the script anew in all isolates. What runs ends in the old ones.
@@ -269,6 +281,19 @@ fn request(
         )
     })?;
     Ok(Work::Handle(HttpRequest::new(bytes)))
+}
+
+fn answered(outcome: Outcome) -> Result<Answer, Error> {
+    match outcome {
+        Outcome::Answer { answer, error } => Ok(Answer {
+            status: answer.status,
+            headers: answer.headers,
+            body: answer.body,
+            is_cut: answer.is_cut,
+            error: error.map(Error::from),
+        }),
+        Outcome::Value(_) => Err(mixed_up()),
+    }
 }
 
 fn mixed_up() -> Error {

@@ -1,5 +1,7 @@
 //! The limits of a script, each with its unit in its name, and what is said where one is passed.
 
+use crate::engine::{CANCELLED, CLOSED};
+use crate::watch::StopCause;
 use crate::{Error, ErrorKind};
 
 /// What a script may use. Time is per request, memory per isolate.
@@ -27,12 +29,24 @@ impl Default for ScriptLimits {
 }
 
 impl ScriptLimits {
-    /// A run took too long.
+    /// A run was stopped, mostly because it took too long.
     #[cold]
-    pub fn stopped(&self) -> Error {
-        let millis = self.script_millis_max;
-        let text = format!("the script ran longer than script_millis_max ({millis} ms)");
-        Error::new(ErrorKind::Stopped, text)
+    pub fn stopped(&self, cause: StopCause) -> Error {
+        let stopped = |text: &str| Error::new(ErrorKind::Stopped, text);
+        match cause {
+            StopCause::TooLong => {
+                let millis = self.script_millis_max;
+                stopped(&format!(
+                    "the script ran longer than script_millis_max ({millis} ms)"
+                ))
+            }
+            StopCause::GivenUp => {
+                stopped("the script was stopped: given up by its caller").with_code(CANCELLED)
+            }
+            StopCause::Closing => {
+                stopped("the script was stopped: its isolate was closed").with_code(CLOSED)
+            }
+        }
     }
 
     /// The isolate has no memory left.

@@ -12,11 +12,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Wakes the engine of a worker whose script must stop, from another thread.
 pub type Kick = Box<dyn Fn() + Send + Sync>;
 
+/// Why a run must stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopCause {
+    /// It takes longer than `script_millis_max`.
+    TooLong,
+    /// Nobody waits for what it gives any more.
+    GivenUp,
+    /// Its isolate is about to end.
+    Closing,
+}
+
 /// Shared by a worker's isolate and the watchdog.
 #[derive(Default)]
 pub struct Watch {
     epoch: AtomicU64,
     stop: AtomicU64,
+    /// The epochs of the runs that were stopped last for these causes. Others took too long.
+    given_up: AtomicU64,
+    closing: AtomicU64,
     handler: AtomicU64,
     kick: OnceLock<Kick>,
     samples: Option<Box<Samples>>,
@@ -86,6 +100,28 @@ impl Watch {
         }
     }
 
+    /// Called by whoever has an interest in the run of `epoch`: it must stop, for this cause.
+    pub fn stop_for(&self, epoch: u64, cause: StopCause) {
+        match cause {
+            StopCause::TooLong => {}
+            StopCause::GivenUp => self.given_up.store(epoch, Ordering::Release),
+            StopCause::Closing => self.closing.store(epoch, Ordering::Release),
+        }
+        self.stop(epoch);
+    }
+
+    /// Why the run was told to stop that was told so last.
+    pub fn cause(&self) -> StopCause {
+        let epoch = self.stop.load(Ordering::Acquire);
+        if self.given_up.load(Ordering::Acquire) == epoch {
+            StopCause::GivenUp
+        } else if self.closing.load(Ordering::Acquire) == epoch {
+            StopCause::Closing
+        } else {
+            StopCause::TooLong
+        }
+    }
+
     /// Called by the watchdog: the run of `epoch` must stop.
     pub fn stop(&self, epoch: u64) {
         self.stop.store(epoch, Ordering::Release);
@@ -123,5 +159,21 @@ mod tests {
         assert!(!watch.must_stop());
         watch.enter(1);
         assert!(!watch.leave());
+    }
+
+    #[test]
+    fn the_cause_is_that_of_the_run_that_was_stopped() {
+        let watch = Watch::default();
+        for cause in [
+            StopCause::GivenUp,
+            StopCause::TooLong,
+            StopCause::Closing,
+            StopCause::TooLong,
+        ] {
+            watch.enter(1);
+            watch.stop_for(watch.epoch(), cause);
+            assert!(watch.leave());
+            assert_eq!(watch.cause(), cause);
+        }
     }
 }

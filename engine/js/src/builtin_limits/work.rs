@@ -56,7 +56,7 @@ fn starts(character: char) -> bool {
 
 fn check(cx: Cx<'_>) -> Result<(), Failure> {
     if cx.core().must_stop() {
-        return Err(cx.core().limits.stopped().into());
+        return Err(cx.core().stopped_error().into());
     }
     Ok(())
 }

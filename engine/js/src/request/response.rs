@@ -296,7 +296,7 @@ fn write_headers(cx: Cx<'_>, list: RawValue, sink: &mut dyn ResponseSink) -> Res
     }
     for index in (0..length).step_by(2) {
         if cx.core().must_stop() {
-            return Err(cx.core().limits.stopped().into());
+            return Err(cx.core().stopped_error().into());
         }
         let (name, value) = (cx.at(list, index)?, cx.at(list, index + 1)?);
         let written = cx.with_bytes(name.raw(), |name| {

@@ -106,7 +106,7 @@ impl Writer<'_, '_> {
     fn check(&mut self) -> Result<(), Failure> {
         self.until_check = VALUES_PER_CHECK;
         if self.cx.core().must_stop() {
-            return Err(self.cx.core().limits.stopped().into());
+            return Err(self.cx.core().stopped_error().into());
         }
         self.check_at = self.out.len() + BYTES_PER_CHECK;
         fits(self.cx, self.out.len())

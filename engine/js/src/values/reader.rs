@@ -115,7 +115,7 @@ impl<'a> JsReader<'a> {
     fn check_limits(&self) -> Result<(), Error> {
         self.until_check.set(VALUES_PER_CHECK);
         if self.core.must_stop() {
-            return Err(self.core.limits.stopped());
+            return Err(self.core.stopped_error());
         }
         let room = self.core.limits.memory_bytes_max / size_of::<RawValue>();
         // Numbers of 32 bits must not come near their end.

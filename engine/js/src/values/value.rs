@@ -141,7 +141,7 @@ impl<'a> ValueReader<'a> {
         self.read += VALUES_PER_CHECK as usize;
         let core = self.cx.core();
         if core.must_stop() {
-            return Err(core.limits.stopped().into());
+            return Err(core.stopped_error().into());
         }
         if self.read > core.limits.memory_bytes_max / size_of::<Value>() {
             return Err(core.limits.value_too_large().into());

@@ -299,6 +299,12 @@ impl Core {
         self.dropping_jobs.get() || self.memory.is_exhausted() || self.watch.must_stop()
     }
 
+    /// What a run ends with that must stop, and not for lack of memory.
+    #[cold]
+    pub(crate) fn stopped_error(&self) -> Error {
+        self.limits.stopped(self.watch.cause())
+    }
+
     /// Itself, for what may outlive it.
     pub(crate) fn me(&self) -> Weak<Self> {
         self.me.clone()

@@ -224,7 +224,7 @@ impl Writer<'_> {
             return Err(self.core.limits.value_too_large());
         }
         if self.core.watch.must_stop() {
-            return Err(self.core.limits.stopped());
+            return Err(self.core.limits.stopped(self.core.watch.cause()));
         }
         Ok(())
     }

@@ -152,7 +152,7 @@ impl<'a> LuaReader<'a> {
         self.until_check.set(CALLS_PER_CHECK);
         let limits = &self.core.limits;
         if self.core.watch.must_stop() {
-            return Err(limits.stopped());
+            return Err(limits.stopped(self.core.watch.cause()));
         }
         if self.slots.len() > limits.memory_bytes_max / size_of::<StackSlot>() {
             return Err(limits.value_too_large());

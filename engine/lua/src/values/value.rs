@@ -60,7 +60,7 @@ fn spend(bytes_left: &mut usize, bytes: usize) -> Result<(), Error> {
         .checked_sub(bytes + size_of::<Value>())
         .ok_or_else(|| current().limits.value_too_large())?;
     if current().watch.must_stop() {
-        return Err(current().limits.stopped());
+        return Err(current().limits.stopped(current().watch.cause()));
     }
     Ok(())
 }

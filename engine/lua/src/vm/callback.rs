@@ -228,7 +228,10 @@ impl Core {
             uncaught
         };
         if self.watch.must_stop() {
-            return Err(self.limits.stopped().at(uncaught.0.place().cloned()));
+            return Err(self
+                .limits
+                .stopped(self.watch.cause())
+                .at(uncaught.0.place().cloned()));
         }
         Err(uncaught.0)
     }

@@ -214,7 +214,7 @@ impl Core {
             limits::clear(state);
         }
         let result = if stopped {
-            Err(UncaughtError(self.limits.stopped()))
+            Err(UncaughtError(self.limits.stopped(self.watch.cause())))
         } else if status == LUA_OK {
             Ok(())
         } else {

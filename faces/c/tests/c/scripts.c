@@ -12,7 +12,8 @@ static const char *LUA =
     "end\n"
     "function forever() while true do end end\n"
     "function sleeps() app.time.sleep(60000) end\n"
-    "app.post('/echo/:x', function(req) return app.text(req.params.x .. req:text() .. req.ip, { headers = { ['X-A'] = 'b' } }) end)\n";
+    "app.post('/echo/:x', function(req) return app.text(req.params.x .. req:text() .. req.ip, { headers = { ['X-A'] = 'b' } }) end)\n"
+    "app.get('/fails', fails)\n";
 
 static const char *JS =
     "import { app, text, time } from 'sampan';\n"
@@ -22,7 +23,8 @@ static const char *JS =
     "}\n"
     "export function forever() { for (;;); }\n"
     "export const sleeps = () => time.sleep(60000);\n"
-    "app.post('/echo/:x', async (req) => text(req.params.x + (await req.text()) + req.ip, { headers: { 'X-A': 'b' } }));\n";
+    "app.post('/echo/:x', async (req) => text(req.params.x + (await req.text()) + req.ip, { headers: { 'X-A': 'b' } }));\n"
+    "app.get('/fails', fails);\n";
 
 static sampan_scripts load(const char *name, const char *text) {
   sampan_scripts scripts;
@@ -64,6 +66,7 @@ static void waited_for(const char *name, const char *text, unsigned line) {
                             .body = "body", .body_len = 4};
   SAME(sampan_scripts_handle(scripts, &request, -1, &reply, &error), SAMPAN_OK);
   SAME(reply.status, 200);
+  SAME(error.code, SAMPAN_OK);
   CHECK(reply.body_len == 15 && memcmp(reply.body, "a bbody10.1.2.3", 15) == 0);
   int has_header = 0;
   for (size_t at = 0; at < reply.header_count; at++) {
@@ -71,6 +74,15 @@ static void waited_for(const char *name, const char *text, unsigned line) {
     has_header |= field->name_len == 3 && strncasecmp(field->name, "X-A", 3) == 0 && field->value[0] == 'b';
   }
   CHECK(has_header);
+  SAME(sampan_reply_free(reply.handle), SAMPAN_OK);
+  /* An error that the script leaves unhandled is told behind its answer. */
+  sampan_request failing = {.method = "GET", .method_len = 3, .target = "/fails", .target_len = 6};
+  SAME(sampan_scripts_handle(scripts, &failing, -1, &reply, &error), SAMPAN_OK);
+  SAME(reply.status, 500);
+  SAME(error.code, SAMPAN_ERROR_SCRIPT);
+  CHECK(error.line == line && strcmp(error.file, name) == 0 && strncmp(error.message, "on purpose", 10) == 0);
+  SAME(sampan_reply_free(reply.handle), SAMPAN_OK);
+  SAME(sampan_scripts_handle(scripts, &failing, -1, &reply, NULL), SAMPAN_OK);
   SAME(sampan_reply_free(reply.handle), SAMPAN_OK);
   header.value = "c\r\nX: y", header.value_len = 7;
   SAME(sampan_scripts_handle(scripts, &request, -1, &reply, &error), SAMPAN_ERROR_ARGUMENT);
@@ -99,19 +111,22 @@ static size_t put(char *to, uint64_t id, uint32_t tag, const char *method, const
 }
 
 /* The next answer. */
-static sampan_answer_entry next_answer(sampan_scripts scripts, const char **body) {
+static sampan_answer_entry next_answer(sampan_scripts scripts, const char **body, const char **message) {
   size_t len;
   static uint64_t answer[1 << 12];
   sampan_answer_entry entry;
-  static char text[1 << 14];
+  static char text[1 << 14], told[1 << 14];
   SAME(sampan_scripts_next(scripts, 20000, answer, 1, &len), SAMPAN_SMALL_BUFFER);
   SAME(sampan_scripts_next(scripts, 20000, answer, len, &len), SAMPAN_OK);
   memcpy(&entry, answer, sizeof entry);
   const sampan_lengths *lengths = (const sampan_lengths *)((sampan_answer_entry *)answer + 1);
   const char *at = (const char *)(lengths + entry.header_count);
   for (size_t header = 0; header < entry.header_count; header++) at += lengths[header].name_len + lengths[header].value_len;
-  snprintf(text, sizeof text, "%.*s", (int)entry.body_len, at + entry.file_len);
+  at += entry.file_len;
+  snprintf(told, sizeof told, "%.*s", (int)entry.message_len, at);
+  snprintf(text, sizeof text, "%.*s", (int)entry.body_len, at + entry.message_len);
   *body = text;
+  *message = told;
   return entry;
 }
 
@@ -123,20 +138,27 @@ static void wait_until_it_waits(sampan_scripts scripts) {
 static void batches(const char *name, const char *text, unsigned line) {
   sampan_scripts scripts = load(name, text);
   char *at = (char *)buffer;
-  const char *body;
+  const char *body, *message;
   size_t len = 0, taken;
   len += put(at + len, 1, SAMPAN_CALL, "", "add", "[1, 2]");
   SAME(sampan_scripts_submit(scripts, buffer, len, &taken), SAMPAN_OK);
   SAME(taken, 1);
   wait_until_it_waits(scripts);
-  sampan_answer_entry entry = next_answer(scripts, &body);
+  sampan_answer_entry entry = next_answer(scripts, &body, &message);
   CHECK(entry.id == 1 && entry.code == SAMPAN_OK && entry.status == 200 && strcmp(body, "3") == 0);
   len = put(at, 2, SAMPAN_CALL, "", "fails", "");
   SAME(sampan_scripts_submit(scripts, buffer, len, &taken), SAMPAN_OK);
   wait_until_it_waits(scripts);
-  entry = next_answer(scripts, &body);
-  CHECK(entry.id == 2 && entry.code == SAMPAN_ERROR_SCRIPT && entry.line == line && strstr(body, "on purpose"));
+  entry = next_answer(scripts, &body, &message);
+  CHECK(entry.id == 2 && entry.code == SAMPAN_ERROR_SCRIPT && entry.line == line && strstr(message, "on purpose"));
+  CHECK(entry.status == 0 && entry.body_len == 0);
   SAME(entry.file_len, strlen(name));
+  len = put(at, 2, SAMPAN_HANDLE, "GET", "/fails", "");
+  SAME(sampan_scripts_submit(scripts, buffer, len, &taken), SAMPAN_OK);
+  wait_until_it_waits(scripts);
+  entry = next_answer(scripts, &body, &message);
+  CHECK(entry.id == 2 && entry.status == 500 && entry.code == SAMPAN_ERROR_SCRIPT && entry.line == line);
+  CHECK(strncmp(message, "on purpose", 10) == 0 && strstr(body, "{\"error\""));
   len = put(at, 3, SAMPAN_HANDLE, "POST", "/echo/x", "body");
   len += put(at + len, 3, SAMPAN_HANDLE, "POST", "/echo/x", "body");
   sampan_status status = sampan_scripts_submit(scripts, buffer, len, &taken);
@@ -145,7 +167,7 @@ static void batches(const char *name, const char *text, unsigned line) {
   wait_until_it_waits(scripts);
   for (size_t left = taken; left > 0; left--) {
     wait_until_it_waits(scripts);
-    entry = next_answer(scripts, &body);
+    entry = next_answer(scripts, &body, &message);
     CHECK(entry.id == 3 && entry.status == 200 && strcmp(body, "xbody127.0.0.1") == 0);
   }
   /* Given up: one that runs, one that waits. */
@@ -156,7 +178,7 @@ static void batches(const char *name, const char *text, unsigned line) {
   for (uint64_t id = 4; id < 6; id++) {
     SAME(sampan_scripts_cancel(scripts, id), SAMPAN_OK);
     wait_until_it_waits(scripts);
-    entry = next_answer(scripts, &body);
+    entry = next_answer(scripts, &body, &message);
     CHECK(entry.id == id && entry.code == SAMPAN_ERROR_CANCELLED);
     SAME(sampan_scripts_cancel(scripts, id), SAMPAN_ERROR_HANDLE);
   }

@@ -21,7 +21,7 @@ type answerHead struct {
 	code                   int32
 	line, file             uint32
 	headerCount, bodyBytes uint32
-	reserved               uint32
+	message                uint32
 }
 
 type lengths struct{ name, value uint32 }
@@ -258,7 +258,7 @@ func (a *Answer) ID() uint64 { return a.id }
 // Status is that of HTTP.
 func (a *Answer) Status() int { return int(a.status) }
 
-// Code tells whether it is an error: then the body is its message.
+// Code tells whether there is an error: with a status it is beside an answer.
 func (a *Answer) Code() Status { return Status(a.code) }
 
 // Line is the place of an error in its file, 0 if it is not known.
@@ -273,9 +273,15 @@ func (a *Answer) File() []byte {
 	return a.data[at : at+int(a.file)]
 }
 
+// Message is that of an error.
+func (a *Answer) Message() []byte {
+	at := a.fields(func(_, _ []byte) bool { return true }) + int(a.file)
+	return a.data[at : at+int(a.message)]
+}
+
 // Body of the answer.
 func (a *Answer) Body() []byte {
-	at := a.fields(func(_, _ []byte) bool { return true }) + int(a.file)
+	at := a.fields(func(_, _ []byte) bool { return true }) + int(a.file) + int(a.message)
 	return a.data[at : at+int(a.bodyBytes)]
 }
 

@@ -27,6 +27,10 @@ app.get('/fails', function() error('on purpose') end)
 app.get('/forever', M.forever)
 app.get('/ip', function(req) return req.ip end)
 app.get('/stream', function() return app.stream(function(write) write('ab') write('c') end) end)
+app.get('/fails-later', function() app.time.sleep(0.001) error('on purpose') end)
+app.get('/sleeps', M.sleeps)
+app.get('/cut', function() return app.stream(function(write) write('ab') error('on purpose') end) end)
+app.get('/teapot', function() error({ status = 418, message = 'short and stout' }) end)
 return M
 ";
 
@@ -49,6 +53,10 @@ app.get('/fails', () => { throw new Error('on purpose'); });
 app.get('/forever', forever);
 app.get('/ip', (req) => req.ip);
 app.get('/stream', () => stream(async (write) => { await write('ab'); await write('c'); }));
+app.get('/sleeps', sleeps);
+app.get('/fails-later', async () => { await time.sleep(0.001); throw new Error('on purpose'); });
+app.get('/cut', () => stream(async (write) => { await write('ab'); throw new Error('on purpose'); }));
+app.get('/teapot', () => { throw Object.assign(new Error('short and stout'), { status: 418 }); });
 ";
 
 fn both() -> [(&'static str, ScriptsBuilder); 2] {
@@ -229,7 +237,15 @@ fn a_call_that_is_given_up_is_stopped_and_the_next_one_runs() {
                 .body,
             b"127.0.0.1"
         );
-        assert_eq!(log.text(), "", "{name}: nobody wants to hear of it");
+        let told = log.text();
+        assert!(!told.contains("script_millis_max"), "{name}: {told}");
+        for who in ["a call: ", "GET /forever: "] {
+            let line = format!("{who}{name}:");
+            let line = told.lines().find(|told| told.contains(&line));
+            let line = line.unwrap_or_else(|| panic!("{name} {who}: {told}"));
+            assert!(line.starts_with("Info "), "{line}");
+            assert!(line.contains("given up by its caller"), "{line}");
+        }
         scripts.stop();
     }
 }
@@ -247,14 +263,80 @@ fn limits_are_those_of_the_server() {
             let error = call(&scripts, function, &[]).expect_err("a limit");
             assert_eq!(error.kind(), ErrorKind::Limit, "{name} {function}: {error}");
         }
-        assert_eq!(
-            scripts
-                .handle_blocking("GET", "/forever", &[], b"", None)
-                .expect("an answer")
-                .status,
-            503
-        );
+        for (path, status, line) in [("/forever", 503, [9, 8]), ("/sleeps", 504, [22, 20])] {
+            let answer = scripts.handle_blocking("GET", path, &[], b"", None);
+            let answer = answer.expect("an answer");
+            assert_eq!(answer.status, status, "{name} {path}");
+            let error = answer.error.expect("what happened");
+            assert_eq!(error.kind(), ErrorKind::Limit, "{name} {path}: {error}");
+            assert_eq!(error.file(), Some(name), "{path}: {error}");
+            assert!(error.message().contains("_millis_max"), "{path}: {error}");
+            let line = line[usize::from(name == "app.js")];
+            assert_eq!(error.line(), Some(line), "{name} {path}: {error}");
+        }
         scripts.stop();
+    }
+}
+
+#[test]
+fn what_a_script_leaves_unhandled_is_told_beside_its_answer() {
+    for (name, builder) in both() {
+        let scripts = builder.load().expect("it loads");
+        let ask = |path: &str| {
+            let answer = scripts.handle_blocking("GET", path, &[], b"", None);
+            answer.expect("an answer")
+        };
+        let is_js = usize::from(name == "app.js");
+        for (path, line) in [("/fails", [17, 16]), ("/fails-later", [21, 21])] {
+            let answer = ask(path);
+            assert_eq!(answer.status, 500, "{name} {path}");
+            let body = String::from_utf8_lossy(&answer.body);
+            assert!(!body.contains("on purpose"), "{body}");
+            let error = answer.error.expect("what the script raised");
+            assert_eq!(error.kind(), ErrorKind::Script, "{name} {path}: {error}");
+            assert_eq!(error.message(), "on purpose", "{name} {path}");
+            assert_eq!(
+                (error.file(), error.line()),
+                (Some(name), Some(line[is_js])),
+                "{path}: {error}"
+            );
+        }
+        let answer = ask("/cut");
+        assert!(answer.is_cut, "{name}");
+        let error = answer.error.expect("what the script raised");
+        assert_eq!(error.message(), "on purpose", "{name}");
+        // A client's fault, and what is there, are no errors.
+        for path in ["/nowhere", "/teapot", "/hi/a", "/ip"] {
+            let answer = ask(path);
+            assert!(answer.error.is_none(), "{name} {path}: {:?}", answer.error);
+        }
+        scripts.stop();
+    }
+    let text = "local app = require 'sampan'
+        app.on_error(function(req, err) return app.text('handled: ' .. err.message, { status = 500 }) end)
+        app.get('/', function() error('oh') end)";
+    let scripts = Scripts::text("app.lua", text).workers(1).log(|_, _| {});
+    let scripts = scripts.load().expect("it loads");
+    let answer = scripts.handle_blocking("GET", "/", &[], b"", None);
+    let answer = answer.expect("an answer");
+    assert_eq!((answer.status, &*answer.body), (500, &b"handled: oh"[..]));
+    assert!(answer.error.is_none(), "{:?}", answer.error);
+}
+
+#[test]
+fn a_script_that_runs_while_its_pool_ends_says_so() {
+    for (name, builder) in both() {
+        let log = Log::default();
+        let builder = builder.set("limits.script_millis_max=60000");
+        let scripts = builder.log(log.taker()).load().expect("it loads");
+        let running = scripts.clone();
+        let thread = std::thread::spawn(move || running.call_blocking("forever", [], None));
+        std::thread::sleep(Duration::from_millis(100));
+        scripts.stop();
+        let error = thread.join().expect("a thread").expect_err("stopped");
+        assert_eq!(error.kind(), ErrorKind::Stopped, "{name}: {error}");
+        let told = log.text();
+        assert!(!told.contains("script_millis_max"), "{name}: {told}");
     }
 }
 

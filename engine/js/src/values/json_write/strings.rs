@@ -13,7 +13,7 @@ pub(super) fn write_long_text(cx: Cx<'_>, out: &mut Vec<u8>, bytes: &[u8]) -> Re
     out.push(b'"');
     while !rest.is_empty() {
         if cx.core().must_stop() {
-            return Err(cx.core().limits.stopped().into());
+            return Err(cx.core().stopped_error().into());
         }
         let mut length = rest.len().min(BYTES_PER_CHECK);
         // No character is cut.

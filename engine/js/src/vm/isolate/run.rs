@@ -187,7 +187,7 @@ impl Core {
         let error = if self.memory.is_exhausted() {
             self.limits.out_of_memory()
         } else {
-            self.limits.stopped()
+            self.stopped_error()
         };
         match self.stopped_at.borrow_mut().take() {
             Some(at) => error
