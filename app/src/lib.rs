@@ -52,10 +52,9 @@ pub use scripts::{
     Done, HttpRequest, JobHandle, Outcome, Refused, ScriptOptions, ScriptPool, ScriptSource, Work,
     request_bytes,
 };
+pub use server::hosted::Host;
 pub use server::signals::{ServerEnd, run};
-pub use server::{Running, Server, ServerEvent};
-pub use worker::HostedWorker;
-pub use worker::hosted::Host;
+pub use server::{HostedWorker, Running, Server, ServerEvent};
 
 use sampan_host::Module;
 

@@ -7,15 +7,16 @@
 use crate::config::Config;
 use crate::database;
 use crate::process_parts::ProcessParts;
-use crate::project::{Language, Project};
+use crate::project::Project;
 use crate::reload::Generation;
 use crate::request::commit_gate::Gate;
 use crate::request::dispatch::Dispatch;
 use crate::routing::loaded::Loaded;
+use crate::worker::loader::{Beside, Loader, OnUnawaited};
 use crate::worker::watchdog::Watchdog;
-use crate::worker::{Beside, Loader, OnUnawaited, STACK_BYTES, WorkerGeneration, WorkerPlan};
+use crate::worker::{LoadedWorker, STACK_BYTES, WorkerPlan, run_here, watch_of};
 use sampan_db::{Database, Durability, RestorePoint, migrate};
-use sampan_host::{Callback, Context, CurrentRun, Error, Isolate, LocalFuture, Module, Watch};
+use sampan_host::{Callback, Context, Error, Isolate, LocalFuture, Module, Watch};
 use sampan_http::{DirectAnswer, Limits, answer_directly};
 use std::cell::RefCell;
 use std::fs;
@@ -25,7 +26,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::task::LocalSet;
 
 /// The database that the others are copies of.
 const TEMPLATE: &str = "migrated.db";
@@ -117,13 +117,8 @@ impl LocalRun {
             watchdog.remove(SCRIPT_ID);
         };
         let runs = move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_io()
-                .enable_time()
-                .build();
-            match runtime {
-                Ok(runtime) => LocalSet::new().block_on(&runtime, whole()),
-                Err(error) => panic!("cannot start a runtime: {error}"),
+            if let Err(error) = run_here(whole()) {
+                panic!("cannot start a runtime: {error}");
             }
         };
         std::thread::Builder::new()
@@ -174,12 +169,13 @@ impl LocalApp {
         let (database, _) = database::prepare(&config)?;
         database.prepare().map_err(|error| error.to_string())?;
         let limits = Arc::new(config.http.clone());
-        let told = Arc::clone(&when_deaf);
+        let (told, told_later) = (Arc::clone(&when_deaf), Arc::clone(&when_deaf));
+        let config = Arc::new(config);
         let plan = WorkerPlan {
             id: PROJECT_ID,
             place: 0,
             generation: Arc::new(Generation {
-                config: Arc::new(config),
+                config: Arc::clone(&config),
                 parts: parts.clone(),
             }),
             limits: Arc::clone(&limits),
@@ -187,30 +183,18 @@ impl LocalApp {
             watchdog: watchdog.clone(),
             ending: Arc::default(),
             started_once: Arc::default(),
-            on_deaf: Box::new(|_, _| ()),
+            on_deaf: Box::new(move |_, name| told_later(name)),
         };
-        let config = Arc::clone(&plan.generation.config);
         let fault = |error: Error| config.project.load_fault(&error);
-        let watch = Arc::new(Watch::default());
-        watchdog.add(
-            PROJECT_ID,
-            Arc::clone(&watch),
-            Box::new(move |name| told(name)),
-        );
-        let runs_mix = config.project.language() == Some(Language::Js);
-        let current = CurrentRun::new(false);
-        let gate = Gate::new(&database, &watch, &current, runs_mix);
-        let opened = WorkerGeneration::open(&plan.generation).map_err(fault)?;
-        let loader = Rc::new(Loader::new(&plan, watch, Rc::clone(&gate), opened, current));
-        let loaded = loader.load(&loader.generation()).map_err(fault)?;
+        let loaded = plan.load(watch_of(&config), Box::new(move |name| told(name)));
         // Nobody sends it a connection, so no request waits for another's.
-        let (handle, _) = sampan_http::worker(Arc::clone(&limits));
-        gate.serve(handle);
-        loader.sessions.serve(&config);
-        loader.start_hooks(&loaded).await.map_err(fault)?;
+        let LoadedWorker {
+            gate,
+            loader,
+            dispatch,
+            ..
+        } = loaded.await.map_err(fault)?;
         gate.settled().await.map_err(fault)?;
-        let dispatch = Rc::new(Dispatch::new(loaded));
-        loader.dispatch.replace(Rc::downgrade(&dispatch));
         let start = RestorePoint::take(&config.db).map_err(fault)?;
         Ok(Rc::new(Self {
             parts,

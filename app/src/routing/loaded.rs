@@ -16,8 +16,8 @@ use crate::routing::pattern::Pattern;
 use crate::routing::routes::{self, Routes};
 use crate::routing::wrapping::{Chain, Guards, RouteGuards, SharedGuard, Wrapping};
 use crate::scripts::CallLink;
+use crate::server::hosted::Host;
 use crate::static_files::StaticFiles;
-use crate::worker::hosted::Host;
 use sampan_host::{
     BodyOptions, Call, CurrentRun, Error, ErrorKind, HandlerId, Isolate, Place, RequestView,
     RouteDef, Setup, Step, Store, request, request::Coding,

@@ -10,8 +10,10 @@ use crate::request::dispatch::Dispatch;
 use crate::request::response_sink;
 use crate::routing::loaded::Loaded;
 use crate::worker::watchdog::ABANDONED_MAX;
-use crate::worker::{Loader, STACK_BYTES, WorkerGeneration, WorkerPlan};
-use sampan_host::{CurrentRun, Error, ErrorKind, Isolate, LocalFuture, StopCause, Watch};
+use crate::worker::{
+    LoadedWorker, STACK_BYTES, WorkerPlan, deaf_while_loading, loader::Loader, run_here, watch_of,
+};
+use sampan_host::{Error, ErrorKind, Isolate, LocalFuture, StopCause, Watch};
 use sampan_http::answer_directly;
 use sampan_log::Level;
 use std::cell::RefCell;
@@ -24,7 +26,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tokio::task::{LocalSet, spawn_local, yield_now};
+use tokio::task::{spawn_local, yield_now};
 
 /// After so many works that ended at once the others of the thread have their turn: timers, commits, works that wait.
 const TURN_WORKS_MAX: usize = 32;
@@ -75,12 +77,8 @@ pub(super) fn start(
     place: usize,
 ) -> Result<Receiver<Result<(), Error>>, Error> {
     let (sender, ready) = sync_channel(2);
-    let is_profiled = shared.generation().config.is_profiled;
     let state = Arc::new(WorkerState {
-        watch: Arc::new(match is_profiled {
-            true => Watch::sampled(),
-            false => Watch::default(),
-        }),
+        watch: watch_of(&shared.generation().config),
         running: AtomicU64::new(0),
         jobs: Mutex::default(),
         is_abandoned: AtomicBool::new(false),
@@ -103,21 +101,10 @@ pub(super) fn start(
 type Ready = SyncSender<Result<(), Error>>;
 
 fn run(shared: Arc<PoolShared>, place: usize, state: Arc<WorkerState>, ready: &Ready) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .enable_time()
-        .build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            let text = format!("cannot start a runtime: {error}");
-            return drop(ready.send(Err(Error::new(ErrorKind::Internal, text))));
-        }
-    };
     let id = shared.next_worker.fetch_add(1, Ordering::Relaxed);
     let watchdog = shared.watchdog.clone();
     let given_up = Arc::clone(&state);
-    LocalSet::new().block_on(&runtime, async move {
+    let ran = run_here(async move {
         match Worker::load(shared, place, id, state, ready).await {
             Ok(worker) => {
                 if ready.send(Ok(())).is_ok() {
@@ -127,6 +114,10 @@ fn run(shared: Arc<PoolShared>, place: usize, state: Arc<WorkerState>, ready: &R
             Err(error) => drop(ready.send(Err(error))),
         }
     });
+    if let Err(error) = ran {
+        let text = format!("cannot start a runtime: {error}");
+        let _ = ready.send(Err(Error::new(ErrorKind::Internal, text)));
+    }
     given_up.give_all_up(&stopped());
     watchdog.remove(id);
 }
@@ -153,6 +144,7 @@ impl Worker {
         ready: &Ready,
     ) -> Result<Self, Error> {
         let version = shared.version();
+        let (for_deaf, deaf_state) = (Arc::clone(&shared), Arc::clone(&state));
         let plan = WorkerPlan {
             id,
             place,
@@ -162,36 +154,17 @@ impl Worker {
             watchdog: shared.watchdog.clone(),
             ending: Arc::clone(&shared.ending),
             started_once: Arc::clone(&shared.started_once),
-            on_deaf: Box::new(|_, _| ()),
+            on_deaf: Box::new(move |_, name| abandon(&for_deaf, place, &deaf_state, name)),
         };
-        let config = Arc::clone(&plan.generation.config);
-        let (deaf, millis) = (ready.clone(), config.script.script_millis_max);
-        let deaf_while_loading = move |name: &str| {
-            let text = format!("{name} did not end within {millis} ms and could not be stopped");
-            let _ = deaf.send(Err(Error::new(ErrorKind::Load, text)));
-        };
-        let watch = Arc::clone(&state.watch);
-        shared
-            .watchdog
-            .add(id, Arc::clone(&watch), Box::new(deaf_while_loading));
-        let runs_mix = config.project.language() == Some(crate::Language::Js);
-        let current = CurrentRun::new(config.logger.has_access_log());
-        let gate = Gate::new(&shared.database, &watch, &current, runs_mix);
-        let opened = WorkerGeneration::open(&plan.generation)?;
-        let loader = Rc::new(Loader::new(&plan, watch, Rc::clone(&gate), opened, current));
-        let loaded = loader.load(&loader.generation())?;
+        let deaf = deaf_while_loading(&plan.generation.config, ready);
         // Nobody sends it a connection, so no request waits for another's.
-        let (handle, _) = sampan_http::worker(Arc::clone(&shared.limits));
-        gate.serve(handle);
-        loader.sessions.serve(&config);
-        loader.start_hooks(&loaded).await?;
+        let LoadedWorker {
+            gate,
+            loader,
+            dispatch,
+            ..
+        } = plan.load(Arc::clone(&state.watch), deaf).await?;
         gate.settled().await?;
-        let names = loaded.handler_names();
-        let dispatch = Rc::new(Dispatch::new(loaded));
-        loader.dispatch.replace(Rc::downgrade(&dispatch));
-        let (for_deaf, deaf_state) = (Arc::clone(&shared), Arc::clone(&state));
-        let on_deaf = move |name: &str| abandon(&for_deaf, place, &deaf_state, name);
-        shared.watchdog.loaded(id, names, Box::new(on_deaf));
         Ok(Self {
             shared,
             place,

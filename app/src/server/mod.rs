@@ -1,7 +1,11 @@
 //! The whole server: workers, acceptor, watchdog, and how they start and end.
 
+pub(crate) mod hosted;
 pub(crate) mod signals;
 pub(crate) mod systemd;
+mod worker;
+
+pub use worker::HostedWorker;
 
 use crate::config::Config;
 use crate::database;
@@ -9,8 +13,8 @@ use crate::listening::{self, User};
 use crate::process_parts::ProcessParts;
 use crate::reload::{Generation, Order, Reloader};
 use crate::static_files::OPEN_FILES_MAX;
+use crate::worker::WorkerPlan;
 use crate::worker::watchdog::{ABANDONED_MAX, Watchdog};
-use crate::worker::{self, Starting, WorkerPlan, WorkerThread};
 use sampan_db::Database;
 use sampan_files::SPOOLED_FILES_MAX;
 use sampan_host::Error;
@@ -22,6 +26,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
+use worker::{Starting, WorkerThread};
 
 /// How long a shutdown waits for the workers' threads beyond the time that their requests get, in milliseconds.
 const JOIN_MILLIS_MAX: u64 = 500;

@@ -1,6 +1,6 @@
 //! A program that we are a part of, with threads and a JavaScript engine of its own: Node.js or Bun.
 
-use crate::worker::HostedWorker;
+use super::worker::HostedWorker;
 use sampan_host::{Error, Isolate, Setup};
 
 /// Runs workers on its own threads, one on each, and their scripts in its own engine. It cannot be asked to stop a script, so

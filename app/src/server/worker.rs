@@ -1,0 +1,208 @@
+//! A worker of a server: a thread with its own runtime, its own isolate and its own connections.
+
+use crate::config::Config;
+use crate::dev::DevHandler;
+use crate::reload::{self, FileModeHandler, Order};
+use crate::request::dispatch::Dispatch;
+use crate::worker::{
+    LoadedWorker, STACK_BYTES, WorkerPlan, deaf_while_loading, run_here, watch_of,
+};
+use sampan_host::{Error, ErrorKind};
+use sampan_http::{HandlerSlot, Pump, PumpSocket, Runtime, WorkerHandle};
+use sampan_log::Level;
+use std::io;
+use std::net::TcpStream;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::spawn_local;
+
+/// How often a shutdown looks whether the work after answers has ended.
+const BACKGROUND_PAUSE: Duration = Duration::from_millis(10);
+
+/// A worker that is starting.
+pub(crate) struct Starting {
+    /// Tells once whether the project loaded.
+    pub(crate) ready: Receiver<Result<WorkerHandle, Error>>,
+    /// What it is told once it serves.
+    pub(crate) orders: UnboundedSender<Order>,
+    pub(crate) thread: WorkerThread,
+}
+
+/// What a worker runs on.
+pub(crate) enum WorkerThread {
+    /// A thread of its own.
+    Own(JoinHandle<()>),
+    /// One of the host's: true once the worker has ended.
+    Hosted(Arc<AtomicBool>),
+}
+
+impl WorkerThread {
+    /// Whether the worker has ended.
+    pub(crate) fn is_finished(&self) -> bool {
+        match self {
+            Self::Own(thread) => thread.is_finished(),
+            Self::Hosted(ended) => ended.load(Ordering::Acquire),
+        }
+    }
+
+    /// Takes note of a worker that has ended. False if it panicked.
+    pub(crate) fn join(self) -> bool {
+        match self {
+            Self::Own(thread) => thread.join().is_ok(),
+            Self::Hosted(_) => true,
+        }
+    }
+}
+
+/// A worker that a [`Host`](crate::Host) is to run.
+pub struct HostedWorker {
+    plan: WorkerPlan,
+    orders: UnboundedReceiver<Order>,
+    ready: Ready,
+    ended: Arc<AtomicBool>,
+}
+
+impl HostedWorker {
+    /// Runs the worker to its end, on the sockets of a pump. To be polled on one thread, in a tokio `LocalSet`, where tokio's time can
+    /// be used.
+    pub async fn run(self, sockets: Pump) {
+        let (id, watchdog) = (self.plan.id, self.plan.watchdog.clone());
+        serve(self.plan, self.orders, &self.ready, Some(Hosted(sockets))).await;
+        watchdog.remove(id);
+        self.ended.store(true, Ordering::Release);
+    }
+}
+
+/// What a hosted worker's connections run on: sockets of a pump, and tasks in one queue with those of the capabilities.
+#[derive(Clone)]
+struct Hosted(Pump);
+
+impl Runtime for Hosted {
+    type Socket = PumpSocket;
+
+    fn socket(&self, socket: TcpStream) -> io::Result<PumpSocket> {
+        self.0.socket(socket)
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        drop(spawn_local(task));
+    }
+
+    fn sleep(&self, time: Duration) -> impl Future<Output = ()> + 'static {
+        self.0.sleep(time)
+    }
+}
+
+impl std::fmt::Debug for HostedWorker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostedWorker").finish_non_exhaustive()
+    }
+}
+
+/// Starts a worker: on a thread of its own, or on one of the host's.
+///
+/// # Errors
+/// The system has no thread left.
+pub(crate) fn start(plan: WorkerPlan) -> std::io::Result<Starting> {
+    let (sender, ready) = sync_channel(2);
+    let (orders, inbox) = unbounded_channel();
+    if let Some(host) = plan.generation.config.host.clone() {
+        let ended: Arc<AtomicBool> = Arc::default();
+        host.run(HostedWorker {
+            plan,
+            orders: inbox,
+            ready: sender,
+            ended: Arc::clone(&ended),
+        });
+        return Ok(Starting {
+            ready,
+            orders,
+            thread: WorkerThread::Hosted(ended),
+        });
+    }
+    let name = format!("sampan-w{}", plan.place);
+    let thread = std::thread::Builder::new()
+        .name(name)
+        .stack_size(STACK_BYTES)
+        .spawn(move || run(plan, inbox, &sender))?;
+    Ok(Starting {
+        ready,
+        orders,
+        thread: WorkerThread::Own(thread),
+    })
+}
+
+type Ready = SyncSender<Result<WorkerHandle, Error>>;
+
+fn run(plan: WorkerPlan, orders: UnboundedReceiver<Order>, ready: &Ready) {
+    let (id, watchdog) = (plan.id, plan.watchdog.clone());
+    if let Err(error) = run_here(serve(plan, orders, ready, None)) {
+        let text = format!("cannot start a worker: {error}");
+        let _ = ready.send(Err(Error::new(ErrorKind::Internal, text)));
+    }
+    watchdog.remove(id);
+}
+
+async fn serve(
+    plan: WorkerPlan,
+    orders: UnboundedReceiver<Order>,
+    ready: &Ready,
+    hosted: Option<Hosted>,
+) {
+    let (config, ending) = (
+        Arc::clone(&plan.generation.config),
+        Arc::clone(&plan.ending),
+    );
+    let deaf = deaf_while_loading(&config, ready);
+    let LoadedWorker {
+        loader,
+        dispatch,
+        handle,
+        sockets,
+        ..
+    } = match plan.load(watch_of(&config), deaf).await {
+        Ok(loaded) => loaded,
+        Err(error) => return drop(ready.send(Err(error))),
+    };
+    if ready.send(Ok(handle)).is_ok() {
+        drop(spawn_local(Rc::clone(&loader).obey(orders)));
+        let dispatched = Rc::clone(&dispatch);
+        let handler: HandlerSlot = match (&config.dev, &config.script_files) {
+            (Some(dev), _) => Rc::new(DevHandler::new(dispatched, dev)).into(),
+            (None, Some(files)) => Rc::new(FileModeHandler::new(dispatched, files)).into(),
+            (None, None) => dispatched.into(),
+        };
+        match hosted {
+            Some(hosted) => sockets.run_on(hosted, handler).await,
+            None => sockets.run(handler).await,
+        }
+        end_background(&dispatch, &config, &ending).await;
+        loader.retired().await;
+        let time_max = Duration::from_millis(config.http.shutdown_millis_max);
+        reload::stop(&dispatch.loaded(), time_max).await;
+    }
+}
+
+/// Lets work that goes on after answers end too, within the time that a shutdown gives requests.
+async fn end_background(dispatch: &Dispatch, config: &Config, ending: &OnceLock<Instant>) {
+    let time_max = Duration::from_millis(config.http.shutdown_millis_max);
+    while dispatch.ending_requests() > 0 {
+        // Each has its own limit.
+        tokio::time::sleep(BACKGROUND_PAUSE).await;
+    }
+    while let requests @ 1.. = dispatch.background_requests() {
+        let is_over = ending.get().is_none_or(|begun| begun.elapsed() >= time_max);
+        if is_over {
+            let message = format!(
+                "work after answers (requests: {requests}): cut by the shutdown (shutdown_millis_max)"
+            );
+            return config.logger.text(Level::Warn, message);
+        }
+        tokio::time::sleep(BACKGROUND_PAUSE).await;
+    }
+}

@@ -1,0 +1,417 @@
+//! Loads the project on a worker: at start, for a reload, and when its isolate is worn out.
+
+use super::WorkerPlan;
+use super::watchdog::Watchdog;
+use crate::compression::Compression;
+use crate::config::Config;
+use crate::dev::DevErrors;
+use crate::hooks::Hooks;
+use crate::project::Language;
+use crate::reload::{self, Generation, Order, Retiring};
+use crate::request::commit_gate::Gate;
+use crate::request::dispatch::Dispatch;
+use crate::request::id::Ids;
+use crate::request::response_sink;
+use crate::routing::loaded::{Control, Loaded};
+use crate::routing::wrapping::SharedGuard;
+use crate::sessions::WorkerSessions;
+use crate::static_files::StaticFiles;
+use crate::templates;
+use sampan_crypto::KeySealer;
+use sampan_host::{
+    Console, Context, CurrentRun, Error, ErrorKind, Isolation, Module, RequestView, Setup, Watch,
+    WorkerPlace, sealer,
+};
+use sampan_log::{Entry, Level};
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::spawn_local;
+
+/// How often a worn-out isolate is replaced at most, in milliseconds.
+const REPLACE_MILLIS_MIN: u64 = 1_000;
+
+/// A generation, with what of it each worker has for itself.
+pub(crate) struct WorkerGeneration {
+    shared: Arc<Generation>,
+    files: Rc<StaticFiles>,
+    compression: Option<Rc<Compression>>,
+}
+
+impl WorkerGeneration {
+    pub(crate) fn open(shared: &Arc<Generation>) -> Result<Rc<Self>, Error> {
+        let config = &shared.config;
+        let compression = config.compression.map(Compression::new);
+        Ok(Rc::new(Self {
+            shared: Arc::clone(shared),
+            files: StaticFiles::open(
+                config.project.root(),
+                config.project.archive(),
+                &config.files.storage,
+                &config.db.path,
+                config.static_files.clone(),
+            )?,
+            compression: compression.map(Rc::new),
+        }))
+    }
+}
+
+/// What was loaded beside the isolate that serves.
+pub(crate) struct NextProject {
+    generation: Rc<WorkerGeneration>,
+    loaded: Rc<Loaded>,
+}
+
+/// A script that is loaded beside the project.
+pub(crate) struct Beside<'a> {
+    /// Gives its capabilities what they keep beside the usual.
+    pub(crate) put: Box<dyn FnOnce(&Context) + 'a>,
+    /// Told of its errors that nobody awaits.
+    pub(crate) unawaited: OnUnawaited,
+}
+
+/// Told of an error that nobody awaits.
+pub(crate) type OnUnawaited = Box<dyn Fn(Error)>;
+
+/// Loads the project on this worker: at start, when its isolate is worn out, and at a reload.
+pub(crate) struct Loader {
+    /// What serves.
+    generation: RefCell<Rc<WorkerGeneration>>,
+    watch: Arc<Watch>,
+    gate: Rc<Gate>,
+    pub(crate) sessions: WorkerSessions,
+    current: CurrentRun,
+    ids: Rc<Ids>,
+    watchdog: Watchdog,
+    id: u64,
+    place: WorkerPlace,
+    ending: Arc<OnceLock<Instant>>,
+    started_once: Arc<AtomicBool>,
+    /// Requests that were given up and are ending, over all isolates.
+    endings: Rc<Cell<usize>>,
+    pub(crate) dispatch: RefCell<Weak<Dispatch>>,
+    /// Isolates that others have replaced.
+    retiring: Retiring,
+    /// Whether a replacement is on its way, so that there is one at a time.
+    is_replacing: Cell<bool>,
+}
+
+impl Loader {
+    pub(crate) fn new(
+        plan: &WorkerPlan,
+        watch: Arc<Watch>,
+        gate: Rc<Gate>,
+        generation: Rc<WorkerGeneration>,
+        current: CurrentRun,
+    ) -> Self {
+        let count = generation.shared.config.workers;
+        Self {
+            generation: RefCell::new(generation),
+            watch,
+            sessions: WorkerSessions::new(gate.db().clone()),
+            gate,
+            current,
+            ids: Rc::new(Ids::new()),
+            watchdog: plan.watchdog.clone(),
+            id: plan.id,
+            ending: Arc::clone(&plan.ending),
+            started_once: Arc::clone(&plan.started_once),
+            endings: Rc::default(),
+            place: WorkerPlace {
+                index: plan.place + 1,
+                count,
+            },
+            dispatch: RefCell::default(),
+            retiring: Retiring::default(),
+            is_replacing: Cell::new(false),
+        }
+    }
+
+    pub(crate) fn generation(&self) -> Rc<WorkerGeneration> {
+        Rc::clone(&self.generation.borrow())
+    }
+
+    /// Loads the project.
+    pub(crate) fn load(
+        self: &Rc<Self>,
+        generation: &WorkerGeneration,
+    ) -> Result<Rc<Loaded>, Error> {
+        let config = &generation.shared.config;
+        let (entry, modules) = (config.project.entry(), config.modules);
+        self.load_file(generation, entry, modules, &self.watch, None)
+    }
+
+    /// Loads a file of the project into an isolate: the one that is run, or a script beside it.
+    pub(crate) fn load_file(
+        self: &Rc<Self>,
+        generation: &WorkerGeneration,
+        entry: &str,
+        modules: &'static [&'static Module],
+        watch: &Arc<Watch>,
+        beside: Option<Beside<'_>>,
+    ) -> Result<Rc<Loaded>, Error> {
+        let config = &generation.shared.config;
+        // Without a file to run there are the routes of the program alone.
+        let language = match (entry, Language::of(entry)) {
+            ("", _) => None,
+            (_, Some(language)) => Some(language),
+            (_, None) => return Err(Error::new(ErrorKind::Load, "unknown language")),
+        };
+        let is_project = beside.is_none();
+        let context = self.context(generation, watch)?;
+        let unawaited = beside.map(|beside| {
+            (beside.put)(&context);
+            beside.unawaited
+        });
+        let context = Rc::new(context);
+        let parts = &generation.shared.parts;
+        let files = Rc::clone(&generation.files);
+        templates::put_store(&context, parts.templates(), files, is_project);
+        let gate = Rc::clone(&self.gate);
+        let setup = Setup {
+            sources: config.project.sources(),
+            entry: entry.to_owned(),
+            modules,
+            context,
+            limits: config.script.clone(),
+            isolation: match is_project {
+                true => config.scripts.isolation,
+                false => Isolation::Worker,
+            },
+            watch: Arc::clone(watch),
+            spawn: Rc::new(move |future| drop(spawn_local(gate.background(future)))),
+            console: self.console(config),
+            sleep: Rc::new(|time| Box::pin(tokio::time::sleep(time))),
+            report: match unawaited {
+                Some(told) => told.into(),
+                None => self.report(config),
+            },
+        };
+        let native: &[_] = match is_project {
+            true => &config.embedding.routes,
+            false => &[],
+        };
+        let control = Rc::new(self.control(generation));
+        self.gate.set_loading(true);
+        let loaded = Loaded::load(language, config.host.as_deref(), setup, control, native);
+        self.gate.set_loading(false);
+        if let Ok(loaded) = &loaded
+            && self.place.index == 1
+        {
+            warn_of(generation, loaded, is_project);
+        }
+        loaded
+    }
+
+    /// What the capabilities of an isolate keep.
+    fn context(&self, generation: &WorkerGeneration, watch: &Arc<Watch>) -> Result<Context, Error> {
+        let Generation { config, parts } = &*generation.shared;
+        let context = Context::default();
+        context.put(config.logger.clone());
+        context.put(config.script.clone());
+        context.put(config.variables.clone());
+        context.put(self.place);
+        context.put(config.project.modules());
+        context.put(Hooks::default());
+        context.put(Rc::clone(&generation.files));
+        parts.put_into(&context, &config.logger);
+        config.embedding.put_into(&context);
+        if let Some(keys) = &config.secret_keys {
+            sealer::put(&context, Rc::new(KeySealer::new(keys.clone())));
+        }
+        self.gate.put_into(&context);
+        if let Some(repl) = &config.repl {
+            repl.put_into(&context, watch);
+        }
+        self.sessions.put_into(&context, config)?;
+        Ok(context)
+    }
+
+    /// Writes what `console` is told into the log.
+    fn console(&self, config: &Config) -> Console {
+        let (logger, current) = (config.logger.clone(), self.current.clone());
+        Rc::new(move |level, text| {
+            let request = current.request();
+            let entry = Entry {
+                id: request.as_deref().map(RequestView::id),
+                request: request
+                    .as_deref()
+                    .map(|request| (request.method(), request.path())),
+                ..Entry::text(text)
+            };
+            logger.write(level.parse().unwrap_or(Level::Info), &entry);
+        })
+    }
+
+    /// Writes errors that nobody awaits into the log.
+    fn report(&self, config: &Config) -> Rc<dyn Fn(Error)> {
+        let (logger, current) = (config.logger.clone(), self.current.clone());
+        Rc::new(move |error| {
+            let request = current.request();
+            let text = format!("in the background: {error}");
+            response_sink::log_of(&logger, request.as_deref(), text, &error);
+        })
+    }
+
+    /// What the requests of an isolate are answered with.
+    fn control(self: &Rc<Self>, generation: &WorkerGeneration) -> Control {
+        let config = &generation.shared.config;
+        let loader = Rc::downgrade(self);
+        Control {
+            logger: Rc::new(config.logger.clone()),
+            gate: Rc::clone(&self.gate),
+            trusted: config.trusted_proxies.as_slice().into(),
+            ids: Rc::clone(&self.ids),
+            compression: generation.compression.clone(),
+            csrf: config
+                .csrf
+                .as_ref()
+                .map(|csrf| Rc::new(csrf.clone()) as SharedGuard),
+            files: Rc::clone(&generation.files),
+            current: self.current.clone(),
+            worn_out: Box::new(move || {
+                if let Some(loader) = loader.upgrade() {
+                    loader.replace_soon();
+                }
+            }),
+            ending: Arc::clone(&self.ending),
+            shutdown_time_max: Duration::from_millis(config.http.shutdown_millis_max),
+            handler_time_max: Duration::from_millis(config.http.handler_millis_max),
+            cleanup_time_max: Duration::from_millis(config.script.cleanup_millis_max),
+            endings: Rc::clone(&self.endings),
+            is_cut_off: Cell::new(false),
+            dev: config
+                .dev
+                .clone()
+                .map(|dev| DevErrors::new(dev, &config.project)),
+        }
+    }
+
+    /// Does what the server tells, for as long as the worker serves.
+    pub(crate) async fn obey(self: Rc<Self>, mut orders: UnboundedReceiver<Order>) {
+        let mut next = None;
+        while let Some(order) = orders.recv().await {
+            match order {
+                Order::Load(generation, told) => {
+                    let prepared = self.prepare(&generation).await;
+                    let _ = told.send(prepared.as_ref().map(drop).map_err(Error::clone));
+                    self.discard(std::mem::replace(&mut next, prepared.ok()))
+                        .await;
+                }
+                Order::Swap(told) => {
+                    if let Some(next) = next.take() {
+                        self.swap(next);
+                    }
+                    let _ = told.send(());
+                }
+                Order::Discard => self.discard(next.take()).await,
+            }
+        }
+    }
+
+    /// Loads a generation beside the one that serves.
+    pub(crate) async fn prepare(
+        self: &Rc<Self>,
+        shared: &Arc<Generation>,
+    ) -> Result<NextProject, Error> {
+        let generation = WorkerGeneration::open(shared)?;
+        // Transactions may come without end; a project that writes while it loads is told then that the database is busy.
+        let patience = Duration::from_millis(shared.config.db.transaction_millis_max);
+        let _ = tokio::time::timeout(patience, self.gate.before_loading()).await;
+        let loaded = self.load(&generation)?;
+        self.start_hooks(&loaded).await?;
+        Ok(NextProject { generation, loaded })
+    }
+
+    /// Answers with what was loaded. The isolate before goes on with its requests.
+    pub(crate) fn swap(&self, next: NextProject) {
+        let NextProject { generation, loaded } = next;
+        let Some(dispatch) = self.dispatch.borrow().upgrade() else {
+            return;
+        };
+        self.watchdog.rename(self.id, loaded.handler_names());
+        self.sessions.serve(&generation.shared.config);
+        let before = dispatch.replace(loaded);
+        drop(self.generation.replace(generation));
+        reload::retire(before, &self.retiring);
+    }
+
+    /// Waits until the isolates that others have replaced have ended. Each has a limit.
+    pub(crate) async fn retired(&self) {
+        self.retiring.ended().await;
+    }
+
+    /// Drops what was loaded and never served.
+    async fn discard(&self, next: Option<NextProject>) {
+        if let Some(NextProject { loaded, .. }) = next {
+            let time_max = loaded.control.shutdown_time_max;
+            reload::stop(&loaded, time_max).await;
+        }
+    }
+
+    /// Runs the project's `on_start`.
+    pub(crate) async fn start_hooks(&self, loaded: &Loaded) -> Result<(), Error> {
+        let time_max = loaded.control.handler_time_max;
+        self.gate.set_loading(true);
+        let hooks = &loaded.hooks;
+        let started = hooks.start(&self.gate, &self.started_once, time_max, &self.ending);
+        let started = started.await;
+        self.gate.set_loading(false);
+        started
+    }
+
+    /// Loads a fresh isolate beside the worn-out one and swaps them; requests in flight end on the old one. If the
+    /// project does not load any more, the old isolate goes on.
+    fn replace_soon(self: Rc<Self>) {
+        if self.is_replacing.replace(true) {
+            return;
+        }
+        drop(spawn_local(async move {
+            self.gate.before_loading().await;
+            let generation = self.generation();
+            let logger = &generation.shared.config.logger;
+            let loaded = match self.load(&generation) {
+                Ok(loaded) => self.start_hooks(&loaded).await.map(|()| loaded),
+                failed => failed,
+            };
+            match loaded {
+                Ok(loaded) => {
+                    let dispatch = self.dispatch.borrow().upgrade();
+                    // A reload meanwhile has replaced it already.
+                    let is_current = Rc::ptr_eq(&generation, &self.generation());
+                    if let Some(dispatch) = dispatch.filter(|_| is_current) {
+                        let message =
+                            "an isolate that ran out of memory was replaced by a fresh one";
+                        logger.text(Level::Warn, message);
+                        self.watchdog.rename(self.id, loaded.handler_names());
+                        drop(dispatch.replace(loaded));
+                    }
+                }
+                Err(error) => {
+                    let text = format!("replacing a worn-out isolate: {error}");
+                    response_sink::log_of(logger, None, text, &error);
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(REPLACE_MILLIS_MIN)).await;
+            self.is_replacing.set(false);
+        }));
+    }
+}
+
+/// Tells the log what of a project is probably not meant so.
+fn warn_of(generation: &WorkerGeneration, loaded: &Loaded, is_project: bool) {
+    let config = &generation.shared.config;
+    if let Some(folder) = generation.files.missing_folder() {
+        let text = format!("[static] folder = {folder:?}: there is no such folder in the project");
+        config.logger.text(Level::Warn, text);
+    }
+    if is_project && loaded.calls.is_none() && loaded.answers_nothing() {
+        let entry = config.project.entry();
+        let text =
+            format!("{entry} declares no routes and exports no fetch: every answer will be 404");
+        config.logger.text(Level::Warn, text);
+    }
+}
