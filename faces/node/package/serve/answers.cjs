@@ -1,10 +1,15 @@
 "use strict";
 // From what a handler gave to an answer: the rules, and the ways that a body can take.
 
-const { CONTENT_TYPES, TEXT, JSON_TYPE } = require("./wire.cjs");
+const { CONTENT_TYPES, TEXT, JSON_TYPE, fieldOf } = require("./wire.cjs");
 const { Response, PlatformResponse, plain, platform } = require("./response.cjs");
 
 const NOTHING = new Uint8Array(0);
+/** What no name and no value of a header field can have: each character crosses as one byte, and a line feed ends it. */
+const NOT_A_FIELD = /[^\t\x20-\x7e\x80-\xff]/;
+/** What `write` says of a stream: its client has enough for now, or has left. */
+const WAIT = 1;
+const GONE = 2;
 const PLAIN_TEXT = "content-type\ntext/plain;charset=UTF-8\n";
 
 class Answers {
@@ -57,62 +62,58 @@ class Answers {
     return this.stream(place, serial, response.status, type, lines, body.getReader());
   }
 
+  /** Answers with the pieces of a stream. What goes wrong is the request's fault; this does not fail. */
   async stream(place, serial, status, type, lines, reader) {
     const { wire, server } = this;
+    try {
+      const first = await reader.read();
+      if (first.done) return server.later(() => wire.answer(place, serial, status, type, lines, NOTHING));
+      const bytes = asBytes(first.value);
+      // A body that is whole already is sent with its length; one that takes longer, piece by piece.
+      const next = reader.read();
+      const soon = await Promise.race([next.catch((error) => ({ error })), afterThisTurn()]);
+      if (soon?.done) return server.later(() => wire.answer(place, serial, status, type, lines, bytes));
+      if (server.isOver) return reader.cancel("the server has ended");
+      const begun = wire.native.beginStream(wire.id, place, serial, status, lines + fieldOf(type));
+      if (begun === undefined) return await reader.cancel("the client left");
+      return await this.pieces(server.streams.begin(begun, reader, server.signals.take(place, serial)), bytes, next, reader);
+    } catch (error) {
+      reader.cancel(error).catch(() => {});
+      return server.failed(place, serial, error);
+    }
+  }
+
+  /** Sends the pieces of a stream that has begun. */
+  async pieces(stream, first, second, reader) {
+    const { server, wire } = this;
     const { native, id } = wire;
-    let first;
-    try {
-      first = await reader.read();
-    } catch (error) {
-      return server.failed(place, serial, error);
-    }
-    if (first.done) return server.later(() => wire.answer(place, serial, status, type, lines, NOTHING));
-    // A body that is whole already is sent with its length; one that takes longer, piece by piece.
-    let next = reader.read();
-    const soon = await Promise.race([next.catch((error) => ({ error })), afterThisTurn()]);
-    if (soon?.done) return server.later(() => wire.answer(place, serial, status, type, lines, asBytes(first.value)));
-    if (type > 0) {
-      for (const [name, number] of CONTENT_TYPES) {
-        if (number === type) {
-          lines += `content-type\n${name}\n`;
-          break;
-        }
-      }
-    }
-    let stream;
-    try {
-      stream = native.beginStream(id, place, serial, status, lines);
-    } catch (error) {
-      return server.failed(place, serial, error);
-    }
-    if (stream === undefined) return reader.cancel("the client left").catch(() => {});
-    const [streamPlace, streamSerial] = stream;
-    let { value } = first;
+    let [bytes, next] = [first, second];
     try {
       for (;;) {
-        const state = native.write(id, streamPlace, streamSerial, asBytes(value));
+        const state = native.write(id, stream.place, stream.serial, bytes);
         server.schedule();
-        if (state === 1 && (await server.drained(streamPlace, streamSerial)) === "left") break;
-        if (state === 2) break;
+        if (state === WAIT) await stream.drained();
+        if (state === GONE || stream.isGone) break;
         const piece = await next;
+        if (stream.isGone) break;
         if (piece.done) {
-          native.endStream(id, streamPlace, streamSerial, true);
+          native.endStream(id, stream.place, stream.serial, true);
           server.schedule();
-          return undefined;
+          break;
         }
-        value = piece.value;
+        bytes = asBytes(piece.value);
         next = reader.read();
       }
-      next.catch(() => {});
-      await reader.cancel("the client left");
     } catch (error) {
-      if (!server.isOver) {
-        native.endStream(id, streamPlace, streamSerial, false);
-        server.schedule();
-        server.report(error);
-      }
+      reader.cancel(error).catch(() => {});
+      if (server.isOver || stream.isGone) return;
+      native.endStream(id, stream.place, stream.serial, false);
+      server.schedule();
+      server.report(error);
+    } finally {
+      next.catch(() => {});
+      server.streams.end(stream);
     }
-    return undefined;
   }
 }
 
@@ -143,7 +144,9 @@ function headerLines(headers) {
         return;
       }
     }
-    if (text.includes("\n") || name.includes("\n")) throw new TypeError(`header ${name}: a value cannot have a line feed`);
+    if (NOT_A_FIELD.test(text) || NOT_A_FIELD.test(name)) {
+      throw new TypeError(`header ${JSON.stringify(name)}: a value cannot have line feeds, control characters, or characters above U+00FF`);
+    }
     lines += `${name}\n${text}\n`;
   };
   if (typeof headers[Symbol.iterator] === "function") {
@@ -159,8 +162,7 @@ function fixed(response) {
   let parts;
   const isPlain = response[plain]?.((place, serial, status, headers, text, isNothing, isJson) => {
     const { type, lines, hasType } = headers === undefined ? { type: 0, lines: "", hasType: false } : headerLines(headers);
-    const named = [...CONTENT_TYPES].find(([, number]) => number === type)?.[0];
-    let all = lines + (named === undefined ? "" : `content-type\n${named}\n`);
+    let all = lines + fieldOf(type);
     if (!hasType && !isNothing) all += isJson ? "content-type\napplication/json\n" : PLAIN_TEXT;
     parts = { status, headers: all, body: Buffer.from(text) };
   });

@@ -72,7 +72,7 @@ function namesOf(pattern) {
   return names;
 }
 
-/** Puts the routes in place. Returns the handlers and the names of their parameters, by the numbers that native code has for them. */
+/** Puts the routes in place. Returns which generation they are, and the handlers and the names of their parameters by the numbers that native code has for them. */
 function addRoutes(native, id, { routes, fetch }) {
   const handlers = [];
   const names = [];
@@ -108,8 +108,7 @@ function addRoutes(native, id, { routes, fetch }) {
     native.setRoutes(id, false, true);
     throw error instanceof TypeError ? error : new TypeError(`serve: ${error.message}`);
   }
-  native.setRoutes(id, fetch !== undefined, false);
-  return { handlers, names };
+  return { generation: native.setRoutes(id, fetch !== undefined, false), handlers, names };
 }
 
 module.exports = { checkOptions, addRoutes };

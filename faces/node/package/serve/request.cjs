@@ -182,7 +182,7 @@ class ServedRequest {
   }
 
   get signal() {
-    return (this.#signal ??= this.#server.signalOf(this.place, this.serial));
+    return (this.#signal ??= this.#server.signals.of(this.place, this.serial));
   }
 
   [platform]() {

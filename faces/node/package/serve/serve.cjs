@@ -7,6 +7,7 @@ const { ServedRequest, Request } = require("./request.cjs");
 const { Response } = require("./response.cjs");
 const { Answers } = require("./answers.cjs");
 const { addRoutes, checkOptions } = require("./options.cjs");
+const { Signals, Streams, aborted } = require("./clients.cjs");
 
 /** So long the server's own work may keep the program from its timers, in milliseconds. */
 const RUN_MILLIS_MAX = 2;
@@ -19,7 +20,6 @@ const MORE_NOW = 2;
 
 const CLIENT_LEFT = 1;
 const DRAINED = 2;
-const STREAM_LEFT = 3;
 
 const NO_NAMES = [];
 
@@ -31,7 +31,9 @@ class Server {
       checked.hostname, checked.port, checked.maxBody, checked.handlerMillis, checked.idleMillis, checked.maxConnections,
       () => this.run(),
     );
-    this.wire = new Wire(native, this.id);
+    this.signals = new Signals();
+    this.streams = new Streams();
+    this.wire = new Wire(native, this.id, this.signals);
     this.answers = new Answers(this);
     this.hostname = checked.hostname;
     this.port = native.port(this.id);
@@ -43,8 +45,8 @@ class Server {
     this.looks = 0;
     /** Whether a handler of this round waits, so that promises must get their turn. */
     this.waits = false;
-    this.signals = new Map();
-    this.drains = new Map();
+    /** What was replaced by a reload, for requests that were routed before it. */
+    this.olderTables = new Map();
     this.stopped = new Promise((resolve) => {
       this.tellStopped = resolve;
     });
@@ -65,10 +67,9 @@ class Server {
   }
 
   configure(checked) {
-    const { handlers, names } = addRoutes(this.native, this.id, checked);
-    this.handlers = handlers;
-    this.names = names;
-    this.fetch = checked.fetch;
+    const { generation, handlers, names } = addRoutes(this.native, this.id, checked);
+    if (this.table !== undefined) this.olderTables.set(this.table.generation, this.table);
+    this.table = { generation, handlers, names, fetch: checked.fetch };
     this.onError = checked.error;
     this.development = checked.development;
   }
@@ -131,11 +132,16 @@ class Server {
     this.waits = false;
     const { wire } = this;
     const begun = performance.now();
+    // Whatever is thrown here: the server goes on.
+    let isThrown = true;
     try {
       for (;;) {
         const count = wire.turn();
         if (wire.numbers[1] > 0) this.takeEvents(HEAD + count * REQUEST, wire.numbers[1]);
-        for (let at = HEAD, end = HEAD + count * REQUEST; at < end; at += REQUEST) this.handle(at);
+        const older = this.olderTables;
+        // This batch has the last of their requests.
+        if (older.size > 0 && wire.more < MORE_NOW) this.olderTables = new Map();
+        for (let at = HEAD, end = HEAD + count * REQUEST; at < end; at += REQUEST) this.handle(at, older);
         if (this.waits) {
           this.schedule();
           break;
@@ -152,8 +158,10 @@ class Server {
           break;
         }
       }
+      isThrown = false;
     } finally {
       this.isRunning = false;
+      if (isThrown) this.schedule();
     }
   }
 
@@ -162,7 +170,8 @@ class Server {
       this.isOver = true;
       this.native.drop(this.id);
       this.wire.end();
-      for (const { resolve } of this.drains.values()) resolve("left");
+      this.signals.leaveAll();
+      this.streams.leaveAll();
       this.tellStopped();
       return;
     }
@@ -177,13 +186,16 @@ class Server {
     setImmediate(this.runSoon);
   }
 
-  handle(at) {
+  /** Runs the handler of a request in the batch. `older` has tables that were replaced after the request had come. */
+  handle(at, older) {
     const { numbers } = this.wire;
     const route = numbers[at + 2];
-    const request = new ServedRequest(this, at, route < 0 ? NO_NAMES : this.names[route]);
+    const generation = numbers[at + 17];
+    const table = generation === this.table.generation ? this.table : older.get(generation) ?? this.olderTables.get(generation);
+    const request = new ServedRequest(this, at, route < 0 ? NO_NAMES : table.names[route]);
     const { place, serial } = request;
     try {
-      const value = route < 0 ? this.fetch.call(this, request, this) : this.handlers[route].call(this, request, this);
+      const value = route < 0 ? table.fetch.call(this, request, this) : table.handlers[route].call(this, request, this);
       if (value instanceof Promise || typeof value?.then === "function") this.awaitAnswer(request, value);
       else {
         const pending = this.answers.give(place, serial, value);
@@ -217,18 +229,18 @@ class Server {
 
   /** The answer to a request whose handler failed: that of the option `error`, or a plain 500. */
   failed(place, serial, error, request) {
-    const plain = () => {
-      this.report(error);
-      const detail = this.development && error instanceof Error ? `\n\n${error.stack}` : "";
+    const plain = (told) => {
+      this.report(told);
+      const detail = this.development ? stackOf(told) : "";
       this.later(() => this.wire.answer(place, serial, 500, 1, "", `Internal Server Error${detail}`));
     };
-    if (this.onError === undefined) return plain();
+    if (this.onError === undefined) return plain(error);
     const give = (value) => {
       if (!this.isOver) this.later(() => this.answers.give(place, serial, value ?? new Response("Internal Server Error", { status: 500 })));
     };
     const failedToo = (second) => {
       this.report(second);
-      plain();
+      plain(error);
     };
     try {
       const value = this.onError.call(this, error, request);
@@ -243,44 +255,31 @@ class Server {
   }
 
   report(error) {
-    console.error(error);
+    try {
+      console.error(error);
+    } catch {
+      console.error("sampan: an error that cannot be shown");
+    }
   }
 
   takeEvents(at, count) {
     const { numbers } = this.wire;
     for (let index = 0; index < count; index++, at += EVENT) {
       const [kind, place, serial] = [numbers[at], numbers[at + 1], numbers[at + 2]];
-      const key = keyOf(place, serial);
-      if (kind === CLIENT_LEFT) {
-        const controller = this.signals.get(key);
-        this.signals.delete(key);
-        controller?.abort(new DOMException("the client left", "AbortError"));
-      } else {
-        const drain = this.drains.get(key);
-        this.drains.delete(key);
-        drain?.resolve(kind === DRAINED ? "drained" : "left");
-      }
+      if (kind === CLIENT_LEFT) this.signals.take(place, serial)?.abort(aborted("the client left"));
+      else if (kind === DRAINED) this.streams.drained(place, serial);
+      else this.streams.left(place, serial);
     }
-  }
-
-  /** Waits until the client has taken what a stream wrote: "drained", or "left". */
-  drained(place, serial) {
-    return new Promise((resolve) => {
-      this.drains.set(keyOf(place, serial), { resolve });
-    });
-  }
-
-  /** The signal that is aborted when the client of a request leaves. */
-  signalOf(place, serial) {
-    const controller = new AbortController();
-    const key = keyOf(place, serial);
-    this.signals.set(key, controller);
-    return controller.signal;
   }
 }
 
-function keyOf(place, serial) {
-  return place * 0x80000000 + serial;
+/** The stack of an error, with an empty line before it; nothing where it has none. */
+function stackOf(error) {
+  try {
+    return error instanceof Error ? `\n\n${error.stack}` : "";
+  } catch {
+    return "";
+  }
 }
 
 function authorityOf(hostname) {

@@ -25,12 +25,24 @@ const CONTENT_TYPES = new Map([
   ["application/octet-stream", 4],
 ]);
 
+/** The field of a content type that has a number. */
+function fieldOf(type) {
+  for (const [name, number] of CONTENT_TYPES) {
+    if (number === type) return `content-type\n${name}\n`;
+  }
+  return "";
+}
+
 // Node.js and Bun write and read the bytes of strings by these methods of Buffer; `write` and `toString` are the documented, slower way.
 const { prototype } = Buffer;
 const writeUtf8 = prototype.utf8Write ?? function (text, at) { return this.write(text, at, "utf8"); };
 const writeLatin1 = prototype.latin1Write ?? function (text, at) { return this.write(text, at, "latin1"); };
 const readUtf8 = prototype.utf8Slice ?? function (from, to) { return this.toString("utf8", from, to); };
 const readLatin1 = prototype.latin1Slice ?? function (from, to) { return this.toString("latin1", from, to); };
+
+/** How many bytes an array has, whatever its class says. */
+const { get: lengthGetter } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "byteLength");
+const byteLengthOf = (bytes) => lengthGetter.call(bytes);
 
 /** The bytes of requests as text: the length is below zero where they are not ASCII. */
 function textOf(bytes, at, length) {
@@ -53,9 +65,10 @@ function memory() {
 
 /** The memory of one server. */
 class Wire {
-  constructor(native, id) {
+  constructor(native, id, signals) {
     this.native = native;
     this.id = id;
+    this.signals = signals;
     this.memory = memory();
     this.numbers = this.memory.numbers;
     this.bytes = this.memory.bytes;
@@ -89,15 +102,17 @@ class Wire {
 
   /** Answers a request; `headers` has names and values, each with a line feed behind it. */
   answer(place, serial, status, type, headers, body) {
+    if (this.signals.size > 0) this.signals.take(place, serial);
     const isText = typeof body === "string";
-    const room = headers.length + (isText ? body.length * 3 : body.byteLength);
+    const length = isText ? body.length * 3 : byteLengthOf(body);
+    const room = headers.length + length;
     if (this.answerUsed + room > ANSWER_BYTES || this.answerCount === ANSWERS_MAX) {
       if (room > ANSWER_BYTES / 4) return this.answerAlone(place, serial, status, type, headers, body);
       this.native.give(this.id, this.answers, this.answerBytes, this.answerCount);
       this.answerCount = 0;
       this.answerUsed = 0;
     }
-    const at = this.answerCount++ * ANSWER;
+    const at = this.answerCount * ANSWER;
     const { answers, answerBytes } = this;
     answers[at] = place;
     answers[at + 1] = serial;
@@ -110,23 +125,19 @@ class Wire {
     if (isText) {
       if (body.length > 0) used += writeUtf8.call(answerBytes, body, used, room);
     } else {
-      answerBytes.set(body, used);
-      used += body.byteLength;
+      if (length > 0) answerBytes.set(body, used);
+      used += length;
     }
     answers[at + 5] = used - begin;
+    // Only now: what could not be written leaves nothing behind.
     this.answerUsed = used;
+    this.answerCount++;
   }
 
   /** One that is too large for the memory. */
   answerAlone(place, serial, status, type, headers, body) {
-    for (const [name, number] of CONTENT_TYPES) {
-      if (number === type) {
-        headers += `content-type\n${name}\n`;
-        break;
-      }
-    }
-    this.native.answer(this.id, place, serial, status, headers, body);
+    this.native.answer(this.id, place, serial, status, headers + fieldOf(type), body);
   }
 }
 
-module.exports = { Wire, HEAD, REQUEST, EVENT, METHODS, CONTENT_TYPES, TEXT, JSON_TYPE, textOf, readUtf8, readLatin1 };
+module.exports = { Wire, HEAD, REQUEST, EVENT, METHODS, CONTENT_TYPES, fieldOf, TEXT, JSON_TYPE, textOf, readUtf8, readLatin1 };

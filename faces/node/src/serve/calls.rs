@@ -1,6 +1,7 @@
 //! What `package/serve/*.js` calls. Servers are numbers there.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_void};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,7 +9,6 @@ use std::sync::Arc;
 use napi_sys as sys;
 use sampan_app::http::{Body as ResponseBody, Limits, Peer, Response};
 use sampan_app::router::normal_form;
-use slab::Slab;
 
 use super::exchanges::{Exchange, Key};
 use super::node_api::{self, Body, Caller, Js, NativeCall};
@@ -25,7 +25,9 @@ struct Entry {
 }
 
 thread_local! {
-    static SERVERS: RefCell<Slab<Rc<Entry>>> = const { RefCell::new(Slab::new()) };
+    static SERVERS: RefCell<BTreeMap<i32, Rc<Entry>>> = const { RefCell::new(BTreeMap::new()) };
+    /// No number is given twice: programs may keep requests and streams of servers that have ended.
+    static LAST_SERVER: Cell<i32> = const { Cell::new(0) };
 }
 
 const FUNCTIONS: &[(&CStr, Body)] = &[
@@ -75,7 +77,7 @@ unsafe extern "C" fn drop_all(_: *mut c_void) {
 }
 
 fn entry(call: &NativeCall) -> Result<Rc<Entry>, String> {
-    let found = SERVERS.with_borrow(|servers| servers.get(call.int(0) as usize).cloned());
+    let found = SERVERS.with_borrow(|servers| servers.get(&call.int(0)).cloned());
     found.ok_or_else(|| "this server has been stopped".to_owned())
 }
 
@@ -124,8 +126,10 @@ fn start(call: &NativeCall) -> Result<Js, String> {
         caller,
         next_routes: RefCell::default(),
     };
-    let place = SERVERS.with_borrow_mut(|servers| servers.insert(Rc::new(entry)));
-    Ok(call.whole(place as i32))
+    let number = LAST_SERVER.get().checked_add(1).ok_or("too many servers")?;
+    LAST_SERVER.set(number);
+    SERVERS.with_borrow_mut(|servers| servers.insert(number, Rc::new(entry)));
+    Ok(call.whole(number))
 }
 
 fn port(call: &NativeCall) -> Result<Js, String> {
@@ -160,14 +164,16 @@ fn add_answer(call: &NativeCall) -> Result<Js, String> {
     Ok(call.undefined())
 }
 
-/// server, whether there is a `fetch`: puts the added routes in place, or forgets them if the third argument says so.
+/// server, whether there is a `fetch` → which generation of routes they are: puts the added routes in place, or forgets them if the third
+/// argument says so.
 fn set_routes(call: &NativeCall) -> Result<Js, String> {
     let entry = entry(call)?;
     let routes = entry.next_routes.take();
-    if !call.bool(2) {
-        entry.server.set_routes(routes, call.bool(1));
+    if call.bool(2) {
+        return Ok(call.undefined());
     }
-    Ok(call.undefined())
+    let generation = entry.server.set_routes(routes, call.bool(1));
+    Ok(call.whole(generation as i32))
 }
 
 /// The answers of a batch, which are not sent before the next turn: server, numbers and bytes of answers, how many
@@ -348,8 +354,7 @@ fn has_ended(call: &NativeCall) -> Result<Js, String> {
 }
 
 fn drop_server(call: &NativeCall) -> Result<Js, String> {
-    let place = call.int(0) as usize;
-    let entry = SERVERS.with_borrow_mut(|servers| servers.try_remove(place));
+    let entry = SERVERS.with_borrow_mut(|servers| servers.remove(&call.int(0)));
     drop(entry);
     Ok(call.undefined())
 }

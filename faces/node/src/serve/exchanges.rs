@@ -22,6 +22,8 @@ pub(crate) struct Key {
 pub(crate) struct Exchange {
     pub(crate) key: Key,
     pub(crate) request: Rc<Request>,
+    /// Which generation of routes it has found its handler in.
+    pub(crate) generation: u32,
     /// The index of the handler; `None` for `fetch`.
     pub(crate) route: Option<u32>,
     pub(crate) params: Spans,
@@ -47,6 +49,7 @@ impl Exchanges {
     pub(crate) fn begin(
         self: &Rc<Self>,
         request: &Rc<Request>,
+        generation: u32,
         route: Option<u32>,
         params: Spans,
     ) -> Awaited {
@@ -60,6 +63,7 @@ impl Exchanges {
                 serial,
             },
             request: Rc::clone(request),
+            generation,
             route,
             params,
             is_delivered: Cell::default(),

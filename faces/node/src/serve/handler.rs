@@ -14,6 +14,8 @@ pub(crate) struct ServeHandler {
     pub(crate) routes: RefCell<RouteSet>,
     /// Whether a `fetch` answers what no route does.
     pub(crate) has_fetch: Cell<bool>,
+    /// Which generation of routes this is. Requests tell it, because the numbers of handlers are those of their generation.
+    pub(crate) generation: Cell<u32>,
 }
 
 impl Handler for ServeHandler {
@@ -40,6 +42,11 @@ impl Handler for ServeHandler {
                 return Answer::Now(response);
             }
         };
-        Answer::Later(Box::pin(self.exchanges.begin(request, route, params)))
+        Answer::Later(Box::pin(self.exchanges.begin(
+            request,
+            self.generation.get(),
+            route,
+            params,
+        )))
     }
 }

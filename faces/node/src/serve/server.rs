@@ -69,6 +69,7 @@ impl Server {
             exchanges: Rc::default(),
             routes: RefCell::default(),
             has_fetch: Cell::default(),
+            generation: Cell::default(),
         });
         let (handle, worker) = sampan_app::http::worker(Arc::clone(&limits));
         let has_ended = Rc::new(Cell::new(false));
@@ -101,10 +102,13 @@ impl Server {
         self.address
     }
 
-    /// Puts other routes in place, for all requests to come.
-    pub(super) fn set_routes(&self, routes: RouteSet, has_fetch: bool) {
+    /// Puts other routes in place, for all requests to come. Returns which generation they are.
+    pub(super) fn set_routes(&self, routes: RouteSet, has_fetch: bool) -> u32 {
         self.handler.routes.replace(routes);
         self.handler.has_fetch.set(has_fetch);
+        let generation = (self.handler.generation.get() + 1) & i32::MAX as u32;
+        self.handler.generation.set(generation);
+        generation
     }
 
     fn exchanges(&self) -> &Rc<Exchanges> {

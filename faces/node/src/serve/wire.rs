@@ -96,6 +96,7 @@ impl<'a> BatchWriter<'a> {
         record[2] = exchange.route.map_or(-1, |route| route as i32);
         record[3] = method_number(request.method());
         (record[4], record[5]) = self.put(target.as_bytes());
+        record[17] = exchange.generation as i32;
         // It lies right behind.
         (_, record[19]) = self.put(host.as_bytes());
         record[6] = -1;

@@ -2,5 +2,6 @@
 require("./answers.cjs");
 require("./options.cjs");
 require("./faults.cjs");
+require("./hostile.cjs");
 require("./frameworks.cjs");
 require("./harness.cjs").run();
