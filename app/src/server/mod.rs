@@ -1,5 +1,9 @@
 //! The whole server: workers, acceptor, watchdog, and how they start and end.
+//!
+//! [`Server::start`] begins everything and [`Running::shutdown`] ends it. The workers are its `crew`; a lost one is replaced. `signals` is
+//! the life of a process that serves, and `systemd` hears of it. Where a program has threads of its own for scripts, it is a `Host`.
 
+mod crew;
 pub(crate) mod hosted;
 pub(crate) mod signals;
 pub(crate) mod systemd;
@@ -9,33 +13,24 @@ pub use worker::HostedWorker;
 
 use crate::config::Config;
 use crate::database;
-use crate::listening::{self, User};
+use crate::listening::{self, Listening, User};
 use crate::process_parts::ProcessParts;
-use crate::reload::{Generation, Order, Reloader};
+use crate::reload::{Generation, Reloader};
 use crate::static_files::OPEN_FILES_MAX;
-use crate::worker::WorkerPlan;
-use crate::worker::watchdog::{ABANDONED_MAX, Watchdog};
+use crate::worker::watchdog::Watchdog;
+use crew::CrewMember;
 use sampan_db::Database;
 use sampan_files::SPOOLED_FILES_MAX;
-use sampan_host::Error;
-use sampan_http::{Accepting, Limits, WorkerHandle, Workers};
+use sampan_http::{Accepting, Limits, Workers};
 use sampan_log::Level;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc::UnboundedSender;
-use worker::{Starting, WorkerThread};
-
-/// How long a shutdown waits for the workers' threads beyond the time that their requests get, in milliseconds.
-const JOIN_MILLIS_MAX: u64 = 500;
 
 /// Files that the process may need besides its connections: the project's sources, and what capabilities open.
 const RESERVED_FILES: u64 = 64;
-
-/// How long an abandoned worker may keep the write connection.
-const LEASE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The address of a server that has no port.
 const NO_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
@@ -117,14 +112,6 @@ pub(crate) struct ServerShared {
     started_once: Arc<AtomicBool>,
 }
 
-/// A worker that serves.
-pub(crate) struct CrewMember {
-    pub(crate) id: u64,
-    handle: WorkerHandle,
-    pub(crate) orders: UnboundedSender<Order>,
-    thread: WorkerThread,
-}
-
 impl Server {
     /// Loads the project on every worker, then accepts connections.
     ///
@@ -141,24 +128,7 @@ impl Server {
         stopper: &Stopper,
         inbox: ServerEvents,
     ) -> Result<Running, String> {
-        let mut limits = config.http.clone();
-        // Each worker keeps the files of two folders open.
-        let files = SPOOLED_FILES_MAX + config.workers * 2 * OPEN_FILES_MAX;
-        let files = RESERVED_FILES + files as u64;
-        if let Some(note) = sampan_http::raise_open_files(&mut limits, files) {
-            config.logger.text(Level::Warn, note);
-        }
-        let user = config
-            .user
-            .as_deref()
-            .map(User::find)
-            .transpose()?
-            .flatten();
-        let listening = listening::open(&config, &limits, user.as_ref())?;
-        if let Some(user) = &user {
-            // From here on: what is made below, such as the database, is that user's.
-            user.become_it()?;
-        }
+        let (listening, limits) = listen(&config)?;
         let ports = listening.iter().map(|one| one.acceptor.local_addr());
         let addresses = ports.filter_map(Result::ok).collect();
         let names: Vec<&str> = listening.iter().map(|one| one.name.as_str()).collect();
@@ -222,19 +192,7 @@ impl Server {
             started.map_err(|error| format!("cannot accept connections: {error}"))
         });
         let accepting = accepting.collect::<Result<_, _>>()?;
-        let count = shared.config.workers;
-        let plural = if count == 1 { "" } else { "s" };
-        let entry = match shared.config.project.entry() {
-            "" => "no project",
-            entry => entry,
-        };
-        logger.text(
-            Level::Info,
-            format!(
-                "listening on {names} with {count} worker{plural} ({entry}, sampan {})",
-                crate::VERSION
-            ),
-        );
+        logger.text(Level::Info, ready_line(&shared.config, &names));
         Ok(Running {
             addresses,
             shared,
@@ -243,6 +201,41 @@ impl Server {
             events: inbox,
         })
     }
+}
+
+/// Opens what it listens on, as the user who started it, and becomes the user that it is to run as.
+fn listen(config: &Config) -> Result<(Vec<Listening>, Limits), String> {
+    let mut limits = config.http.clone();
+    // Each worker keeps the files of two folders open.
+    let files = SPOOLED_FILES_MAX + config.workers * 2 * OPEN_FILES_MAX;
+    let files = RESERVED_FILES + files as u64;
+    if let Some(note) = sampan_http::raise_open_files(&mut limits, files) {
+        config.logger.text(Level::Warn, note);
+    }
+    let user = config
+        .user
+        .as_deref()
+        .map(User::find)
+        .transpose()?
+        .flatten();
+    let listening = listening::open(config, &limits, user.as_ref())?;
+    if let Some(user) = &user {
+        // From here on: what is made later, such as the database, is that user's.
+        user.become_it()?;
+    }
+    Ok((listening, limits))
+}
+
+/// What the log is told once connections are accepted.
+fn ready_line(config: &Config, names: &str) -> String {
+    let count = config.workers;
+    let plural = if count == 1 { "" } else { "s" };
+    let entry = match config.project.entry() {
+        "" => "no project",
+        entry => entry,
+    };
+    let version = crate::VERSION;
+    format!("listening on {names} with {count} worker{plural} ({entry}, sampan {version})")
 }
 
 impl Running {
@@ -324,138 +317,7 @@ impl Health {
     }
 }
 
-/// Waits for a thread, but not for ever.
-fn ends_by(thread: WorkerThread, deadline: Instant) -> bool {
-    while !thread.is_finished() {
-        if Instant::now() >= deadline {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    thread.join()
-}
-
 impl ServerShared {
-    /// Starts all workers: one alone first, so that a fault of the project is told once, then the others together.
-    fn start_workers(self: &Arc<Self>) -> Result<(), String> {
-        for places in [0..1, 1..self.config.workers] {
-            let mut starting = Vec::new();
-            for place in places {
-                starting.push(self.start_worker(place)?);
-            }
-            for (id, worker) in starting {
-                let member =
-                    ready(id, worker).map_err(|error| self.config.project.load_fault(&error))?;
-                self.crew().push(member);
-            }
-        }
-        Ok(())
-    }
-
-    /// Ends the workers that serve, and waits for them. False if some had to be left behind.
-    fn end_workers(&self) -> bool {
-        let crew = std::mem::take(&mut *self.crew());
-        for member in &crew {
-            member.handle.shutdown();
-        }
-        let patience = Duration::from_millis(self.limits.shutdown_millis_max + JOIN_MILLIS_MAX);
-        let deadline = Instant::now() + patience;
-        crew.into_iter()
-            .all(|member| ends_by(member.thread, deadline))
-    }
-
-    fn start_worker(self: &Arc<Self>, place: usize) -> Result<(u64, Starting), String> {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let shared = Arc::clone(self);
-        let plan = WorkerPlan {
-            id,
-            place,
-            generation: self.generation(),
-            limits: Arc::clone(&self.limits),
-            database: Arc::clone(&self.database),
-            watchdog: self.watchdog.clone(),
-            ending: Arc::clone(&self.ending),
-            started_once: Arc::clone(&self.started_once),
-            on_deaf: Box::new(move |handle, name| shared.abandon(id, place, &handle, name)),
-        };
-        let starting =
-            worker::start(plan).map_err(|error| format!("cannot start a worker: {error}"))?;
-        Ok((id, starting))
-    }
-
-    /// Gives up a worker whose script cannot be stopped, and starts another in its place. Its thread ends by itself should the
-    /// script ever return. Runs on the watchdog's thread, which must go on watching: the new worker is awaited on another.
-    fn abandon(self: &Arc<Self>, id: u64, place: usize, handle: &WorkerHandle, name: &str) {
-        handle.abandon();
-        handle.shutdown();
-        let count = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
-        // As in app.worker.
-        let number = place + 1;
-        let message = format!(
-            "worker {number} is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the server gives up)"
-        );
-        self.config.logger.text(Level::Error, message);
-        self.crew().retain(|member| member.id != id);
-        if count >= ABANDONED_MAX {
-            // Nobody receives it if the server is being shut down anyway.
-            let _ = self.events.send(ServerEvent::GiveUp);
-            return;
-        }
-        let shared = Arc::clone(self);
-        let body = move || {
-            if let Err(fault) = shared.fill_place(place) {
-                shared.config.logger.text(
-                    Level::Error,
-                    format!("worker {number} could not be replaced: {fault}"),
-                );
-                let _ = shared.events.send(ServerEvent::GiveUp);
-                return;
-            }
-            shared.look_after_lease();
-        };
-        if std::thread::Builder::new()
-            .name("sampan-replace".into())
-            .spawn(body)
-            .is_err()
-        {
-            let _ = self.events.send(ServerEvent::GiveUp);
-        }
-    }
-
-    /// An abandoned worker may have taken the write connection with it. Should it not come back, nothing can be written in this
-    /// process any more.
-    fn look_after_lease(&self) {
-        let before = self.database.lease();
-        if before.is_none() {
-            return;
-        }
-        std::thread::sleep(LEASE_PATIENCE);
-        if self.database.lease() == before && !self.is_ending.load(Ordering::SeqCst) {
-            let message = "the abandoned worker keeps the write connection: the server gives up";
-            self.config.logger.text(Level::Error, message);
-            let _ = self.events.send(ServerEvent::GiveUp);
-        }
-    }
-
-    /// Starts a worker in a place that has become free.
-    fn fill_place(self: &Arc<Self>, place: usize) -> Result<(), String> {
-        let _turn = self.turn();
-        let (id, starting) = self.start_worker(place)?;
-        let member = ready(id, starting).map_err(|error| self.config.project.load_fault(&error))?;
-        let mut crew = self.crew();
-        if self.is_ending.load(Ordering::SeqCst) {
-            member.handle.shutdown();
-            return Ok(());
-        }
-        if let Some(workers) = &*lock(&self.workers) {
-            workers.replace(place, member.handle.clone());
-        }
-        let message = format!("a fresh worker serves in place {}", place + 1);
-        self.config.logger.text(Level::Warn, message);
-        crew.push(member);
-        Ok(())
-    }
-
     pub(crate) fn crew(&self) -> MutexGuard<'_, Vec<CrewMember>> {
         lock(&self.crew)
     }
@@ -472,23 +334,6 @@ impl ServerShared {
     pub(crate) fn set_generation(&self, generation: Arc<Generation>) {
         *lock(&self.generation) = generation;
     }
-}
-
-/// Waits for a worker that starts.
-fn ready(id: u64, starting: Starting) -> Result<CrewMember, Error> {
-    let gone = |_| {
-        Error::new(
-            sampan_host::ErrorKind::Internal,
-            "a worker ended while it started",
-        )
-    };
-    let handle = starting.ready.recv().map_err(gone)??;
-    Ok(CrewMember {
-        id,
-        handle,
-        orders: starting.orders,
-        thread: starting.thread,
-    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

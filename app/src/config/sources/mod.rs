@@ -1,14 +1,20 @@
 //! Where the values of the configuration come from. Each source wins over those before it: defaults, `sampan.toml`, `PORT`, the environment's
 //! `SAMPAN_SECTION_KEY` and `SAMPAN_SECTION_KEY_FILE`, the command line.
 
+mod environment;
+mod values;
+
 use super::raw::{FILE, Flags, RawConfig};
 use super::{fields, listen, told};
 use crate::archive::Archive;
-use sampan_env::Variables;
+use environment::{Filled, filled};
 use sampan_host::Sources as _;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::{Table, Value};
+use values::{checked, lines_of, value_of};
+
+pub(crate) use environment::Environment;
 
 /// What the names of our variables begin with.
 const PREFIX: &str = "SAMPAN_";
@@ -16,10 +22,6 @@ const PREFIX: &str = "SAMPAN_";
 const FILE_SUFFIX: &str = "_file";
 /// The host of a server whose port is all that is said: platforms that say so connect from outside.
 const PORT_HOST: &str = "0.0.0.0";
-
-/// The variables of the environment.
-#[derive(Debug, Default)]
-pub(crate) struct Environment(BTreeMap<String, String>);
 
 /// The values of all sources together.
 #[derive(Debug, Default)]
@@ -56,34 +58,6 @@ impl Origins {
         let key = fault.split([' ', ':']).next().unwrap_or_default();
         let origin = self.of(&format!("{section}.{key}"));
         format!("{}: {section}.{fault}", origin.unwrap_or(&self.file))
-    }
-}
-
-impl Environment {
-    /// That of this process. Variables that are no text are as if they were not there.
-    pub(crate) fn of_process() -> Self {
-        let texts = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        };
-        Self(std::env::vars_os().filter_map(texts).collect())
-    }
-
-    /// The same with further variables. Its own win.
-    pub(crate) fn with(mut self, others: &Variables) -> Self {
-        for (name, value) in &others.0 {
-            self.0.entry(name.clone()).or_insert_with(|| value.clone());
-        }
-        self
-    }
-
-    #[cfg(test)]
-    pub(crate) fn from_pairs(pairs: &[(&str, &str)]) -> Self {
-        let pairs = pairs.iter();
-        Self(
-            pairs
-                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-                .collect(),
-        )
     }
 }
 
@@ -308,115 +282,6 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
 fn text_in(archive: &Archive) -> Result<String, String> {
     let bytes = archive.read(FILE).unwrap_or_default();
     String::from_utf8(bytes).map_err(|_| format!("{FILE} is not UTF-8: save it as UTF-8 text"))
-}
-
-/// The line of each key, as `section.key`.
-fn lines_of(text: &str) -> BTreeMap<String, usize> {
-    let Ok(document) = toml::de::DeTable::parse(text) else {
-        return BTreeMap::new();
-    };
-    let line_at = |at: usize| text[..at].matches('\n').count() + 1;
-    let sections = document.get_ref().iter();
-    let keys = sections.flat_map(|(section, values)| {
-        let values = values.get_ref().as_table().into_iter().flatten();
-        values.map(move |(key, _)| {
-            let full = format!("{}.{}", section.get_ref(), key.get_ref());
-            (full, line_at(key.span().start))
-        })
-    });
-    keys.collect()
-}
-
-/// The value that a text stands for: what a key takes decides whether it is a number, a truth, a list or text.
-fn value_of(section: &str, key: &str, text: &str, origin: &str) -> Result<Value, String> {
-    let quoted = Value::from(text);
-    let items: Vec<Value> = text
-        .split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty())
-        .map(Value::from)
-        .collect();
-    let written: Option<Value> = toml::from_str::<Table>(&format!("v = {text}"))
-        .ok()
-        .filter(|table| table.len() == 1)
-        .and_then(|mut table| table.remove("v"));
-    let list = Value::from(items);
-    // What takes both is a list only where there are several items.
-    let texts = match text.contains(',') {
-        true => [&list, &quoted],
-        false => [&quoted, &list],
-    };
-    let takes = |value: &&Value| checked(section, key, &value.to_string(), origin).is_ok();
-    match written.as_ref().into_iter().chain(texts).find(takes) {
-        Some(value) => Ok(value.clone()),
-        None => checked(section, key, &quoted.to_string(), origin).map(|()| quoted.clone()),
-    }
-}
-
-/// Fails if a key does not take this value, which is written as in TOML.
-fn checked(section: &str, key: &str, written: &str, origin: &str) -> Result<(), String> {
-    let text = format!("[{section}]\n{key} = {written}\n");
-    RawConfig::parse_from(&text, origin).map(|_| ())
-}
-
-enum Filled {
-    /// Nothing was put in.
-    Same(Value),
-    /// The text with the values of variables.
-    Text(String),
-}
-
-/// A value with the environment's variables in the places of `${NAME}`.
-fn filled(value: Value, environment: &Environment) -> Result<Filled, String> {
-    let has_place = |text: &str| text.contains("${");
-    match value {
-        Value::String(text) if has_place(&text) => {
-            filled_text(&text, environment).map(Filled::Text)
-        }
-        Value::Array(items) => {
-            let items = items.into_iter().map(|item| match item {
-                Value::String(text) if has_place(&text) => {
-                    filled_text(&text, environment).map(Value::from)
-                }
-                other => Ok(other),
-            });
-            Ok(Filled::Same(Value::Array(
-                items.collect::<Result<_, String>>()?,
-            )))
-        }
-        other => Ok(Filled::Same(other)),
-    }
-}
-
-/// `${NAME}` is the value of a variable, `${NAME:-text}` the text where there is none, `$${` is `${`.
-fn filled_text(text: &str, environment: &Environment) -> Result<String, String> {
-    let (mut out, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find("${") {
-        let (before, after) = (&rest[..at], &rest[at + 2..]);
-        if let Some(before) = before.strip_suffix('$') {
-            out.push_str(before);
-            out.push_str("${");
-            rest = after;
-            continue;
-        }
-        out.push_str(before);
-        let Some((name, after)) = after.split_once('}') else {
-            return Err(format!(
-                "{text:?} has no '}}' after '${{'; write $${{ for the two characters"
-            ));
-        };
-        let (name, default) = match name.split_once(":-") {
-            Some((name, default)) => (name, Some(default)),
-            None => (name, None),
-        };
-        match environment.0.get(name).map(String::as_str).or(default) {
-            Some(value) => out.push_str(value),
-            None => return Err(format!("the environment has no variable {name}")),
-        }
-        rest = after;
-    }
-    out.push_str(rest);
-    Ok(out)
 }
 
 #[cfg(test)]

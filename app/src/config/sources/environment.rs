@@ -1,0 +1,98 @@
+//! The variables of the environment, and texts of the configuration file that have some in them.
+
+use sampan_env::Variables;
+use std::collections::BTreeMap;
+use toml::Value;
+
+/// The variables of the environment.
+#[derive(Debug, Default)]
+pub(crate) struct Environment(pub(super) BTreeMap<String, String>);
+
+impl Environment {
+    /// That of this process. Variables that are no text are as if they were not there.
+    pub(crate) fn of_process() -> Self {
+        let texts = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        Self(std::env::vars_os().filter_map(texts).collect())
+    }
+
+    /// The same with further variables. Its own win.
+    pub(crate) fn with(mut self, others: &Variables) -> Self {
+        for (name, value) in &others.0 {
+            self.0.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn from_pairs(pairs: &[(&str, &str)]) -> Self {
+        let pairs = pairs.iter();
+        Self(
+            pairs
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect(),
+        )
+    }
+}
+
+/// A value of the configuration file, with the values of variables.
+pub(super) enum Filled {
+    /// Nothing was put in.
+    Same(Value),
+    /// The text with the values of variables.
+    Text(String),
+}
+
+/// A value with the environment's variables in the places of `${NAME}`.
+pub(super) fn filled(value: Value, environment: &Environment) -> Result<Filled, String> {
+    let has_place = |text: &str| text.contains("${");
+    match value {
+        Value::String(text) if has_place(&text) => {
+            filled_text(&text, environment).map(Filled::Text)
+        }
+        Value::Array(items) => {
+            let items = items.into_iter().map(|item| match item {
+                Value::String(text) if has_place(&text) => {
+                    filled_text(&text, environment).map(Value::from)
+                }
+                other => Ok(other),
+            });
+            Ok(Filled::Same(Value::Array(
+                items.collect::<Result<_, String>>()?,
+            )))
+        }
+        other => Ok(Filled::Same(other)),
+    }
+}
+
+/// `${NAME}` is the value of a variable, `${NAME:-text}` the text where there is none, `$${` is `${`.
+fn filled_text(text: &str, environment: &Environment) -> Result<String, String> {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find("${") {
+        let (before, after) = (&rest[..at], &rest[at + 2..]);
+        if let Some(before) = before.strip_suffix('$') {
+            out.push_str(before);
+            out.push_str("${");
+            rest = after;
+            continue;
+        }
+        out.push_str(before);
+        let Some((name, after)) = after.split_once('}') else {
+            return Err(format!(
+                "{text:?} has no '}}' after '${{'; write $${{ for the two characters"
+            ));
+        };
+        let (name, default) = match name.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (name, None),
+        };
+        match environment.0.get(name).map(String::as_str).or(default) {
+            Some(value) => out.push_str(value),
+            None => return Err(format!("the environment has no variable {name}")),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}

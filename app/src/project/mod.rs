@@ -1,0 +1,347 @@
+//! A project: its files, which one of them to run, and in what language that is.
+
+mod sources;
+
+use crate::archive::Archive;
+use crate::config::Flags;
+use crate::config::db::{MIGRATIONS, migrations_of};
+use sampan_db::migrate::Migrations;
+use sampan_host::{Error, Place, Sources};
+use sampan_i18n::Catalogs;
+use sampan_js_modules::Modules;
+use sampan_template::Templates;
+use sources::{FolderSources, MemorySources, WithEntry};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub(crate) use sources::SHARED;
+
+/// The files that are looked for in a folder.
+const ENTRIES: [&str; 7] = [
+    "app.lua", "app.js", "app.mjs", "app.ts", "app.mts", "app.tsx", "app.jsx",
+];
+/// The folder of the templates.
+pub(crate) const TEMPLATES: &str = "templates";
+
+/// A project: a folder and the file in it that is run.
+#[derive(Clone)]
+pub struct Project {
+    root: PathBuf,
+    entry: String,
+    sources: Arc<dyn Sources>,
+    /// The archive that the files are in, if they are in one.
+    archive: Option<Arc<Archive>>,
+    /// The same files as modules of JavaScript, transformed once for all workers.
+    modules: Arc<Modules>,
+}
+
+impl Project {
+    /// The project that the command line names, or the one that this program carries.
+    ///
+    /// # Errors
+    /// As [`Project::find`].
+    pub(crate) fn of(flags: &Flags) -> Result<Self, String> {
+        match &flags.archive {
+            Some(archive) => Self::packed(archive),
+            None => Self::find(&flags.path),
+        }
+    }
+
+    /// A project in an archive. What it keeps on the disk lies in the current folder.
+    fn packed(archive: &Arc<Archive>) -> Result<Self, String> {
+        let root = std::env::current_dir()
+            .map_err(|error| format!("cannot tell the current folder: {error}"))?;
+        let sources = Arc::clone(archive) as Arc<dyn Sources>;
+        let project = Self::of_sources(root, archive.entry().to_owned(), sources);
+        Ok(Self {
+            archive: Some(Arc::clone(archive)),
+            ..project
+        })
+    }
+
+    /// Finds the project at `path`: a folder with one of `app.lua`, `app.js`, `app.ts` and the like, or the file to run.
+    ///
+    /// # Errors
+    /// One line that says what is missing and what to do.
+    pub fn find(path: &Path) -> Result<Self, String> {
+        let shown = path.display();
+        let whole = path.canonicalize().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                format!("{shown} does not exist: name the project's folder or the file to run")
+            }
+            _ => format!("cannot open {shown}: {error}"),
+        })?;
+        let (root, entry) = if whole.is_dir() {
+            let present: Vec<&str> = ENTRIES
+                .into_iter()
+                .filter(|name| whole.join(name).is_file())
+                .collect();
+            match present[..] {
+                [entry] => (whole, entry.to_owned()),
+                [] => {
+                    return Err(format!(
+                        "{shown} has no app.lua, app.js, app.jsx, app.ts or app.tsx: name the file to run"
+                    ));
+                }
+                _ => {
+                    return Err(format!(
+                        "{shown} has {}: name the one to run",
+                        present.join(" and ")
+                    ));
+                }
+            }
+        } else {
+            let name = whole
+                .file_name()
+                .and_then(|name| name.to_str())
+                .map(str::to_owned);
+            let root = whole.parent().map(Path::to_owned);
+            match (root, name) {
+                (Some(root), Some(name)) => (root, name),
+                _ => return Err(format!("{shown}: its name is not UTF-8")),
+            }
+        };
+        if Language::of(&entry).is_none() {
+            return Err(format!(
+                "{shown} is neither Lua nor JavaScript: its name must end in .lua, .js, .mjs, .jsx, .ts, .mts or .tsx"
+            ));
+        }
+        let sources = Arc::new(FolderSources::new(root.clone()));
+        Ok(Self::of_sources(root, entry, sources))
+    }
+
+    fn of_sources(root: PathBuf, entry: String, sources: Arc<dyn Sources>) -> Self {
+        let mut modules = Modules::new(Arc::clone(&sources));
+        if let Some(chosen) = std::env::var("NODE_ENV").ok().filter(|it| !it.is_empty()) {
+            modules = modules.with_node_env(chosen);
+        }
+        Self {
+            root,
+            entry,
+            sources,
+            archive: None,
+            modules: Arc::new(modules),
+        }
+    }
+
+    /// Why the project did not load: the place or at least the file, the message, the line of the source, and the stack.
+    pub fn load_fault(&self, error: &Error) -> String {
+        let mut told = match error.place() {
+            Some(_) => error.to_string(),
+            None => format!("{}: {error}", self.entry),
+        };
+        // The error of a template has its lines already.
+        let is_shown = |place: &Place| told.contains(&format!("\n> {:>4} | ", place.line));
+        let place = error.place().filter(|place| !is_shown(place));
+        if let Some((place, line)) = place.and_then(|place| Some((place, self.line(place)?))) {
+            told += &format!("\n{:>5} | {line}", place.line);
+        }
+        for call in error.stack().into_iter().flat_map(str::lines) {
+            told += &format!("\n  {}", call.trim());
+        }
+        told
+    }
+
+    /// A line of a source file, as far as a terminal shows it.
+    pub fn line(&self, place: &Place) -> Option<String> {
+        const SHOWN_CHARS_MAX: usize = 160;
+        let source = self.modules.source_text(&place.file)?;
+        let text = String::from_utf8_lossy(&source);
+        let line = text.lines().nth((place.line as usize).checked_sub(1)?)?;
+        let line = line.trim_end().replace('\t', "    ");
+        let shown = line.chars().filter(|one| !one.is_control());
+        Some(shown.take(SHOWN_CHARS_MAX).collect())
+    }
+
+    /// A folder as a project without a file to run.
+    pub(crate) fn without_entry(path: &Path) -> Result<Self, String> {
+        let root = path.canonicalize();
+        let root = root.map_err(|error| format!("cannot open {}: {error}", path.display()))?;
+        let sources = Arc::new(FolderSources::new(root.clone()));
+        Ok(Self::of_sources(root, String::new(), sources))
+    }
+
+    /// The project with another file to run, which exists in memory only.
+    pub(crate) fn with_entry(&self, entry: &(String, String)) -> Self {
+        let sources = Arc::new(WithEntry::new(entry, self.sources()));
+        Self::of_sources(self.root.clone(), entry.0.clone(), sources)
+    }
+
+    /// No project: nothing to run, and no folder.
+    pub(crate) fn none() -> Self {
+        Self::in_memory("", &[])
+    }
+
+    /// A project without a folder: its files by name.
+    pub fn in_memory(entry: &str, files: &[(&str, &str)]) -> Self {
+        let sources = Arc::new(MemorySources::new(files));
+        Self::of_sources(PathBuf::new(), entry.to_owned(), sources)
+    }
+
+    /// The same project, whose files are read in another way.
+    pub(crate) fn with_sources(&self, sources: Arc<dyn Sources>) -> Self {
+        Self::of_sources(self.root.clone(), self.entry.clone(), sources)
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The file to run, relative to the folder.
+    pub fn entry(&self) -> &str {
+        &self.entry
+    }
+
+    /// The language of that file; `None` if its name tells none.
+    pub fn language(&self) -> Option<Language> {
+        Language::of(&self.entry)
+    }
+
+    /// The project's templates, compiled.
+    ///
+    /// # Errors
+    /// One that is no template: its file, its line and what is around it.
+    pub(crate) fn templates(&self) -> Result<Templates, String> {
+        let files = self.sources.list(TEMPLATES).into_iter().filter_map(|path| {
+            let text = self.sources.read(&path)?;
+            let name = path.strip_prefix(TEMPLATES)?.strip_prefix('/')?;
+            Some((name.to_owned(), text))
+        });
+        Templates::compile(files).map_err(|error| error.to_string())
+    }
+
+    /// The project's texts in the languages of its readers.
+    ///
+    /// # Errors
+    /// One line: a file that is wrong, its line and why, or a setting.
+    pub(crate) fn catalogs(&self, settings: &sampan_i18n::Settings) -> Result<Catalogs, String> {
+        let paths = self.sources.list(sampan_i18n::FOLDER).into_iter();
+        let files = paths.filter_map(|path| {
+            let bytes = self.sources.read(&path)?;
+            Some((path, bytes))
+        });
+        Catalogs::read(&files.collect::<Vec<_>>(), settings)
+    }
+
+    /// The modules of a JavaScript project.
+    pub(crate) fn modules(&self) -> Arc<Modules> {
+        Arc::clone(&self.modules)
+    }
+
+    /// The archive that the files are in, if they are in one.
+    pub(crate) fn archive(&self) -> Option<&Arc<Archive>> {
+        self.archive.as_ref()
+    }
+
+    /// The migrations, of which there need be none.
+    ///
+    /// # Errors
+    /// There is a file in the place of their folder.
+    pub(crate) fn migrations(&self) -> Result<Migrations, String> {
+        match &self.archive {
+            Some(archive) => Ok(packed_migrations(archive)),
+            None => migrations_of(&self.root),
+        }
+    }
+
+    /// The files.
+    pub fn sources(&self) -> Arc<dyn Sources> {
+        Arc::clone(&self.sources)
+    }
+}
+
+/// The migrations in an archive.
+pub(crate) fn packed_migrations(archive: &Archive) -> Migrations {
+    let names = archive.list(MIGRATIONS);
+    let files = names.into_iter().filter_map(|path| {
+        let name = path.strip_prefix(MIGRATIONS)?.strip_prefix('/')?;
+        let text = archive.read(&path)?;
+        (!name.contains('/')).then(|| (name.to_owned(), text))
+    });
+    Migrations::packed(MIGRATIONS, files.collect())
+}
+
+impl fmt::Debug for Project {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Project")
+            .field("root", &self.root)
+            .field("entry", &self.entry)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a project is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Lua.
+    Lua,
+    /// JavaScript, and TypeScript that becomes it.
+    Js,
+}
+
+impl Language {
+    /// The language of a file, by its name.
+    pub fn of(entry: &str) -> Option<Self> {
+        match entry.rsplit_once('.')?.1 {
+            "lua" => Some(Self::Lua),
+            "js" | "mjs" | "jsx" | "ts" | "mts" | "tsx" => Some(Self::Js),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sampan_host::ErrorKind;
+    use std::fs;
+
+    #[test]
+    fn the_line_of_a_fault_is_told_once() {
+        let files = [
+            ("app.js", "let a = 1;\nlet b = ;\n"),
+            ("templates/a.html", "{{ x| }}"),
+        ];
+        let project = Project::in_memory("app.js", &files);
+        let told = |file: &str, line, message: &str| {
+            let place = Place {
+                file: file.to_owned(),
+                line,
+            };
+            project.load_fault(&Error::new(ErrorKind::Load, message).at(Some(place)))
+        };
+        assert_eq!(told("app.js", 2, "oh"), "app.js:2: oh\n    2 | let b = ;");
+        let of_template = "oh\n>    1 | {{ x| }}";
+        assert_eq!(
+            told("templates/a.html", 1, of_template),
+            format!("templates/a.html:1: {of_template}")
+        );
+    }
+
+    #[test]
+    fn a_project_is_found_or_the_error_says_what_to_do() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let inside = scratch.path().join("inside");
+        fs::create_dir(&inside).expect("a folder");
+        let fault = |path: &Path| Project::find(path).expect_err("no project");
+        assert!(
+            fault(&inside).ends_with(
+                "has no app.lua, app.js, app.jsx, app.ts or app.tsx: name the file to run"
+            )
+        );
+        assert!(fault(&inside.join("app.lua")).contains("does not exist"));
+        fs::write(inside.join("app.lua"), "").expect("written");
+        assert_eq!(Project::find(&inside).expect("found").entry(), "app.lua");
+        fs::write(inside.join("app.js"), "").expect("written");
+        assert!(fault(&inside).ends_with("has app.lua and app.js: name the one to run"));
+        let file = Project::find(&inside.join("app.js")).expect("found");
+        assert_eq!(
+            (file.entry(), file.language()),
+            ("app.js", Some(Language::Js))
+        );
+        fs::write(inside.join("app.py"), "").expect("written");
+        assert!(fault(&inside.join("app.py")).contains("neither Lua nor JavaScript"));
+    }
+}

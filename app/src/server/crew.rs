@@ -1,0 +1,178 @@
+//! The workers of a server: how they start and end, and how one takes the place of another.
+
+use super::worker::{self, Starting, WorkerThread};
+use super::{ServerEvent, ServerShared, lock};
+use crate::reload::Order;
+use crate::worker::WorkerPlan;
+use crate::worker::watchdog::ABANDONED_MAX;
+use sampan_host::Error;
+use sampan_http::WorkerHandle;
+use sampan_log::Level;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// How long a shutdown waits for the workers' threads beyond the time that their requests get, in milliseconds.
+const JOIN_MILLIS_MAX: u64 = 500;
+
+/// How long an abandoned worker may keep the write connection.
+const LEASE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A worker that serves.
+pub(crate) struct CrewMember {
+    pub(crate) id: u64,
+    pub(super) handle: WorkerHandle,
+    pub(crate) orders: UnboundedSender<Order>,
+    thread: WorkerThread,
+}
+
+/// Waits for a thread, but not for ever.
+fn ends_by(thread: WorkerThread, deadline: Instant) -> bool {
+    while !thread.is_finished() {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    thread.join()
+}
+
+impl ServerShared {
+    /// Starts all workers: one alone first, so that a fault of the project is told once, then the others together.
+    pub(super) fn start_workers(self: &Arc<Self>) -> Result<(), String> {
+        for places in [0..1, 1..self.config.workers] {
+            let mut starting = Vec::new();
+            for place in places {
+                starting.push(self.start_worker(place)?);
+            }
+            for (id, worker) in starting {
+                let member =
+                    ready(id, worker).map_err(|error| self.config.project.load_fault(&error))?;
+                self.crew().push(member);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the workers that serve, and waits for them. False if some had to be left behind.
+    pub(super) fn end_workers(&self) -> bool {
+        let crew = std::mem::take(&mut *self.crew());
+        for member in &crew {
+            member.handle.shutdown();
+        }
+        let patience = Duration::from_millis(self.limits.shutdown_millis_max + JOIN_MILLIS_MAX);
+        let deadline = Instant::now() + patience;
+        crew.into_iter()
+            .all(|member| ends_by(member.thread, deadline))
+    }
+
+    fn start_worker(self: &Arc<Self>, place: usize) -> Result<(u64, Starting), String> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let shared = Arc::clone(self);
+        let plan = WorkerPlan {
+            id,
+            place,
+            generation: self.generation(),
+            limits: Arc::clone(&self.limits),
+            database: Arc::clone(&self.database),
+            watchdog: self.watchdog.clone(),
+            ending: Arc::clone(&self.ending),
+            started_once: Arc::clone(&self.started_once),
+            on_deaf: Box::new(move |handle, name| shared.abandon(id, place, &handle, name)),
+        };
+        let starting =
+            worker::start(plan).map_err(|error| format!("cannot start a worker: {error}"))?;
+        Ok((id, starting))
+    }
+
+    /// Gives up a worker whose script cannot be stopped, and starts another in its place. Its thread ends by itself should the
+    /// script ever return. Runs on the watchdog's thread, which must go on watching: the new worker is awaited on another.
+    fn abandon(self: &Arc<Self>, id: u64, place: usize, handle: &WorkerHandle, name: &str) {
+        handle.abandon();
+        handle.shutdown();
+        let count = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
+        // As in app.worker.
+        let number = place + 1;
+        let message = format!(
+            "worker {number} is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the server gives up)"
+        );
+        self.config.logger.text(Level::Error, message);
+        self.crew().retain(|member| member.id != id);
+        if count >= ABANDONED_MAX {
+            // Nobody receives it if the server is being shut down anyway.
+            let _ = self.events.send(ServerEvent::GiveUp);
+            return;
+        }
+        let shared = Arc::clone(self);
+        let body = move || {
+            if let Err(fault) = shared.fill_place(place) {
+                shared.config.logger.text(
+                    Level::Error,
+                    format!("worker {number} could not be replaced: {fault}"),
+                );
+                let _ = shared.events.send(ServerEvent::GiveUp);
+                return;
+            }
+            shared.look_after_lease();
+        };
+        if std::thread::Builder::new()
+            .name("sampan-replace".into())
+            .spawn(body)
+            .is_err()
+        {
+            let _ = self.events.send(ServerEvent::GiveUp);
+        }
+    }
+
+    /// An abandoned worker may have taken the write connection with it. Should it not come back, nothing can be written in this
+    /// process any more.
+    fn look_after_lease(&self) {
+        let before = self.database.lease();
+        if before.is_none() {
+            return;
+        }
+        std::thread::sleep(LEASE_PATIENCE);
+        if self.database.lease() == before && !self.is_ending.load(Ordering::SeqCst) {
+            let message = "the abandoned worker keeps the write connection: the server gives up";
+            self.config.logger.text(Level::Error, message);
+            let _ = self.events.send(ServerEvent::GiveUp);
+        }
+    }
+
+    /// Starts a worker in a place that has become free.
+    fn fill_place(self: &Arc<Self>, place: usize) -> Result<(), String> {
+        let _turn = self.turn();
+        let (id, starting) = self.start_worker(place)?;
+        let member = ready(id, starting).map_err(|error| self.config.project.load_fault(&error))?;
+        let mut crew = self.crew();
+        if self.is_ending.load(Ordering::SeqCst) {
+            member.handle.shutdown();
+            return Ok(());
+        }
+        if let Some(workers) = &*lock(&self.workers) {
+            workers.replace(place, member.handle.clone());
+        }
+        let message = format!("a fresh worker serves in place {}", place + 1);
+        self.config.logger.text(Level::Warn, message);
+        crew.push(member);
+        Ok(())
+    }
+}
+
+/// Waits for a worker that starts.
+fn ready(id: u64, starting: Starting) -> Result<CrewMember, Error> {
+    let gone = |_| {
+        Error::new(
+            sampan_host::ErrorKind::Internal,
+            "a worker ended while it started",
+        )
+    };
+    let handle = starting.ready.recv().map_err(gone)??;
+    Ok(CrewMember {
+        id,
+        handle,
+        orders: starting.orders,
+        thread: starting.thread,
+    })
+}
