@@ -187,13 +187,12 @@ function answerEmpty(end) {
   return response(end, [], null);
 }
 
-// The number of the request in whose asynchronous context we are; only handlers that wait have one.
+// The number of the request in whose asynchronous context we are.
 const storage = native.storage();
 const store = () => storage.getStore();
 
 // The handler that is the `fetch` of a default export.
 let fetchNumber = -1;
-const isAsync = [];
 function run(number, key, status, chain, error, end) {
   const handler = handlers[number];
   if (chain === undefined) {
@@ -201,8 +200,7 @@ function run(number, key, status, chain, error, end) {
     const request = number === fetchNumber ? new WebRequest(key) : new RouteRequest(key);
     let result;
     try {
-      result = isAsync[number] === true ? storage.run(key, handler, request) : handler(request);
-      if (isAsync[number] === false && isPromise(result)) isAsync[number] = true;
+      result = storage.run(key, handler, request);
     } catch (thrown) {
       return deliverThrown(thrown, status);
     }

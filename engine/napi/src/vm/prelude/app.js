@@ -3,11 +3,8 @@
 const { checkStatus, checkRedirect, check, checkPattern, unknownOption } = native;
 const stackHere = () => new Error().stack;
 
-// What a function says that goes on after it has returned. One that calls such a function is found out when it returns a promise.
-const WAITS_IN_SOURCE = /async|await|Promise|\.then\(|set(?:Timeout|Interval|Immediate)|queueMicrotask|stream|transaction/;
 function keepHandler(handler) {
   handlers.push(handler);
-  isAsync.push(typeof handler === "function" && WAITS_IN_SOURCE.test(tried(() => Function.prototype.toString.call(handler)) ?? ""));
   return handlers.length - 1;
 }
 
