@@ -1,12 +1,12 @@
 //! Requests that the program answers into which Sampan is built. Guards have checked them; middleware of the script that matches runs first.
 
-use super::{NativeAnswer, NativeHandler, NativeRequest};
+use super::{NativeAnswer, NativeHandler, NativeRequest, stream};
 use crate::request::commit_gate::Visit;
 use crate::request::dispatch::DispatchedRequest;
 use crate::request::fallback::Fallback;
 use crate::request::response_sink::HttpSink;
 use sampan_host::{FileAnswer, HandlerId, RequestView};
-use sampan_http::{Answer, Response};
+use sampan_http::{Answer, Body, Response};
 use std::mem;
 use std::rc::Rc;
 
@@ -45,10 +45,10 @@ impl DispatchedRequest {
             return self.answer(None, middleware);
         }
         match handler(NativeRequest::new(Rc::clone(&self.view))) {
-            NativeAnswer::Now(response) => self.answer_natively(response),
+            NativeAnswer::Now(response) => self.answer_natively(self.followed(response)),
             NativeAnswer::Later(future) => Answer::Later(Box::pin(async move {
                 let response = future.await;
-                self.answer_natively(response)
+                self.answer_natively(self.followed(response))
             })),
         }
     }
@@ -61,15 +61,29 @@ impl DispatchedRequest {
             return self.release(&visit, around);
         };
         match (end.0)(NativeRequest::new(Rc::clone(&self.view))) {
-            NativeAnswer::Now(response) => self.release(&visit, merged(around, response)),
+            NativeAnswer::Now(response) => {
+                let response = self.followed(response);
+                self.release(&visit, merged(around, response))
+            }
             NativeAnswer::Later(future) => {
                 visit.remember();
                 Answer::Later(Box::pin(async move {
-                    let response = future.await;
+                    let response = self.followed(future.await);
                     self.release(&visit, merged(around, response))
                 }))
             }
         }
+    }
+}
+
+impl DispatchedRequest {
+    /// The same answer, whose body says in the log what it fails of if it is a stream.
+    #[inline]
+    fn followed(&self, mut response: Response) -> Response {
+        if let Body::Stream(_) = response.body() {
+            stream::follow(&mut response, &self.view, &self.loaded.control);
+        }
+        response
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod answer;
 mod request;
+mod stream;
 
 pub(crate) use answer::ChainEnd;
 pub use request::NativeRequest;
@@ -13,7 +14,7 @@ pub use request::NativeRequest;
 use crate::config::{Config, Flags};
 use crate::project::Project;
 use sampan_host::{Context, LocalFuture, Module};
-use sampan_http::Response;
+use sampan_http::{BodyRule, Response};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -47,6 +48,8 @@ pub struct NativeRoute {
     pub method: Option<String>,
     /// The pattern, as routes of scripts have them: `/users/:id`, `/files/*rest`.
     pub pattern: String,
+    /// How the bodies of its requests are received. One that is streamed is read by [`NativeRequest::poll_body`].
+    pub body: BodyRule,
     /// What answers it.
     pub handler: NativeHandler,
 }

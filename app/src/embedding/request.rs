@@ -1,10 +1,11 @@
 //! A request as native handlers see it.
 
 use crate::request::request_view::View;
-use sampan_host::RequestView;
+use sampan_host::{BodySource, Error, RequestView};
 use std::borrow::Cow;
 use std::fmt;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 /// A request on its way to a native handler. It stays on the thread of its worker; clones are the same request. Nothing is copied out
 /// of the buffer that it was received into.
@@ -62,9 +63,25 @@ impl NativeRequest {
         self.0.request().headers()
     }
 
-    /// The body, whole.
+    /// The body, whole; empty where it is streamed.
     pub fn body(&self) -> &[u8] {
         self.0.body()
+    }
+
+    /// Begins to read a streamed body.
+    ///
+    /// # Errors
+    /// Somebody has read it before: another reader, or middleware of the script.
+    pub fn begin_body(&self) -> Result<(), Error> {
+        self.0.body_source().map_or(Ok(()), BodySource::begin)
+    }
+
+    /// The next piece of a streamed body; `None` at its end. Nothing is received while nobody asks.
+    pub fn poll_body(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>, Error>>> {
+        match self.0.body_source() {
+            Some(body) => body.poll_piece(cx).map(Result::transpose),
+            None => Poll::Ready(None),
+        }
     }
 
     /// The address of the client; that of the Unix socket's client is empty. `X-Forwarded-For` of trusted proxies is believed.

@@ -141,7 +141,7 @@ impl Dispatch {
 
 /// One request on its way through a project.
 pub(crate) struct DispatchedRequest {
-    pub(super) loaded: Rc<Loaded>,
+    pub(crate) loaded: Rc<Loaded>,
     pub(crate) view: Rc<View>,
     pub(crate) fallback: Fallback,
     pub(super) uses: Rc<RouteUses>,

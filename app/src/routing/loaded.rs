@@ -223,7 +223,7 @@ impl Loaded {
                 fixed: None,
                 native: Some(route.handler.clone()),
                 is_rest: pattern.ends_in_rest(),
-                body: BodyRule::default(),
+                body: route.body,
             });
         }
         let (not_found, on_error, fetch) = (program.not_found, program.on_error, program.fetch);

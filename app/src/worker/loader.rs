@@ -177,6 +177,10 @@ impl Loader {
             modules,
             context,
             limits: config.script.clone(),
+            has_streams: {
+                let routes = &config.embedding.routes;
+                routes.iter().any(|route| route.body.is_streamed)
+            },
             isolation: match is_project {
                 true => config.scripts.isolation,
                 false => Isolation::Worker,

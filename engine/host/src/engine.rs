@@ -54,6 +54,8 @@ pub struct Setup {
     pub limits: ScriptLimits,
     /// What requests may see of one another. An engine may know [`Isolation::Worker`] only.
     pub isolation: Isolation,
+    /// Whether bodies may be read as they come whose routes the project does not declare: its middleware may ask for them.
+    pub has_streams: bool,
     /// The worker's stopwatch.
     pub watch: Arc<Watch>,
     /// Runs a future on the worker, independent of any request: for work that outlives the answer.

@@ -41,6 +41,7 @@ fn try_load(files: &[(&str, &str)], limits: ScriptLimits) -> Result<Rig, Error> 
     sampan_rig::load("app.lua", files, MODULES, limits, |setup| {
         Lua::load(Setup {
             isolation: Isolation::Request,
+            has_streams: false,
             ..setup
         })
     })

@@ -113,6 +113,7 @@ pub fn load<I>(
         context,
         limits,
         isolation: Isolation::Worker,
+        has_streams: false,
         watch: watch.clone(),
         console: Rc::new(move |_, text| printed.0.borrow_mut().push(text.to_owned())),
         sleep: Rc::new(move |time| modules::sleeping(&asleep, time)),

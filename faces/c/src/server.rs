@@ -14,6 +14,7 @@ use crate::status::{
 };
 use crate::text;
 use sampan::{App, Server};
+use sampan_app::http::BodyRule;
 use sampan_app::{NativeHandler, NativeRoute};
 use std::ffi::{c_char, c_void};
 use std::net::SocketAddr;
@@ -187,6 +188,7 @@ unsafe fn add_route(
     let handler = handler(&entry)?;
     match &mut *entry.lock() {
         ServerState::New(routes, _) => routes.push(NativeRoute {
+            body: BodyRule::default(),
             method: method.map(str::to_owned),
             pattern: pattern.to_owned(),
             handler,

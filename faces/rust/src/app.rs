@@ -107,6 +107,7 @@ impl App {
         self.native(NativeRoute {
             method: method.map(str::to_owned),
             pattern: pattern.to_owned(),
+            body: handler.body_rule(),
             handler: handler.into_handler(),
         })
     }

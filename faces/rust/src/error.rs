@@ -23,6 +23,8 @@ pub enum ErrorKind {
     Cancelled,
     /// The server or the scripts have been stopped.
     Stopped,
+    /// The body of a request cannot be read to its end: it is too large or malformed, or the client has left.
+    Body,
     /// A fault of Sampan itself.
     Internal,
 }
@@ -36,6 +38,7 @@ pub struct Error {
     line: Option<u32>,
     stack: Option<String>,
     code: Option<String>,
+    status: Option<u16>,
 }
 
 impl Error {
@@ -48,6 +51,7 @@ impl Error {
             line: None,
             stack: None,
             code: None,
+            status: None,
         }
     }
 
@@ -79,6 +83,20 @@ impl Error {
     /// The word by which scripts can tell the error, such as `unique` of a database.
     pub fn code(&self) -> Option<&str> {
         self.code.as_deref()
+    }
+
+    /// The status of the answer that a handler gives by returning this error, 500 unless it is known: that of [`ErrorKind::Body`] is 413 where
+    /// the body is too large.
+    pub fn status(&self) -> u16 {
+        self.status.unwrap_or(500)
+    }
+
+    /// Why a body cannot be read any further.
+    pub(crate) fn of_body(error: &host::Error) -> Self {
+        Self {
+            status: Some(error.kind().status()),
+            ..Self::new(ErrorKind::Body, error.message())
+        }
     }
 
     /// A fault as Sampan tells it to people. It begins with the place, if it has one.
@@ -138,6 +156,14 @@ impl From<host::Error> for Error {
             code: error.code().map(str::to_owned),
             ..Self::new(kind, error.message())
         }
+    }
+}
+
+/// One of a [`RequestBody`](crate::RequestBody) stays what it is, others are [`ErrorKind::Internal`].
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        let told = error.downcast::<Self>();
+        told.unwrap_or_else(|error| Self::new(ErrorKind::Internal, error.to_string()))
     }
 }
 

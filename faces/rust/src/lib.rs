@@ -30,6 +30,9 @@
 //! A handler gets a [`Request`] and returns what becomes a [`Response`]; or a future of that, for which its worker does not wait. Handlers
 //! run on the threads of the workers. What takes long without waiting belongs on a thread of your own.
 //!
+//! Bodies need not be whole. [`Response::stream`] and [`Response::reader`] answer with what comes piece by piece: server-sent events, large
+//! downloads. A handler that takes a [`RequestBody`] beside the request reads what a client sends as it arrives.
+//!
 //! Inside of a program that has tokio already, [`App::run`] serves until the future is dropped or the server ends.
 //!
 //! # Scripts around native routes
@@ -69,10 +72,11 @@ mod request;
 mod response;
 mod running;
 mod scripts;
+mod stream;
 
 pub use app::App;
 pub use error::{Error, ErrorKind};
-pub use handler::{Async, IntoHandler, Plain};
+pub use handler::{Async, BodyLimit, IntoHandler, Limited, Plain, Streaming, body_bytes_max};
 pub use json::{from_json, to_json};
 pub use request::Request;
 pub use response::{IntoResponse, Response};
@@ -80,6 +84,7 @@ pub use running::Server;
 pub use sampan_app::host::Value;
 pub use sampan_app::{Level, VERSION};
 pub use scripts::{Answer, Scripts, ScriptsBuilder, Ticket};
+pub use stream::RequestBody;
 
 /// What capabilities of your own are made from: tables of functions, values, errors.
 pub mod host {

@@ -59,6 +59,7 @@ impl Request {
     }
 
     /// The body, whole. It is at most `limits.body_bytes_max` long: a larger one is answered 413 before a handler is called.
+    /// Empty where the handler takes a [`RequestBody`](crate::RequestBody).
     pub fn body(&self) -> &[u8] {
         self.0.body()
     }

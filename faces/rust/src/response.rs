@@ -1,8 +1,13 @@
 //! Answers of native routes.
 
 use crate::error::{Error, ErrorKind};
+use crate::stream::{Pieces, Reader};
+use futures_core::Stream;
+use sampan_app::http::{Body, BodyStream};
 use serde::Serialize;
 use std::borrow::Cow;
+use std::fmt::Display;
+use tokio::io::AsyncRead;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
@@ -56,6 +61,63 @@ impl Response {
         let body = serde_json::to_vec(value);
         let body = body.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
         Ok(Self::with_body(JSON, body))
+    }
+
+    /// A body that comes in pieces: the items of a stream, each sent as soon as it is there. The stream is polled on the thread of its worker, and
+    /// only while the client takes what it gives; it is dropped when the client leaves. An error cuts the connection, so that the client can
+    /// tell, and is logged. A stream that gives nothing for `limits.stream_idle_millis_max` is cut too.
+    ///
+    /// The content type is `application/octet-stream` unless there is such a header. For a HEAD request the stream is not polled.
+    ///
+    /// ```
+    /// # use sampan::{App, Request, Response};
+    /// use futures_util::stream;
+    ///
+    /// /// A number each second, for an `EventSource` in a page.
+    /// fn ticks(_: Request) -> Result<Response, sampan::Error> {
+    ///     let events = stream::unfold(0, async |count| {
+    ///         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    ///         let event = format!("data: {count}\n\n");
+    ///         Some((Ok::<_, std::io::Error>(event), count + 1))
+    ///     });
+    ///     Response::stream(events).header("Content-Type", "text/event-stream")
+    /// }
+    ///
+    /// let app = App::new().get("/ticks", ticks);
+    /// # drop(app);
+    /// ```
+    pub fn stream<S, B, E>(stream: S) -> Self
+    where
+        S: Stream<Item = Result<B, E>> + 'static,
+        B: AsRef<[u8]> + 'static,
+        E: Display,
+    {
+        Self::streamed(Pieces(Box::pin(stream)))
+    }
+
+    /// A body that is read from a file, a process, another connection, as far as the client takes it. Else as [`Response::stream`].
+    ///
+    /// ```
+    /// # use sampan::{App, Request, Response};
+    /// async fn camera(_: Request) -> Response {
+    ///     match tokio::net::TcpStream::connect("10.0.0.7:8000").await {
+    ///         Ok(pictures) => Response::reader(pictures),
+    ///         Err(_) => Response::new(502),
+    ///     }
+    /// }
+    ///
+    /// let app = App::new().get("/camera", camera);
+    /// # drop(app);
+    /// ```
+    pub fn reader(reader: impl AsyncRead + 'static) -> Self {
+        Self::streamed(Reader(Box::pin(reader)))
+    }
+
+    fn streamed(stream: impl BodyStream + 'static) -> Self {
+        let mut response = sampan_app::Response::new(200);
+        response.content_type(BYTES);
+        response.set_body(Body::Stream(Box::new(stream)));
+        Self(response)
     }
 
     /// Sends the client elsewhere, with 303: it asks for `location` with GET.
@@ -160,10 +222,14 @@ impl<T: IntoResponse, E: IntoResponse> IntoResponse for Result<T, E> {
     }
 }
 
-/// 500 without details.
+/// [`Error::status`], without details but for those of a client's own fault.
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
-        Response::text("500 Internal Server Error").status(500)
+        match self.status() {
+            status @ 400..500 => Response::text(self.message()).status(status),
+            500 => Response::text("500 Internal Server Error").status(500),
+            status => Response::new(status),
+        }
     }
 }
 

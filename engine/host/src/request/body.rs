@@ -61,6 +61,14 @@ impl BodySource {
         }))
     }
 
+    /// The same for native code: the next piece, and nothing at the end.
+    pub fn poll_piece(
+        &self,
+        cx: &mut std::task::Context<'_>,
+    ) -> Poll<Result<Option<Vec<u8>>, Error>> {
+        self.reader().poll(cx)
+    }
+
     /// Reads the body to its end, and keeps it. Gives null.
     pub fn read_whole(&self, limits: &ScriptLimits) -> LocalFuture<Result<Value, Error>> {
         let (source, limits) = (self.clone(), limits.clone());

@@ -180,7 +180,7 @@ impl Core {
             handlers: OnceCell::new(),
             is_loaded: Cell::new(false),
             worlds: OnceCell::new(),
-            has_streams: Cell::new(false),
+            has_streams: Cell::new(setup.has_streams),
             result: UnsafeCell::default(),
             scratch: UnsafeCell::default(),
             tape: UnsafeCell::default(),

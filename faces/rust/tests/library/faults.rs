@@ -163,14 +163,16 @@ fn stop_lets_requests_in_flight_end() {
 /// The threads, the open files and the memory of this process (in KiB).
 fn usage() -> (usize, usize, usize) {
     let count = |path| std::fs::read_dir(path).expect("a folder").count();
+    let (threads, files) = (count("/proc/self/task"), count("/proc/self/fd"));
+    (threads, files, rss_kib())
+}
+
+/// The memory of this process.
+pub(crate) fn rss_kib() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("a status");
     let rss = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let rss = rss.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok());
-    (
-        count("/proc/self/task"),
-        count("/proc/self/fd"),
-        rss.expect("a size"),
-    )
+    rss.expect("a size")
 }
 
 /// Other tests of this process would be counted too, so it runs in one of its own.

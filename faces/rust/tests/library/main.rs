@@ -3,4 +3,5 @@
 mod faults;
 mod scripts;
 mod server;
+mod streams;
 mod support;
