@@ -200,11 +200,14 @@ func (h *ScriptHandler) submit(add func(entries []byte, id uint64) []byte) *call
 	for len(h.waiting) > 0 {
 		batch := h.waiting
 		h.waiting = h.spare[:0]
-		h.lock.Unlock()
-		taken, status := native.ScriptsSubmit(h.native, batch)
-		h.lock.Lock()
-		if status != native.OK {
-			h.refuse(batch, taken, status)
+		for rest := batch; len(rest) > 0; {
+			h.lock.Unlock()
+			taken, status := native.ScriptsSubmit(h.native, rest)
+			h.lock.Lock()
+			if status == native.OK {
+				break
+			}
+			rest = h.refuse(rest, taken, status)
 		}
 		h.spare = kept(batch)
 	}
@@ -212,17 +215,23 @@ func (h *ScriptHandler) submit(add func(entries []byte, id uint64) []byte) *call
 	return made
 }
 
-// Completes the calls of a batch that the library did not take.
-func (h *ScriptHandler) refuse(batch []byte, taken int, status native.Status) {
+// Completes the calls of a batch that the library did not take: the one that has something wrong with it, behind which the rest is to be
+// submitted again, or all of them.
+func (h *ScriptHandler) refuse(batch []byte, taken int, status native.Status) (rest []byte) {
 	var entry native.Request
 	for at := 0; len(batch) > 0; at++ {
 		batch = entry.ReadRequest(batch)
-		if at >= taken {
-			if refused := h.find(entry.ID()); refused != nil {
-				h.complete(refused, status)
-			}
+		if at < taken {
+			continue
+		}
+		if refused := h.find(entry.ID()); refused != nil {
+			h.complete(refused, status)
+		}
+		if status == native.Argument {
+			return batch
 		}
 	}
+	return nil
 }
 
 func (h *ScriptHandler) take() *call {
@@ -276,7 +285,11 @@ func (h *ScriptHandler) wait(ctx context.Context, c *call) error {
 	}
 	defer h.release(c)
 	if c.fault != native.OK {
-		return &Error{Kind: kinds[c.fault], Message: refusals[c.fault]}
+		refused := &Error{Kind: kinds[c.fault], Message: refusals[c.fault]}
+		if c.fault == native.Argument {
+			refused.Status = http.StatusBadRequest
+		}
+		return refused
 	}
 	return c.failure()
 }
@@ -290,9 +303,10 @@ func (c *call) failure() *Error {
 }
 
 var refusals = map[native.Status]string{
-	native.Limit:   "too many requests and calls wait for the script",
-	native.Stopped: "the scripts were closed",
-	native.Handle:  "the scripts were closed",
+	native.Argument: "the target of the request, or the name of the function, is not UTF-8",
+	native.Limit:    "too many requests and calls wait for the script",
+	native.Stopped:  "the scripts were closed",
+	native.Handle:   "the scripts were closed",
 }
 
 func (h *ScriptHandler) abandon(c *call) {

@@ -254,6 +254,34 @@ func TestClosedScriptsAnswerNobody(t *testing.T) {
 	}
 }
 
+func TestWhatCannotBeHandedOverFailsAlone(t *testing.T) {
+	script := load(t, ScriptsConfig{})
+	var wait sync.WaitGroup
+	for worker := range 32 {
+		wait.Go(func() {
+			for range 50 {
+				if worker%4 == 0 {
+					request := httptest.NewRequest("GET", "/", nil)
+					request.RequestURI, request.URL.Path = "/hello/\xff", "/hello/\xff"
+					recorder := httptest.NewRecorder()
+					script.ServeHTTP(recorder, request)
+					if recorder.Code != 400 {
+						t.Errorf("a target that is not UTF-8: %d", recorder.Code)
+					}
+					if err := script.Call(context.Background(), "\xff", nil); err == nil {
+						t.Error("a function whose name is not UTF-8 was called")
+					}
+					continue
+				}
+				if got := through(script, "GET", "/hello/zoe", ""); got != "200 text/plain; charset=utf-8 hello zoe" {
+					t.Error(got)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
 func TestManyCallAtOnce(t *testing.T) {
 	script := load(t, ScriptsConfig{})
 	var all sync.WaitGroup
