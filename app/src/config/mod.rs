@@ -25,7 +25,7 @@ pub use shown::{Setting, settings};
 use crate::dev::{Dev, DevSettings};
 use crate::embedding::Embedding;
 use crate::project::Project;
-use crate::reload::{ScriptFiles, SeenFiles};
+use crate::reload::{FollowedFiles, ScriptFiles};
 use crate::request::csrf::CsrfGuard;
 use crate::request::proxies::TrustedProxy;
 use crate::server::hosted::Host;
@@ -175,17 +175,10 @@ impl Config {
     /// For a server that looks whether its files change: notes from now on what is read of them.
     pub(crate) fn follow_files(&mut self) {
         if let (Some(check_time), None) = (self.scripts.check_time, &self.dev) {
-            let seen = Arc::new(SeenFiles::new(self.project.root(), self.project.sources()));
-            self.project = self.project.with_sources(Arc::clone(&seen) as _);
-            self.script_files = Some(Arc::new(ScriptFiles::new(seen, check_time)));
+            let (files, project) = FollowedFiles::of(&self.project, check_time);
+            self.project = project;
+            self.script_files = Some(Arc::new(ScriptFiles::new(files)));
         }
-    }
-
-    /// The same for a generation of the project that is about to be loaded.
-    pub(crate) fn see_files(&mut self, files: &ScriptFiles) -> Arc<SeenFiles> {
-        let seen = Arc::new(files.seen().anew());
-        self.project = self.project.with_sources(Arc::clone(&seen) as _);
-        seen
     }
 
     /// What the log is told by `[log]`.

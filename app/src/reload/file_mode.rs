@@ -1,16 +1,15 @@
 //! `mode = "file"`: a request looks whether the files that the project was loaded from have changed, and is answered by the new code then.
 
-use super::Reloader;
-use super::seen_files::SeenFiles;
+use super::{FollowedFiles, Reloader, SeenFiles};
 use crate::request::dispatch::Dispatch;
 use sampan_http::codec::Exceeded;
 use sampan_http::{Answer, BodyRule, Handler, Observer, Peer, Request, Response};
 use std::fmt;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// How long a request waits for new code at most; then it is answered by the old.
@@ -25,37 +24,25 @@ type Waiter = oneshot::Sender<()>;
 /// The files of a server's project, shared by its workers and kept over reloads.
 pub(crate) struct ScriptFiles {
     /// Those of the generation that serves.
-    seen: Mutex<Arc<SeenFiles>>,
+    pub(crate) followed: FollowedFiles,
     /// Asks for a reload, until the server ends.
     reloads: Mutex<Option<Sender<Waiter>>>,
-    begun: Instant,
-    check_time: Duration,
-    /// When the next request looks at the files, in nanoseconds since it began.
-    due_nanos: AtomicU64,
     is_reloading: AtomicBool,
 }
 
 impl ScriptFiles {
-    /// Files that are looked at once in `check_time` at most.
-    pub(crate) fn new(seen: Arc<SeenFiles>, check_time: Duration) -> Self {
+    pub(crate) fn new(followed: FollowedFiles) -> Self {
         Self {
-            seen: Mutex::new(seen),
+            followed,
             reloads: Mutex::default(),
-            begun: Instant::now(),
-            check_time,
-            due_nanos: AtomicU64::new(0),
             is_reloading: AtomicBool::new(false),
         }
-    }
-
-    pub(crate) fn seen(&self) -> Arc<SeenFiles> {
-        Arc::clone(&lock(&self.seen))
     }
 
     /// A generation serves that was loaded from these files.
     pub(crate) fn serve(&self, seen: Arc<SeenFiles>) {
         seen.is_loaded();
-        *lock(&self.seen) = seen;
+        self.followed.replace(seen);
     }
 
     /// Carries out reloads on a thread of its own, until [`ScriptFiles::close`].
@@ -82,7 +69,7 @@ impl ScriptFiles {
     fn reload_when_asked(&self, reloader: &Reloader, asked: &Receiver<Waiter>) {
         while let Ok(first) = asked.recv() {
             let mut waiters = vec![first];
-            for seen in std::iter::repeat_with(|| self.seen()).take(TRIES_MAX) {
+            for seen in std::iter::repeat_with(|| self.followed.seen()).take(TRIES_MAX) {
                 if !seen.have_changed() {
                     break;
                 }
@@ -90,7 +77,7 @@ impl ScriptFiles {
                 // Those who asked before it begins get the same one.
                 waiters.extend(asked.try_iter());
                 // Where a reload for another reason was meanwhile, its files count.
-                if Arc::ptr_eq(&seen, &self.seen()) {
+                if Arc::ptr_eq(&seen, &self.followed.seen()) {
                     // What came of it has been told to the log.
                     let _ = reloader.reload_files();
                     break;
@@ -108,16 +95,8 @@ impl ScriptFiles {
         if self.is_reloading.load(Ordering::Relaxed) {
             return true;
         }
-        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let due = self.due_nanos.load(Ordering::Relaxed);
-        let next = now.saturating_add(self.check_time.as_nanos() as u64);
         // One of all workers looks.
-        let looks = now >= due
-            && self
-                .due_nanos
-                .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok();
-        if !looks || !self.seen().have_changed() {
+        if !self.followed.is_due() || !self.followed.seen().have_changed() {
             return false;
         }
         self.is_reloading.store(true, Ordering::SeqCst);

@@ -79,12 +79,16 @@ impl Reloader {
         let before = self.0.generation();
         let need_restart = config.keep_fixed(&before.config)?;
         let files = config.script_files.clone();
-        let seen = files.as_ref().map(|files| config.see_files(files));
+        let seen = files.as_ref().map(|files| {
+            let (project, seen) = files.followed.anew(&config.project);
+            config.project = project;
+            seen
+        });
         let swapped = self.load_and_swap(config, &before);
         if let (Some(files), Some(seen)) = (files, seen) {
             match swapped {
                 Ok(()) => files.serve(seen),
-                Err(_) => files.seen().wait_for_change_of(&seen),
+                Err(_) => files.followed.seen().wait_for_change_of(&seen),
             }
         }
         swapped?;

@@ -7,7 +7,6 @@
 //! The script is loaded by a file of ours (`call.lua`, `call.js`), which runs the script's own and keeps a function that finds what the
 //! script offers by name. So a call is a run like any other, and may wait.
 
-mod changes;
 mod job;
 mod module;
 mod queue;
@@ -25,9 +24,8 @@ use crate::database;
 use crate::embedding::{ContextSetup, Embedding, modules_with};
 use crate::process_parts::ProcessParts;
 use crate::project::{Language, Project};
-use crate::reload::{Generation, SeenFiles};
+use crate::reload::{FollowedFiles, Generation, SeenFiles};
 use crate::worker::watchdog::Watchdog;
-use changes::Changes;
 use queue::Queue;
 use sampan_db::Database;
 use sampan_host::engine::{CANCELLED, CLOSED};
@@ -95,7 +93,10 @@ pub(crate) struct PoolShared {
     has_tried: Condvar,
     /// Held by a reload.
     reloading: Mutex<()>,
-    changes: Option<Changes>,
+    /// The files of the newest generation, if it is looked whether they change.
+    files: Option<FollowedFiles>,
+    /// The script as its author wrote it.
+    script: Project,
     /// The file of ours that runs the script.
     entry: (String, String),
     /// What was loaded before the newest version, until that is known to load.
@@ -141,15 +142,16 @@ impl ScriptPool {
         let mut config = config_of(options)?;
         adapt(&mut config);
         let pause = options.looks_every.or(config.scripts.check_time);
-        let changes = match (&options.source, pause) {
-            (ScriptSource::Path(_), Some(pause)) => Some(Changes::of(&config.project, pause)),
-            _ => None,
+        let script = config.project.clone();
+        let entry = module::entry_around(&script)?;
+        let (files, project) = match (&options.source, pause) {
+            (ScriptSource::Path(_), Some(pause)) => {
+                let (files, project) = FollowedFiles::of(&script, pause);
+                (Some(files), project)
+            }
+            _ => (None, script.clone()),
         };
-        let entry = module::entry_around(&config.project)?;
-        if let Some(changes) = &changes {
-            config.project = changes.project();
-        }
-        config.project = config.project.with_entry(&entry);
+        config.project = project.with_entry(&entry);
         // A pool looks after its files itself.
         config.scripts.check_time = None;
         let mut own = vec![&module::MODULE];
@@ -179,7 +181,8 @@ impl ScriptPool {
             tried: Mutex::default(),
             has_tried: Condvar::new(),
             reloading: Mutex::default(),
-            changes,
+            files,
+            script,
             entry,
             before: Mutex::default(),
             workers: Mutex::default(),
@@ -210,8 +213,8 @@ impl ScriptPool {
                 }
             }
         }
-        if let Some(changes) = &pool.0.changes {
-            changes.is_loaded();
+        if let Some(files) = &pool.0.files {
+            files.seen().is_loaded();
         }
         Ok(pool)
     }
@@ -286,10 +289,10 @@ impl PoolShared {
         let before = self.generation();
         let mut config = Config::clone(&before.config);
         let mut seen_before = None;
-        if let Some(changes) = &self.changes {
-            let (project, seen) = changes.anew();
+        if let Some(files) = &self.files {
+            let (project, seen) = files.anew(&self.script);
             config.project = project.with_entry(&self.entry);
-            seen_before = Some(changes.serve(seen));
+            seen_before = Some(files.replace(seen));
         }
         let parts = match before.parts.renewed(&config) {
             Ok(parts) => parts,
@@ -310,21 +313,23 @@ impl PoolShared {
         self.version.fetch_add(1, Ordering::AcqRel);
     }
 
-    fn go_back(&self, seen: Option<Arc<SeenFiles>>) {
-        if let (Some(changes), Some(seen)) = (&self.changes, seen) {
-            changes.go_back_to(seen);
+    /// The files of the newest generation do not load: those before count, and nothing is tried again until a file has changed.
+    fn go_back(&self, before: Option<Arc<SeenFiles>>) {
+        if let (Some(files), Some(before)) = (&self.files, before) {
+            let failed = files.replace(Arc::clone(&before));
+            before.wait_for_change_of(&failed);
         }
     }
 
     /// Looks whether a file has changed, if that is due.
     fn look(&self) {
-        let Some(changes) = self.changes.as_ref().filter(|changes| changes.is_due()) else {
+        let Some(files) = self.files.as_ref().filter(|files| files.is_due()) else {
             return;
         };
         let Ok(_turn) = self.reloading.try_lock() else {
             return;
         };
-        if changes.have_changed()
+        if files.seen().have_changed()
             && let Err(fault) = self.renew()
         {
             self.tell(&fault);
@@ -369,8 +374,9 @@ impl PoolShared {
     fn report(&self, version: u64, loaded: Result<(), Error>) {
         match loaded {
             Ok(()) => {
-                if let Some(changes) = &self.changes {
-                    changes.is_loaded();
+                if let Some(files) = &self.files {
+                    // What it did not find does not matter.
+                    files.seen().is_loaded();
                 }
             }
             Err(error) => {

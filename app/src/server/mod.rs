@@ -174,7 +174,7 @@ impl Server {
             return Err(database::with_applied(fault, &migrated));
         }
         if let Some(files) = &shared.config.script_files {
-            files.serve(files.seen());
+            files.followed.seen().is_loaded();
             files.start(Reloader(Arc::clone(&shared)))?;
         }
         let handles = shared
