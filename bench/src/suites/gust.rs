@@ -4,10 +4,11 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::db;
+use super::side_by_side::RoundOptions;
 use crate::Error;
 use crate::measure::case::{CONNECTIONS, LoadCase};
 use crate::measure::machine;
-use crate::measure::setup::{self, Setup, SuiteOptions};
+use crate::measure::setup::{self, Setup};
 use crate::measure::{ExtraCases, MeasurementPlan, Series, Skipped};
 use crate::peers::placement::Placement;
 use crate::peers::storage::Durability;
@@ -31,17 +32,11 @@ pub(crate) struct GustOptions {
     /// Measure only these routes
     #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(ALL_ROUTES))]
     routes: Vec<Route>,
-    /// How often each server is measured on each route
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    rounds: u32,
-    /// How long each measurement takes
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=600))]
-    seconds: u32,
     /// Leave out the load of bombardier
     #[arg(long)]
     no_bombardier: bool,
     #[command(flatten)]
-    suite: SuiteOptions,
+    shared: RoundOptions,
 }
 
 /// Those of `serve`, and that of an app with a database.
@@ -65,14 +60,14 @@ fn peer_names() -> PossibleValuesParser {
 ///
 /// When wrk or taskset is missing, or the results cannot be written.
 pub(crate) fn gust(options: &GustOptions) -> Result<bool, Error> {
-    options.suite.refuse_before()?;
-    let mut setup = options.suite.prepare(GUST_PEERS, &options.only)?;
+    options.shared.suite.refuse_before()?;
+    let mut setup = options.shared.suite.prepare(GUST_PEERS, &options.only)?;
     let placement = Placement::here(THREADS as usize);
     let mut load = format!(
         "wrk, {CONNECTIONS} connections, {} s × {} rounds",
-        options.seconds, options.rounds
+        options.shared.seconds, options.shared.rounds
     );
-    let extra = match (options.no_bombardier, options.suite.installer()) {
+    let extra = match (options.no_bombardier, options.shared.suite.installer()) {
         (true, _) => ExtraCases::None,
         (false, installer) => match installer.bombardier() {
             Ok(version) => {
@@ -88,7 +83,7 @@ pub(crate) fn gust(options: &GustOptions) -> Result<bool, Error> {
     let mut series = serve(options, &mut setup, &placement, extra);
     let mut versions = setup::versions(&setup.installed);
     if options.routes.is_empty() || options.routes.contains(&Route::Write) {
-        let mut with_database = options.suite.prepare(GUST_DB_PEERS, &options.only)?;
+        let mut with_database = options.shared.suite.prepare(GUST_DB_PEERS, &options.only)?;
         series.extend(write(options, &mut with_database));
         versions.extend(setup::versions(&with_database.installed));
         setup.skipped.append(&mut with_database.skipped);
@@ -125,8 +120,8 @@ fn serve(
         placement,
         routes: chosen,
         threads: THREADS,
-        rounds: options.rounds,
-        seconds: options.seconds,
+        rounds: options.shared.rounds,
+        seconds: options.shared.seconds,
         renew: None,
         extra,
         shown: SHOWN,
@@ -143,11 +138,11 @@ fn write(options: &GustOptions, setup: &mut Setup) -> Vec<Series> {
         folder: &setup.folder,
         logs: &setup.logs,
         installed: &setup.installed,
-        seconds: options.seconds,
+        seconds: options.shared.seconds,
     };
     let case = LoadCase {
         durability: Some(Durability::Normal),
         ..LoadCase::plain(Route::Write, Headers::Plain, THREADS)
     };
-    bench.run(&[case], options.rounds, &mut setup.skipped)
+    bench.run(&[case], options.shared.rounds, &mut setup.skipped)
 }

@@ -5,6 +5,7 @@ mod golua;
 mod gust;
 mod hello;
 mod petclinic;
+mod side_by_side;
 pub(crate) mod static_files;
 mod stream;
 mod template;

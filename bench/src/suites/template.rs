@@ -2,16 +2,12 @@
 
 use clap::Args;
 
+use super::side_by_side::{RoundOptions, SideBySide};
 use crate::Error;
-use crate::measure::before;
-use crate::measure::case::CONNECTIONS;
-use crate::measure::machine;
-use crate::measure::setup::{self, SuiteOptions};
-use crate::measure::{ExtraCases, MeasurementPlan};
+use crate::measure::ExtraCases;
+use crate::measure::setup;
 use crate::peers::TEMPLATE_PEERS;
-use crate::peers::placement::Placement;
-use crate::report::targets;
-use crate::report::{self, BenchReport};
+use crate::report::{self, targets};
 use crate::routes::{self, Route};
 
 /// The peers render on one thread.
@@ -26,14 +22,8 @@ pub(crate) struct TemplateOptions {
     /// Measure only these routes
     #[arg(long, value_name = "ROUTE,...", value_delimiter = ',', value_parser = routes::parser(routes::TEMPLATE))]
     routes: Vec<Route>,
-    /// How often each server is measured on each route
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    rounds: u32,
-    /// How long each measurement takes
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=600))]
-    seconds: u32,
     #[command(flatten)]
-    suite: SuiteOptions,
+    shared: RoundOptions,
 }
 
 /// Runs the benchmark and writes `template.json`, `template.md` and `template.svg`. `false` if nothing could be measured.
@@ -42,42 +32,15 @@ pub(crate) struct TemplateOptions {
 ///
 /// When wrk or taskset is missing, or the results cannot be written.
 pub(crate) fn template(options: &TemplateOptions) -> Result<bool, Error> {
-    let mut setup = options.suite.prepare(TEMPLATE_PEERS, &options.only)?;
-    let placement = Placement::here(THREADS as usize);
-    let mut runners = setup.start(&placement, THREADS as usize);
-    let renew = |peer| setup.start_one(peer, &placement, THREADS as usize);
-    let mut skipped = Vec::new();
-    let (rounds, seconds) = (options.rounds, options.seconds);
-    let plan = MeasurementPlan {
-        root: &setup.root,
-        placement: &placement,
-        routes: setup::chosen(&options.routes, routes::TEMPLATE),
-        threads: THREADS,
-        rounds,
-        seconds,
-        renew: options.suite.before.is_some().then_some(&renew),
-        extra: ExtraCases::Browser,
-        shown: &[],
-    };
-    let series = plan.run(&mut runners, &mut skipped);
-    drop(runners);
-    setup.skipped.append(&mut skipped);
-    if options.suite.before.is_some() {
-        return Ok(before::print(&series));
-    }
-    let mut conditions = machine::conditions(setup.busy);
-    conditions.push(("threads", format!("{THREADS}; {}", placement.describe())));
-    let load = format!("wrk, {CONNECTIONS} connections, {seconds} s × {rounds} rounds");
-    conditions.push(("load", load));
-    let report = BenchReport {
+    SideBySide {
         suite: &report::TEMPLATE,
-        conditions,
-        versions: setup::versions(&setup.installed),
-        ratios: targets::judge(targets::TEMPLATE, &series, THREADS),
-        series,
-        figures: Vec::new(),
-        skipped: setup.skipped,
-    };
-    report::write(&report, &setup.out)?;
-    Ok(!report.series.is_empty())
+        peers: TEMPLATE_PEERS,
+        only: &options.only,
+        routes: setup::chosen(&options.routes, routes::TEMPLATE),
+        extra: ExtraCases::Browser,
+        threads: THREADS,
+        targets: targets::TEMPLATE,
+        options: &options.shared,
+    }
+    .run()
 }
