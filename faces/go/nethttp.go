@@ -2,7 +2,8 @@ package sampan
 
 import "net/http"
 
-// HTTP makes a [Handler] of a handler of net/http. Its answer is sent as a whole when it has returned: it cannot flush, hijack or send trailers.
+// HTTP makes a [Handler] of a handler of net/http. Its answer is sent as a whole when it has returned, or from its first Flush on as it is written.
+// It cannot hijack or send trailers.
 func HTTP(handler http.Handler) Handler {
 	return func(w *Response, r *Request) error {
 		made, err := r.HTTP()
@@ -35,16 +36,37 @@ func (w *responseWriter) WriteHeader(status int) {
 }
 
 func (w *responseWriter) Write(part []byte) (int, error) {
+	if w.response.stream.begun {
+		return w.response.writeStream(part)
+	}
 	w.WriteHeader(http.StatusOK)
 	return w.response.Write(part)
 }
 
 func (w *responseWriter) WriteString(part string) (int, error) {
+	if w.response.stream.begun {
+		return w.response.writeStream([]byte(part))
+	}
 	w.WriteHeader(http.StatusOK)
 	return w.response.WriteString(part)
 }
 
+// Flush sends what has been written. What follows is sent as it is written.
+func (w *responseWriter) Flush() { _ = w.FlushError() }
+
+// FlushError is what [http.ResponseController] calls.
+func (w *responseWriter) FlushError() error {
+	if w.response.stream.begun {
+		return nil
+	}
+	w.finish()
+	return w.response.beginStream()
+}
+
 func (w *responseWriter) finish() {
+	if w.response.stream.begun {
+		return
+	}
 	w.WriteHeader(http.StatusOK)
 	for name, values := range w.sent {
 		for _, value := range values {

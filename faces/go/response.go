@@ -19,12 +19,15 @@ const (
 // A body beyond this is not kept for the next request.
 const keptBytesMax = 64 << 10
 
-// Response is the answer to a request. It is sent when the handler has returned, as a whole. It belongs to its handler until then. Its zero
-// value is an empty answer with the status 200, or 204 if nothing was said at all.
+// Response is the answer to a request. It is sent when the handler has returned, as a whole, unless the handler calls [Response.Stream]. It
+// belongs to its handler until then. Its zero value is an empty answer with the status 200, or 204 if nothing was said at all.
 type Response struct {
 	status int
 	fields native.Fields
 	body   []byte
+	// What is answered; set before the handler is called.
+	request *Request
+	stream  streamState
 }
 
 // Status sets the status.
@@ -103,12 +106,22 @@ func (w *Response) typed(contentType string) {
 
 // Puts an error into the place of the answer. Only that of [Fail] is shown to the client; others are logged.
 func (w *Response) fail(err error, log *slog.Logger, r *Request) {
+	if w.stream.hasLeft {
+		// Nobody is there to miss anything.
+		w.endStream(false)
+		return
+	}
 	var told *HandlerError
 	if !errors.As(err, &told) || told.Status < 400 || told.Status > 599 {
 		log.Error("the handler failed", "error", err, "method", r.Method(), "path", r.Path())
 		told = &HandlerError{http.StatusInternalServerError, http.StatusText(http.StatusInternalServerError)}
 	}
-	w.reset()
+	if w.stream.begun {
+		// Its status has been sent: the client sees that something is missing.
+		w.endStream(false)
+		return
+	}
+	w.clear()
 	w.status = told.Status
 	_ = w.JSON(struct {
 		Error string `json:"error"`
@@ -116,6 +129,10 @@ func (w *Response) fail(err error, log *slog.Logger, r *Request) {
 }
 
 func (w *Response) appendTo(entries []byte, id uint64) []byte {
+	if w.stream.begun {
+		w.endStream(true)
+		return entries
+	}
 	status := w.status
 	if status == 0 {
 		status = http.StatusOK
@@ -123,15 +140,23 @@ func (w *Response) appendTo(entries []byte, id uint64) []byte {
 			status = http.StatusNoContent
 		}
 	}
-	if len(w.body) > 0 {
-		if w.fields.Len() == 0 || !w.fields.Has("Content-Type") {
-			w.fields.Add("Content-Type", http.DetectContentType(w.body))
-		}
-	}
+	w.detectType()
 	return native.AppendAnswer(entries, id, status, &w.fields, w.body)
 }
 
+// Without a Content-Type it is found out from the body's beginning.
+func (w *Response) detectType() {
+	if len(w.body) > 0 && (w.fields.Len() == 0 || !w.fields.Has("Content-Type")) {
+		w.fields.Add("Content-Type", http.DetectContentType(w.body))
+	}
+}
+
 func (w *Response) reset() {
+	w.clear()
+	w.stream = streamState{}
+}
+
+func (w *Response) clear() {
 	w.status = 0
 	w.fields.Reset()
 	w.body = w.body[:0]

@@ -231,6 +231,7 @@ func (s *Server) Stop() error {
 
 // Runs a handler, whatever comes of it, and leaves its answer in the response.
 func (s *Server) serve(route *Route, w *Response, r *Request) {
+	w.request = r
 	returned := false
 	defer func() {
 		fault := recover()

@@ -200,6 +200,9 @@ typedef uint64_t sampan_server;
 // keeps its place. It may call all functions but sampan_server_stop and sampan_server_free, and must not unwind or jump out.
 typedef void (*sampan_handler_fn)(void *user, const sampan_request *request);
 
+// An answer that is being written: a number. 0 is never one.
+typedef uint64_t sampan_stream;
+
 // The beginning of the entry of an answer. Behind it lie header_count times sampan_lengths, and then the bytes: the name and the value of each
 // header, file, message, body.
 typedef struct {
@@ -525,6 +528,36 @@ sampan_status sampan_server_answer(sampan_server server,
 
 // The version of Sampan, as "0.1.0". The text is there for ever.
 const char *sampan_version(void);
+
+// Answers a request as sampan_answer does, and goes on with the body: it begins with that of *response, and sampan_stream_write adds to it.
+// *stream is the answer's number, which is to be given to sampan_stream_end once, whatever happens. It is 0 if this fails.
+//
+// Errors: as sampan_answer.
+//
+// # Safety
+// What `response` points to must live as long as the call.
+sampan_status sampan_answer_begin(uint64_t request,
+                                  const sampan_response *response,
+                                  sampan_stream *stream);
+
+// Adds to the body of an answer. While a quarter of a megabyte waits for the client, this waits too, at most timeout_millis: -1 is for ever, 0 not at
+// all, as in a callback. Any thread; of several that write at the same time, none knows which is first. With no bytes it says whether
+// somebody still reads.
+//
+// Gives SAMPAN_TIMEOUT: nothing was added. SAMPAN_ERROR_GONE: nobody reads it, as the client has left, has asked with HEAD, or got nothing for
+// limits.stream_idle_millis_max. SAMPAN_ERROR_HANDLE.
+//
+// # Safety
+// `bytes` points to `len` bytes that stay as they are during the call.
+sampan_status sampan_stream_write(sampan_stream stream,
+                                  const void *bytes,
+                                  size_t len,
+                                  int64_t timeout_millis);
+
+// Ends the body of an answer. With is_whole 0 the connection is cut, so that the client sees that something is missing, and the log says so. The
+// number stands for nothing from then on: ending again is SAMPAN_ERROR_HANDLE. SAMPAN_ERROR_GONE: nobody has read to the end.
+sampan_status sampan_stream_end(sampan_stream stream,
+                                int32_t is_whole);
 
 #ifdef __cplusplus
 }  // extern "C"

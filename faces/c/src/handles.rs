@@ -9,6 +9,7 @@ pub(crate) enum HandleKind {
     Scripts = 2,
     Reply = 3,
     Request = 4,
+    Stream = 5,
 }
 
 /// Bits of a number: 4 of the kind, 32 of the generation, 4 of the shard, 24 of the index.

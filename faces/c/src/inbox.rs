@@ -1,7 +1,9 @@
 //! Answers on their way from any thread to the worker whose client waits: one wake-up for a batch.
 
 use crate::requests::REQUESTS;
+use crate::streams::{PipeBody, PipeReader};
 use sampan_app::Response;
+use sampan_app::http::Body;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
@@ -14,17 +16,21 @@ pub(crate) struct GivenAnswer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<OwnHeader>,
     pub(crate) body: Vec<u8>,
+    /// What the body is in place of that, if it is still being written.
+    pub(crate) stream: Option<PipeReader>,
 }
 
 impl GivenAnswer {
-    /// The answer as the server sends it.
-    pub(crate) fn into_response(self) -> Response {
+    /// The answer as the server sends it. `on_gone` is called if its body is being written and the client leaves meanwhile.
+    pub(crate) fn into_response(self, on_gone: Box<dyn FnOnce()>) -> Response {
         let mut response = Response::new(self.status);
         for (name, value) in &self.headers {
             // It was checked; without room for it the answer goes without.
             let _ = response.header(name, value);
         }
-        if !self.body.is_empty() {
+        if let Some(stream) = self.stream {
+            response.set_body(Body::Stream(Box::new(PipeBody::new(stream, on_gone))));
+        } else if !self.body.is_empty() {
             *response.body_mut() = self.body;
         }
         response
@@ -151,7 +157,8 @@ impl Future for PendingAnswer {
             None => Poll::Pending,
             Some(answer) => {
                 self.is_answered = true;
-                Poll::Ready(answer.into_response())
+                let on_gone = std::mem::replace(&mut self.on_gone, Box::new(|| ()));
+                Poll::Ready(answer.into_response(on_gone))
             }
         }
     }

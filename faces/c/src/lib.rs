@@ -23,6 +23,7 @@ mod scripts;
 mod server;
 mod signals;
 mod status;
+mod streams;
 mod text;
 
 pub use entries::*;
@@ -32,3 +33,4 @@ pub use requests::*;
 pub use scripts::*;
 pub use server::*;
 pub use status::*;
+pub use streams::*;

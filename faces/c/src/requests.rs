@@ -195,7 +195,7 @@ pub(crate) fn by_callback(
             }
         });
         match taken {
-            Ok(Some(answer)) => NativeAnswer::Now(answer.into_response()),
+            Ok(Some(answer)) => NativeAnswer::Now(answer.into_response(Box::new(|| ()))),
             Ok(None) => NativeAnswer::Later(Box::pin(PendingAnswer::new(id, Box::new(|| ())))),
             // The server was freed meanwhile.
             Err(_) => NativeAnswer::Now(Response::new(503)),
@@ -316,6 +316,7 @@ pub(crate) fn checked(
         status,
         headers: kept,
         body,
+        stream: None,
     })
 }
 
@@ -338,7 +339,7 @@ pub(crate) unsafe fn pairs<'a>(fields: *const sampan_field, count: usize) -> Vec
     fields.map(pair).collect()
 }
 
-fn give(request: u64, answer: GivenAnswer) -> sampan_status {
+pub(crate) fn give(request: u64, answer: GivenAnswer) -> sampan_status {
     let (status, waker) = REQUESTS.answer(request, answer);
     if let Some(waker) = waker {
         waker.wake();

@@ -123,6 +123,15 @@ fn batches_do_what_the_header_says() {
 }
 
 #[test]
+fn streams_do_what_the_header_says() {
+    let Some(program) = compiled("tests/c/streams.c") else {
+        return;
+    };
+    assert_eq!(run(&mut Command::new(&program)), "ok\n");
+    run_checked(&program, &[]);
+}
+
+#[test]
 fn scripts_do_what_the_header_says() {
     let Some(program) = compiled("tests/c/scripts.c") else {
         return;

@@ -14,6 +14,8 @@ package native
 #cgo nocallback sampan_scripts_submit
 #cgo noescape sampan_scripts_next
 #cgo nocallback sampan_scripts_next
+#cgo noescape sampan_stream_write
+#cgo nocallback sampan_stream_write
 #include <stdlib.h>
 #include "sampan.h"
 
@@ -224,6 +226,53 @@ func ServerAnswer(server uint64, answers []byte) Status {
 		return OK
 	}
 	return Status(C.sampan_server_answer(C.sampan_server(server), unsafe.Pointer(&answers[0]), C.size_t(len(answers))))
+}
+
+// AnswerBegin answers a request with a body that [StreamWrite] goes on with; it gives the number of that. All is copied.
+func AnswerBegin(request uint64, status int, fields *Fields, body []byte) (uint64, Status) {
+	var memory arena
+	defer memory.free()
+	response := (*C.sampan_response)(memory.zeroed(C.sizeof_sampan_response))
+	response.status = C.uint32_t(status)
+	if count := len(fields.pairs); count > 0 {
+		list := (*C.sampan_field)(memory.zeroed(uintptr(count) * C.sizeof_sampan_field))
+		text := C.CBytes(fields.text)
+		memory = append(memory, text)
+		at := (*C.char)(text)
+		for i, pair := range fields.pairs {
+			field := &unsafe.Slice(list, count)[i]
+			field.name, field.name_len = at, C.size_t(pair.name)
+			at = (*C.char)(unsafe.Add(unsafe.Pointer(at), pair.name))
+			field.value, field.value_len = at, C.size_t(pair.value)
+			at = (*C.char)(unsafe.Add(unsafe.Pointer(at), pair.value))
+		}
+		response.headers, response.header_count = list, C.size_t(count)
+	}
+	if len(body) > 0 {
+		begins := C.CBytes(body)
+		memory = append(memory, begins)
+		response.body, response.body_len = (*C.char)(begins), C.size_t(len(body))
+	}
+	stream := (*C.sampan_stream)(memory.zeroed(C.sizeof_sampan_stream))
+	answered := Status(C.sampan_answer_begin(C.uint64_t(request), response, stream))
+	return uint64(*stream), answered
+}
+
+// StreamWrite adds to the body of an answer, and waits until there is room.
+func StreamWrite(stream uint64, part []byte) Status {
+	if len(part) == 0 {
+		return OK
+	}
+	return Status(C.sampan_stream_write(C.sampan_stream(stream), unsafe.Pointer(&part[0]), C.size_t(len(part)), -1))
+}
+
+// StreamEnd ends the body of an answer. One that is not whole is cut.
+func StreamEnd(stream uint64, isWhole bool) Status {
+	whole := C.int32_t(0)
+	if isWhole {
+		whole = 1
+	}
+	return Status(C.sampan_stream_end(C.sampan_stream(stream), whole))
 }
 
 // ScriptsNew loads a script on each isolate. With a Name, Text is its source; else Path is its file.
