@@ -1,15 +1,23 @@
 //! What of the configuration a running server cannot change: it goes on as it was until a restart.
 
 use super::Config;
+use crate::project::Language;
 use std::sync::Arc;
 
 impl Config {
     /// Takes over from the configuration of the running server what only a restart can change. Names the settings that differ.
     ///
     /// # Errors
-    /// This is another project: it has another folder, or is in another language.
+    /// This is another project: it has another folder, or is in another language. Or its scripts run in a program that cannot load them
+    /// again.
     pub(crate) fn keep_fixed(&mut self, running: &Self) -> Result<Vec<&'static str>, String> {
         let (now, before) = (&self.project, &running.project);
+        if running.host.is_some() && before.language() == Some(Language::Js) {
+            return Err(
+                "the program that runs the scripts keeps the modules that it has loaded: restart it"
+                    .into(),
+            );
+        }
         if now.root() != before.root() {
             return Err(format!(
                 "the project is in another folder now, {}: restart the server",
@@ -57,6 +65,7 @@ impl Config {
         self.db.clone_from(&running.db);
         self.logger.clone_from(&running.logger);
         self.modules = running.modules;
+        self.host.clone_from(&running.host);
         self.embedding = Arc::clone(&running.embedding);
         Ok(differ)
     }

@@ -24,7 +24,7 @@ pub use shown::{Setting, settings};
 
 use crate::dev::{Dev, DevSettings};
 use crate::embedding::Embedding;
-use crate::project::Project;
+use crate::project::{Language, Project};
 use crate::reload::{FollowedFiles, ScriptFiles};
 use crate::request::csrf::CsrfGuard;
 use crate::request::proxies::TrustedProxy;
@@ -170,6 +170,15 @@ impl Config {
     pub fn set_secret_key(&mut self, key: &str) -> Result<(), String> {
         self.secret_keys = SecretKeys::new(&[key.to_owned()])?;
         Ok(())
+    }
+
+    /// Refuses what the program cannot do that runs the scripts.
+    pub(crate) fn check_host(&self) -> Result<(), String> {
+        let is_hosted = self.host.is_some() && self.project.language() == Some(Language::Js);
+        match is_hosted && self.scripts.check_time.is_some() {
+            true => Err("scripts.mode = \"file\": the program that runs the scripts keeps the modules that it has loaded: leave it out, or serve with the executable sampan".into()),
+            false => Ok(()),
+        }
     }
 
     /// For a server that looks whether its files change: notes from now on what is read of them.

@@ -128,6 +128,7 @@ impl Server {
         stopper: &Stopper,
         inbox: ServerEvents,
     ) -> Result<Running, String> {
+        config.check_host()?;
         let (listening, limits) = listen(&config)?;
         let ports = listening.iter().map(|one| one.acceptor.local_addr());
         let addresses = ports.filter_map(Result::ok).collect();

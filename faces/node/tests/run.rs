@@ -26,6 +26,7 @@ app.get("/write", async () => {
   return String(app.worker.index);
 });
 app.get("/written", () => db.query("SELECT DISTINCT worker FROM writes ORDER BY 1").map((row) => row.worker));
+app.get("/runtime", () => typeof process.version);
 app.get("/exit", () => {
   setTimeout(() => process.exit(7), 10);
   return app.worker.index;
@@ -166,7 +167,7 @@ fn each_worker_has_a_thread_and_they_share_the_database() {
         let log = served.log();
         assert!(log.contains("with 3 workers"), "{log}");
         assert!(
-            log.contains("in the background: app.js:17: nobody catches this"),
+            log.contains("in the background: app.js:18: nobody catches this"),
             "{log}"
         );
     }
@@ -200,6 +201,35 @@ fn a_project_that_one_worker_cannot_load_does_not_start() {
 }
 
 #[test]
+fn a_reload_is_refused_and_the_project_goes_on_where_it_is() {
+    for runtime in runtimes() {
+        let served = Served::start(&runtime, "reload", &["--workers", "2"], &[]).listening();
+        served.signal("-HUP");
+        let begun = Instant::now();
+        while !served
+            .log()
+            .contains("keeps the modules that it has loaded")
+        {
+            assert!(begun.elapsed() < PATIENCE, "{}", served.log());
+            sleep(Duration::from_millis(5));
+        }
+        for _ in 0..4 {
+            assert_eq!(served.get("/runtime"), "string");
+        }
+    }
+}
+
+#[test]
+fn scripts_that_are_to_follow_their_files_are_refused() {
+    for runtime in runtimes() {
+        let mut served = Served::start(&runtime, "mode", &["--set", "scripts.mode=file"], &[]);
+        assert_eq!(served.ended().code(), Some(1));
+        let log = served.log();
+        assert!(log.contains("scripts.mode = \"file\""), "{log}");
+    }
+}
+
+#[test]
 fn a_number_of_workers_that_cannot_be_is_refused() {
     let refused = [
         ("0", "0 workers; it must be 1 to"),
@@ -211,7 +241,7 @@ fn a_number_of_workers_that_cannot_be_is_refused() {
     for runtime in runtimes() {
         for (workers, fault) in refused {
             let mut served = Served::start(&runtime, "refused", &["--workers", workers], &[]);
-            assert_eq!(served.ended().code(), Some(1), "{workers}");
+            assert_eq!(served.ended().code(), Some(2), "{workers}");
             let log = served.log();
             assert!(log.contains(fault), "{workers}: {log}");
         }

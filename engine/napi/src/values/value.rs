@@ -135,6 +135,11 @@ fn read_object(cx: Cx<'_>, value: Js, depth: usize) -> Result<Value, Failure> {
         classes::LIST => {
             // A proxy of an array has no length that Node-API knows.
             let length = cx.number_of(cx.get(value, "length")?).unwrap_or(0.0);
+            let limits = &cx.core().limits;
+            // An array may be long without any memory of its own.
+            if length as usize > limits.memory_bytes_max / size_of::<Value>() {
+                return Err(limits.value_too_large().into());
+            }
             let mut items = Vec::new();
             for index in 0..length as u32 {
                 items.push(read(cx, cx.at(value, index)?, depth + 1)?);

@@ -73,8 +73,9 @@ function run(flags) {
   try {
     native.run(flags, { ...tools, thread: startThread, ended });
   } catch (error) {
+    // Flags and configuration, as the executable has it.
     process.stderr.write(`sampan: ${error.message}\n`);
-    process.exit(1);
+    process.exit(2);
   }
 }
 

@@ -29,8 +29,14 @@ const tools = {
   },
 };
 
-// Some errors of the platform's compilers know their place and do not say it in their stack.
+// Errors of the platform's own words, in ours where those say what to do. Some know their place and do not say it in their stack.
 function placed(error, file) {
+  if (error?.code === "ERR_REQUIRE_ASYNC_MODULE") {
+    return new Error("top-level await: nothing can wait while the file loads. Wait in app.onStart, or in a handler");
+  }
+  if (error instanceof SyntaxError && /\.[cm]?tsx?$/.test(file) && typeof Bun !== "object" && !process.features.typescript) {
+    return new Error(`Node.js ${process.version} does not run TypeScript: take 22.18 or newer, Bun, or the executable sampan`);
+  }
   // Bun's own.
   const position = error?.position ?? error?.errors?.[0]?.position;
   if (position?.file !== undefined && position.line > 0) {

@@ -282,7 +282,13 @@ if (native.now !== undefined) {
 }
 
 // What nothing catches is told by the platform, for the program goes on.
-native.uncaught((error, isRejection) => native.report(error, isRejection ? "unhandled rejection: " : ""));
+native.uncaught((error, isRejection) => {
+  try {
+    native.report(error, isRejection ? "unhandled rejection: " : "");
+  } catch {
+    // The server has ended, and its log with it.
+  }
+});
 
 const exports = { app, default: app };
 for (const name of keys(builders)) exports[name] = builders[name];

@@ -116,7 +116,13 @@ class Response {
   }
   static redirect(url, status = 302) {
     if (![301, 302, 303, 307, 308].includes(status)) throw new RangeError(`Response.redirect: invalid status ${status}`);
-    return new Response(MADE, [status, ["location", String(new URL(url))], null, ""]);
+    // An absolute URL is written in its serialised form; a path stays relative to the site.
+    const text = String(url);
+    const base = "http://relative.invalid";
+    const parsed = new URL(text, base);
+    if (parsed.origin === base && !text.startsWith("/")) throw new TypeError(`Response.redirect: Invalid URL: ${text}`);
+    const location = parsed.origin === base ? parsed.href.slice(base.length) : parsed.href;
+    return new Response(MADE, [status, ["location", location], null, ""]);
   }
   static error() {
     return new Response(MADE, [0, [], null, ""]);
