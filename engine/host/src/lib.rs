@@ -24,7 +24,7 @@ mod tables;
 pub mod value;
 
 pub use run::{current_run, isolation, limits, outbox, samples, watch};
-pub use tables::{Args, callback, module, names, objects, reader, refusals, words};
+pub use tables::{Args, callback, javascript, module, names, objects, reader, refusals, words};
 
 pub use callback::{Callback, ScriptFunction};
 pub use current_run::{CurrentRun, RanStatement};

@@ -2,6 +2,7 @@
 
 mod args;
 pub mod callback;
+pub mod javascript;
 pub mod module;
 pub mod names;
 pub mod objects;

@@ -161,6 +161,22 @@ pub type LeaveBody = fn(&Context, Value, bool) -> Result<(), Error>;
 /// The same for a bracket that waits.
 pub type AsyncLeaveBody = fn(&Context, Value, bool) -> LocalFuture<Result<(), Error>>;
 
+/// Ends a bracket that waits: `left` is what its `leave` gave. What a function threw is more telling than what `leave` says on top of it,
+/// which is only reported then.
+pub fn end_bracket(
+    left: LocalFuture<Result<(), Error>>,
+    succeeded: bool,
+    report: Rc<dyn Fn(Error)>,
+) -> LocalFuture<Result<Value, Error>> {
+    Box::pin(async move {
+        match left.await {
+            Err(error) if !succeeded => report(error),
+            left => left?,
+        }
+        Ok(Value::Null)
+    })
+}
+
 /// How a function runs.
 #[derive(Clone, Copy, Debug)]
 pub enum FunctionKind {

@@ -16,24 +16,17 @@ use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, Val, arguments, is_object, native, number, tag,
 };
 use rquickjs::qjs;
+use sampan_host::javascript::{self, WORDS};
 use sampan_host::module::ReadingBody;
 use sampan_host::names::camel_case;
 use sampan_host::{
     Args, Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Object, RequestView,
-    RowOwner, Type, Value, Words,
+    RowOwner, Type, Value,
 };
 use std::cell::RefCell;
 use std::ffi::{CString, c_int};
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// What JavaScript calls things.
-pub(crate) const WORDS: Words = Words {
-    map: "an object",
-    list: "an array",
-    method: ".",
-    spell: camel_case,
-};
 
 /// A bound row.
 #[derive(Clone, Copy)]
@@ -76,22 +69,14 @@ impl BoundRow {
         };
         match objects::at(cx, this) {
             Some(object) if object.class() == class => Ok(Some(object)),
-            _ => {
-                let (name, class) = (self.name(), class.with_article());
-                Err(Error::script(format!("{name}: call it on {class}")))
-            }
+            _ => Err(javascript::wrong_receiver(&self.name(), class)),
         }
     }
 
     /// The error of a row that took too long to wait for it in place, with what to call instead.
     #[cold]
     fn with_advice(&self, error: Error, awaited: Option<&str>) -> Error {
-        let Some(awaited) = awaited.filter(|_| error.kind() == ErrorKind::TooLong) else {
-            return error;
-        };
-        let (said, name, owner) = (error.message(), self.name(), self.owner.name);
-        let text = format!("{said} ({name}: await {owner}.{})", camel_case(awaited));
-        error.with_message(text)
+        javascript::with_advice(error, &self.name(), self.owner.name, awaited)
     }
 }
 

@@ -14,7 +14,8 @@ use crate::vm::sys::{
     is_true, native,
 };
 use rquickjs::qjs;
-use sampan_host::module::LeaveBody;
+use sampan_host::javascript;
+use sampan_host::module::{LeaveBody, end_bracket};
 use sampan_host::{Error, FunctionKind, Value};
 use std::ffi::{CStr, c_int};
 
@@ -54,14 +55,9 @@ pub(crate) fn bracket(
     let FunctionKind::Bracket { enter, leave, .. } = row.function.kind else {
         return Err(Error::script("not a bracket").into());
     };
-    let name = || row.name();
     let (function, rest) = check_function(cx, row, args)?;
     if let Some(kind) = cx.core().classes.waiting_function(function) {
-        let text = format!(
-            "{0} takes a plain function, not {kind}: await what you need before {0}",
-            name()
-        );
-        return Err(Error::script(text).into());
+        return Err(javascript::waiting_function(&row.name(), kind).into());
     }
     let args = checked(cx, row, this, rest)?;
     let token = enter(&cx.core().context_of_capabilities, args)?;
@@ -78,11 +74,7 @@ pub(crate) fn bracket(
         }
         Ok((Some(what), _)) => {
             open.fail();
-            let text = format!(
-                "{0}: the function returned {what}, so {0} failed: await what you need before {0}, and return a plain value",
-                name()
-            );
-            Err(Error::script(text).into())
+            Err(javascript::unfinished(&row.name(), what).into())
         }
         Err(Thrown) => {
             let exception = cx.exception();
@@ -105,9 +97,7 @@ pub(crate) fn check_function<'a>(
         last => {
             let name = row.name();
             let found = last.map_or("undefined", |(last, _)| found(cx, *last));
-            Err(Error::script(format!(
-                "{name}: the last argument must be a function, not {found}"
-            )))
+            Err(javascript::no_function(&name, found))
         }
     }
 }
@@ -116,10 +106,7 @@ pub(crate) fn check_function<'a>(
 pub(crate) fn check_none_open(cx: Cx<'_>, row: &BoundRow) -> Result<(), Error> {
     match cx.core().open_bracket.get() {
         None => Ok(()),
-        Some(open) => {
-            let (name, open) = (row.name(), open.name());
-            Err(Error::script(format!("{name}: cannot wait inside {open}")))
-        }
+        Some(open) => Err(javascript::cannot_wait_inside(&row.name(), &open.name())),
     }
 }
 
@@ -161,15 +148,7 @@ unsafe extern "C" fn leave_later(
         let (token, succeeded) = (value::from_js(cx, token)?, is_true(succeeded));
         let left = leave(&core.context_of_capabilities, token, succeeded);
         let report = core.report.clone();
-        let left = Box::pin(async move {
-            match left.await {
-                // What the function threw is more telling than what `leave` says on top of it.
-                Err(error) if !succeeded => report(error),
-                left => left?,
-            }
-            Ok(Value::Null)
-        });
-        promised(cx, &row, left)
+        promised(cx, &row, end_bracket(left, succeeded, report))
     })
 }
 

@@ -5,7 +5,6 @@
 use crate::request::header_list::header_list;
 use crate::request::{guards, made, prototypes, response};
 use crate::values::json_write;
-use crate::vm::bind::WORDS;
 use crate::vm::error::place_of;
 use crate::vm::hooks;
 use crate::vm::sys::{
@@ -13,6 +12,7 @@ use crate::vm::sys::{
     is_string, is_true, number, tag,
 };
 use rquickjs::qjs;
+use sampan_host::javascript::WORDS;
 use sampan_host::{
     BodyOptions, Error, GuardDef, HandlerId, MiddlewareDef, NativeMiddleware, Place, Program,
     RouteDef, answer, clock, refusals,

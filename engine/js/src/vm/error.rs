@@ -2,13 +2,13 @@
 
 mod advice;
 
-use crate::vm::bind::WORDS;
 use crate::vm::source_text::callee;
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, Val, float_of, int_of, is_nothing, is_object, is_string, number,
     tag,
 };
 use rquickjs::qjs;
+use sampan_host::javascript::WORDS;
 use sampan_host::{Details, Error, ErrorKind, Hint, Place};
 use std::ffi::{CStr, c_int};
 

@@ -11,6 +11,7 @@ use crate::vm::callback::Functions;
 use crate::vm::isolate::current;
 use crate::vm::state::{State, guard};
 use mlua_sys::lua51::*;
+use sampan_host::module::end_bracket;
 use sampan_host::{Error, ErrorKind, FunctionKind, Value};
 use std::ffi::c_int;
 
@@ -128,13 +129,7 @@ pub(crate) unsafe extern "C-unwind" fn call_leave_later(state: State) -> c_int {
             }
             let left = leave(&current().context, token, succeeded);
             let report = current().report.clone();
-            wait_for(Box::pin(async move {
-                match left.await {
-                    Err(error) if !succeeded => report(error),
-                    left => left?,
-                }
-                Ok(Value::Null)
-            }));
+            wait_for(end_bracket(left, succeeded, report));
             Ok(())
         });
         match begun {

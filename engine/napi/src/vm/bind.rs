@@ -8,20 +8,13 @@ use crate::values::{objects, rows, value};
 use crate::vm::bracket;
 use crate::vm::callback;
 use crate::vm::core::Cx;
+use sampan_host::javascript::{self, WORDS};
 use sampan_host::names::camel_case;
 use sampan_host::{
     Args, Class, Error, ErrorKind, Function, FunctionKind, Object, RequestView, RowOwner, Type,
-    Value, Words,
+    Value,
 };
 use std::rc::Rc;
-
-/// What JavaScript calls things.
-pub(crate) const WORDS: Words = Words {
-    map: "an object",
-    list: "an array",
-    method: ".",
-    spell: camel_case,
-};
 
 /// A bound row.
 #[derive(Clone, Copy)]
@@ -61,12 +54,7 @@ impl BoundRow {
     /// The error of a row that took too long to wait for it in place, with what to call instead.
     #[cold]
     fn with_advice(&self, error: Error, awaited: Option<&str>) -> Error {
-        let Some(awaited) = awaited.filter(|_| error.kind() == ErrorKind::TooLong) else {
-            return error;
-        };
-        let (said, name, owner) = (error.message(), self.name(), self.owner.name);
-        let text = format!("{said} ({name}: await {owner}.{})", camel_case(awaited));
-        error.with_message(text)
+        javascript::with_advice(error, &self.name(), self.owner.name, awaited)
     }
 }
 
@@ -252,11 +240,7 @@ fn check_loaded(cx: Cx<'_>, row: &BoundRow) -> Result<(), Error> {
 /// The arguments of a template tag: the strings around the values, and the values.
 fn tagged(cx: Cx<'_>, row: &BoundRow, args: &[Js]) -> Result<Args, Failure> {
     let name = row.name();
-    let wrong = || {
-        Error::script(format!(
-            "{name} is a template tag: {name}`... ${{value}} ...`"
-        ))
-    };
+    let wrong = || javascript::not_a_tag(&name);
     let [strings, values @ ..] = args else {
         return Err(wrong().into());
     };
@@ -308,10 +292,7 @@ pub(crate) fn checked(cx: Cx<'_>, row: &BoundRow, this: Js, args: &[Js]) -> Resu
         Some(object) if object.class() == class => {
             Ok(read_arguments(cx, row, args)?.on(Some(object)))
         }
-        _ => {
-            let (name, class) = (row.name(), class.with_article());
-            Err(Error::script(format!("{name}: call it on {class}")).into())
-        }
+        _ => Err(javascript::wrong_receiver(&row.name(), class).into()),
     }
 }
 

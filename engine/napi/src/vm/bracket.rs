@@ -9,7 +9,8 @@ use crate::sys::{Failure, Js, Kind, Thrown};
 use crate::values::value;
 use crate::vm::bind::{BoundRow, checked};
 use crate::vm::core::Cx;
-use sampan_host::module::{AsyncLeaveBody, LeaveBody};
+use sampan_host::javascript;
+use sampan_host::module::{AsyncLeaveBody, LeaveBody, end_bracket};
 use sampan_host::{Error, FunctionKind, Value};
 
 /// A bracket that is open.
@@ -40,11 +41,7 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &BoundRow, this: Js, args: &[Js]) -> Resu
     };
     let (function, rest) = check_function(cx, row, args)?;
     if let Some(kind) = said(cx, "waitingFunction", function)? {
-        let text = format!(
-            "{0} takes a plain function, not {kind}: await what you need before {0}",
-            row.name()
-        );
-        return Err(Error::script(text).into());
+        return Err(javascript::waiting_function(&row.name(), &kind).into());
     }
     let args = checked(cx, row, this, rest)?;
     let token = enter(&cx.core().context, args)?;
@@ -62,11 +59,7 @@ pub(crate) fn bracket(cx: Cx<'_>, row: &BoundRow, this: Js, args: &[Js]) -> Resu
         }
         Ok((Some(what), _)) => {
             open.fail();
-            let text = format!(
-                "{0}: the function returned {what}, so {0} failed: await what you need before {0}, and return a plain value",
-                row.name()
-            );
-            Err(Error::script(text).into())
+            Err(javascript::unfinished(&row.name(), &what).into())
         }
         Err(Failure::Thrown) => {
             let exception = cx.exception();
@@ -103,9 +96,7 @@ pub(crate) fn check_function<'a>(
         last => {
             let name = row.name();
             let found = last.map_or("undefined", |(last, _)| value::found(cx, *last));
-            Err(Error::script(format!(
-                "{name}: the last argument must be a function, not {found}"
-            )))
+            Err(javascript::no_function(&name, found))
         }
     }
 }
@@ -114,10 +105,7 @@ pub(crate) fn check_function<'a>(
 pub(crate) fn check_none_open(cx: Cx<'_>, row: &BoundRow) -> Result<(), Error> {
     match cx.core().open_bracket.get() {
         None => Ok(()),
-        Some(open) => {
-            let (name, open) = (row.name(), open.name());
-            Err(Error::script(format!("{name}: cannot wait inside {open}")))
-        }
+        Some(open) => Err(javascript::cannot_wait_inside(&row.name(), &open.name())),
     }
 }
 
@@ -135,13 +123,5 @@ pub(crate) fn leave_later(
     let (token, succeeded) = (value::from_js(cx, token)?, cx.is_true(succeeded));
     let left = leave(&core.context, token, succeeded);
     let report = core.report.clone();
-    let left = Box::pin(async move {
-        match left.await {
-            // What the function threw is more telling than what `leave` says on top of it.
-            Err(error) if !succeeded => report(error),
-            left => left?,
-        }
-        Ok(Value::Null)
-    });
-    promised(cx, row, left)
+    promised(cx, row, end_bracket(left, succeeded, report))
 }

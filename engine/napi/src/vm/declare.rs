@@ -3,9 +3,9 @@
 use crate::request::{body, guards, object};
 use crate::sys::{Failure, Js, Kind, Native};
 use crate::values::{objects, value};
-use crate::vm::bind::WORDS;
 use crate::vm::core::Cx;
 use crate::vm::error;
+use sampan_host::javascript::WORDS;
 use sampan_host::{
     BodyOptions, Error, GuardDef, MiddlewareDef, NativeMiddleware, Place, Program, RouteDef,
     answer, json, refusals,

@@ -1,8 +1,8 @@
 //! Exceptions become [`sampan_host::Error`]s with file, line and stack, and those become exceptions.
 
 use crate::sys::{Failure, Js, Kind, Thrown};
-use crate::vm::bind::WORDS;
 use crate::vm::core::{Core, Cx};
+use sampan_host::javascript::WORDS;
 use sampan_host::{Details, Error, ErrorKind, Hint, Place};
 
 /// A native error as an `Error` object: a new one, or `made`, which knows who called. The prelude puts it together.

@@ -1,22 +1,19 @@
 //! Reads the arguments of a call as the row wants them.
 
-use super::{BoundRow, WORDS};
+use super::BoundRow;
 use crate::request::added;
 use crate::values::{json_write, shown, value};
 use crate::vm::callback;
 use crate::vm::declare::found;
 use crate::vm::sys::{Cx, Failure, RawValue, is_nothing};
 use rquickjs::qjs;
+use sampan_host::javascript::{self, WORDS};
 use sampan_host::{Args, Error, Type, Value};
 
 /// The arguments of a template tag: the strings around the values, and the values.
 pub(super) fn tagged(cx: Cx<'_>, row: &BoundRow, args: &[RawValue]) -> Result<Args, Failure> {
     let name = row.name();
-    let wrong = || {
-        Error::script(format!(
-            "{name} is a template tag: {name}`... ${{value}} ...`"
-        ))
-    };
+    let wrong = || javascript::not_a_tag(&name);
     let [strings, values @ ..] = args else {
         return Err(wrong().into());
     };
