@@ -1,6 +1,6 @@
 //! The npm package `sampan`: the engine of `sampan run` inside of Node.js and Bun.
 //!
-//! `serve` answers requests by functions of a program; `run` is `npx sampan run`, whose worker is the JavaScript thread.
+//! `serve` answers requests by functions of a program; `run` is `npx sampan run`, whose workers are JavaScript threads.
 // Node-API is a C interface. Every unsafe block says what makes it sound.
 #![allow(unsafe_code)]
 
