@@ -24,9 +24,9 @@ const EXCUSES: &[Excuse] = &[
     ("engine/lua/src/libraries/refused.lua", "app.log", "advice: what a script calls instead"),
     ("engine/lua/src/libraries/refused.lua", "app.env", "advice: what a script calls instead"),
     ("engine/lua/src/libraries/refused.lua", "app.files", "advice: what a script calls instead"),
-    ("engine/lua/src/vm/prelude.lua", "json", "the builder of answers"),
-    ("engine/lua/src/vm/prelude.lua", "app.json", "the builder has the functions of the module too"),
-    ("engine/js/src/vm/prelude.js", "json", "the builder of answers"),
+    ("engine/lua/src/vm/load/prelude.lua", "json", "the builder of answers"),
+    ("engine/lua/src/vm/load/prelude.lua", "app.json", "the builder has the functions of the module too"),
+    ("engine/js/src/vm/load/prelude.js", "json", "the builder of answers"),
     ("engine/lua/src/vm/host_table.rs", "json", "the kind of an answer"),
     ("engine/js/src/vm/load.rs", "json", "the kind of an answer"),
     ("engine/js/src/vm/modules.rs", "json", "the extension of a file that scripts import"),
@@ -282,14 +282,20 @@ mod tests {
             ),
             ("engine/lua/src/vm/bind.rs", "push(c\"log\")"),
             (
-                "engine/lua/src/vm/prelude.lua",
+                "engine/lua/src/vm/load/prelude.lua",
                 "if row.module == 'log' then end",
             ),
-            ("engine/lua/src/vm/prelude.lua", "local info = app.log.info"),
-            ("engine/lua/src/vm/prelude.lua", "error('use app.log.info')"),
-            ("engine/js/src/vm/prelude.js", "modules[`log`]"),
             (
-                "engine/js/src/vm/prelude.js",
+                "engine/lua/src/vm/load/prelude.lua",
+                "local info = app.log.info",
+            ),
+            (
+                "engine/lua/src/vm/load/prelude.lua",
+                "error('use app.log.info')",
+            ),
+            ("engine/js/src/vm/load/prelude.js", "modules[`log`]"),
+            (
+                "engine/js/src/vm/load/prelude.js",
                 "const { info } = modules.log",
             ),
         ] {
@@ -305,7 +311,7 @@ mod tests {
             ("engine/js/tests/a.rs", "f(\"log\")"),
             ("engine/rig/src/modules.rs", "name: \"log\""),
             (
-                "engine/lua/src/vm/prelude.lua",
+                "engine/lua/src/vm/load/prelude.lua",
                 "console.log(app) -- app.log",
             ),
         ] {

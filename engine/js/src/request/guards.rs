@@ -6,7 +6,7 @@
 use crate::request::added::{self, live_request};
 use crate::request::object::data;
 use crate::values::{objects, value};
-use crate::vm::callback::function_of;
+use crate::vm::bind::callback::function_of;
 use crate::vm::sys::{Cx, Failure, RawValue, Val};
 use sampan_host::callback::isolate_is_gone;
 use sampan_host::{AskingGuard, NativeMiddleware};

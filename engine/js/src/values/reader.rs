@@ -17,7 +17,7 @@ pub(crate) use places::Places;
 use crate::values::layout::{Layout, TextLayout};
 use crate::values::value::{PropertyNames, bytes_of, is_bytes};
 use crate::vm::bind::BoundRow;
-use crate::vm::callback::{self, described};
+use crate::vm::bind::callback::{self, described};
 use crate::vm::error::whole_number;
 use crate::vm::isolate::Core;
 use crate::vm::limits::VALUES_PER_CHECK;

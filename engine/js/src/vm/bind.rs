@@ -4,13 +4,14 @@
 //! `bracket`), tags are template tags.
 
 mod arguments;
+pub(crate) mod bracket;
+pub(crate) mod callback;
 
 pub(crate) use arguments::checked;
 
 use crate::request::made;
 use crate::values::reader::JsReader;
 use crate::values::{objects, value};
-use crate::vm::bracket::{self, bracket};
 use crate::vm::error::here;
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, Val, arguments, is_object, native, number, tag,
@@ -262,7 +263,7 @@ fn run(cx: Cx<'_>, row: &BoundRow, this: RawValue, args: &[RawValue]) -> Result<
             bracket::check_none_open(cx, row)?;
             promised(cx, row, enter(context, args))
         }
-        FunctionKind::Bracket { .. } => bracket(cx, row, this, args),
+        FunctionKind::Bracket { .. } => bracket::bracket(cx, row, this, args),
     }
 }
 

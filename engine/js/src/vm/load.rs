@@ -24,7 +24,7 @@ use std::ffi::CStr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-const PRELUDE: &str = include_str!("prelude.js");
+const PRELUDE: &str = include_str!("load/prelude.js");
 
 /// Hidden keys of the Web surface's contract that the prelude uses.
 const HIDDEN: &[&CStr] = &[

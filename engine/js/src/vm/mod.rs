@@ -1,8 +1,6 @@
 //! The runtime: how an isolate is made, entered, limited and ended, and how native functions get into it.
 
 pub(crate) mod bind;
-pub(crate) mod bracket;
-pub(crate) mod callback;
 pub(crate) mod declare;
 pub(crate) mod error;
 pub(crate) mod hidden;

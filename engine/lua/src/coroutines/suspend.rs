@@ -3,7 +3,7 @@
 use crate::request::call::{self, CallOutcome, FunctionStep, HandlerEntry, finish, run_on};
 use crate::request::object::RequestSlot;
 use crate::request::world;
-use crate::vm::callback::LuaFunction;
+use crate::vm::bind::callback::LuaFunction;
 use crate::vm::isolate::{Core, Thread, Wait};
 use sampan_host::engine::cancelled;
 use sampan_host::{Error, LocalFuture, ResponseSink, Step, Suspended, Value};

@@ -7,7 +7,7 @@ use crate::request::added;
 use crate::request::object::view_at;
 use crate::values::{objects, value};
 use crate::vm::bind;
-use crate::vm::callback::LuaFunction;
+use crate::vm::bind::callback::LuaFunction;
 use crate::vm::isolate::current;
 use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, push_ref, push_text};

@@ -13,7 +13,7 @@ use crate::values::json_write::Member;
 use crate::values::layout::{SlotValue, StackSlot, Table};
 use crate::values::{objects, rows, value};
 use crate::vm::bind::BoundRow;
-use crate::vm::callback;
+use crate::vm::bind::callback;
 use crate::vm::isolate::Core;
 use crate::vm::state::State;
 use mlua_sys::lua51::*;

@@ -1,16 +1,17 @@
 //! The binder: makes Lua functions of the rows of any module.
 
 mod arguments;
+pub(crate) mod bracket;
+pub(crate) mod callback;
 
 pub(crate) use arguments::arguments;
 
 use crate::values::reader::LuaReader;
 use crate::values::value;
-use crate::vm::bracket;
-use crate::vm::callback::{self, Functions};
 use crate::vm::isolate::{Wait, current, samples};
 use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, push_text};
+use callback::Functions;
 use mlua_sys::lua51::*;
 use sampan_host::{
     Class, Error, ErrorKind, Function, FunctionKind, LocalFuture, Module, RowOwner, Type, Value,

@@ -7,7 +7,7 @@ use crate::request::object;
 use crate::request::response;
 use crate::values::objects;
 use crate::vm::bind;
-use crate::vm::bracket;
+use crate::vm::bind::bracket;
 use crate::vm::error;
 use crate::vm::isolate::{Core, current};
 use crate::vm::state::{RegistryRefs, State, guard, key, push_text, text_at};

@@ -10,7 +10,7 @@ use crate::values::objects::BoundClass;
 use crate::values::reader::ReaderTools;
 use crate::values::rows::RowShapes;
 use crate::vm::bind::BoundRow;
-use crate::vm::bracket::OpenBracket;
+use crate::vm::bind::bracket::OpenBracket;
 use crate::vm::error::{self, Raised, UncaughtError};
 use crate::vm::limits;
 use crate::vm::memory::{Memory, allocate};

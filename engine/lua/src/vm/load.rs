@@ -24,9 +24,9 @@ use std::rc::Rc;
 /// 200 walks what lives twice as often, for the sake of a heap that is small here anyway.
 const GC_PAUSE_PERCENT: c_int = 300;
 
-const SANDBOX: &str = include_str!("sandbox.lua");
-const CHAIN: &str = include_str!("chain.lua");
-const PRELUDE: &str = include_str!("prelude.lua");
+const SANDBOX: &str = include_str!("load/sandbox.lua");
+const CHAIN: &str = include_str!("load/chain.lua");
+const PRELUDE: &str = include_str!("load/prelude.lua");
 
 /// A project that is loaded: its isolate, what it declared, and the registry references of its handlers, by their number.
 type LoadedProject = (Rc<Core>, Program, Rc<[c_int]>);

@@ -1,8 +1,6 @@
 //! The Lua state: how an isolate is made, entered, limited and ended, and how native functions get into it.
 
 pub(crate) mod bind;
-pub(crate) mod bracket;
-pub(crate) mod callback;
 pub(crate) mod error;
 pub(crate) mod host_table;
 pub(crate) mod isolate;

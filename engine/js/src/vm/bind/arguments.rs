@@ -3,7 +3,7 @@
 use super::BoundRow;
 use crate::request::added;
 use crate::values::{json_write, shown, value};
-use crate::vm::callback;
+use crate::vm::bind::callback;
 use crate::vm::declare::found;
 use crate::vm::sys::{Cx, Failure, RawValue, is_nothing};
 use rquickjs::qjs;

@@ -3,7 +3,7 @@
 use super::{BoundRow, WORDS};
 use crate::request::{object, response};
 use crate::values::{json_write, objects, shown, value};
-use crate::vm::callback::Functions;
+use crate::vm::bind::callback::Functions;
 use crate::vm::state::State;
 use crate::vm::worlds::is_own_module;
 use mlua_sys::lua51::*;

@@ -4,10 +4,10 @@
 //! request that is given up, `leave` is called if the function ends in time; else what `enter` gave is dropped.
 
 use crate::values::value;
+use crate::vm::bind::callback::Functions;
 use crate::vm::bind::{
     BoundRow, arguments, called_by, can_wait, give_result, make_room, row, wait_for,
 };
-use crate::vm::callback::Functions;
 use crate::vm::isolate::current;
 use crate::vm::state::{State, guard};
 use mlua_sys::lua51::*;
@@ -67,7 +67,7 @@ pub(crate) unsafe extern "C-unwind" fn call_enter(state: State) -> c_int {
             }
         });
         if waits {
-            return super::bind::yield_to_host(state);
+            return super::yield_to_host(state);
         }
         lua_pushnil(state);
         1 + give_result(state, result)
@@ -133,7 +133,7 @@ pub(crate) unsafe extern "C-unwind" fn call_leave_later(state: State) -> c_int {
             Ok(())
         });
         match begun {
-            Ok(()) => super::bind::yield_to_host(state),
+            Ok(()) => super::yield_to_host(state),
             Err(error) => give_result(state, Err(error)),
         }
     }

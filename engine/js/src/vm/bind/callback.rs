@@ -5,7 +5,7 @@ use crate::promises::tasks::Tasks;
 use crate::request::call::promise_result;
 use crate::values::value;
 use crate::vm::bind::BoundRow;
-use crate::vm::bracket::unfinished;
+use crate::vm::bind::bracket::unfinished;
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::sys::{Cx, Failure, RawValue, UNDEFINED, Val, is_promise};
