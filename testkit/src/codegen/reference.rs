@@ -7,6 +7,8 @@ use std::fmt::Write;
 
 /// Where the chapters lie.
 const FOLDER: &str = "docs/reference";
+/// So long a line of prose may be.
+const COLUMNS: usize = 140;
 
 /// The chapters: their paths and their texts.
 pub(super) fn chapters(modules: &[&Module]) -> Vec<(String, String)> {
@@ -43,7 +45,45 @@ pub(super) fn chapters(modules: &[&Module]) -> Vec<(String, String)> {
             }
         }
     }
+    for (_, text) in &mut chapters {
+        *text = wrapped(text);
+    }
     chapters
+}
+
+/// The same text with no line of prose above [`COLUMNS`]. Code stays as it is, also within a line.
+fn wrapped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut is_code = false;
+    for line in text.lines() {
+        is_code ^= line.starts_with("```");
+        if is_code || line.starts_with('|') || line.chars().count() <= COLUMNS {
+            out.push_str(line);
+        } else {
+            wrap(&mut out, line);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn wrap(out: &mut String, line: &str) {
+    let indent = if line.starts_with("- ") { "  " } else { "" };
+    let (mut column, mut has_open_code) = (0, false);
+    for (at, word) in line.split(' ').enumerate() {
+        let width = word.chars().count();
+        if at > 0 && column + 1 + width > COLUMNS && !has_open_code {
+            out.push('\n');
+            out.push_str(indent);
+            column = indent.len();
+        } else if at > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += width;
+        has_open_code ^= word.matches('`').count() % 2 == 1;
+    }
 }
 
 /// The heading of a row: its name in both languages. It stands alone, because search finds words by how they begin.

@@ -208,6 +208,7 @@ fn json(cx: Cx<'_>, name: &str, source: &[u8]) -> Result<*mut qjs::JSModuleDef, 
     Ok(module)
 }
 
+// SAFETY: called by QuickJS alone, while it makes the module.
 unsafe extern "C" fn export_json(ctx: *mut qjs::JSContext, module: *mut qjs::JSModuleDef) -> c_int {
     // SAFETY: QuickJS passes the module that is being made; the export takes the reference.
     unsafe {
@@ -255,6 +256,7 @@ fn export_names(cx: Cx<'_>) -> Result<Vec<CString>, Failure> {
     Ok(names)
 }
 
+// SAFETY: called by QuickJS alone, while it makes the module.
 unsafe extern "C" fn export_sampan(
     ctx: *mut qjs::JSContext,
     module: *mut qjs::JSModuleDef,

@@ -10,6 +10,7 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
 /// `string.gsub(s, pattern, replacement [, n])`
+// SAFETY: called by Lua alone, with the arguments on its stack.
 pub(super) unsafe extern "C-unwind" fn gsub(state: State) -> c_int {
     // SAFETY: called by Lua; nothing on these frames has a destructor. The strings of the arguments stay where they are: no script
     // reaches the stack of a function in C. The buffer is used as the reference says: what it has pushed stays on top of the
@@ -68,6 +69,8 @@ pub(super) unsafe extern "C-unwind" fn gsub(state: State) -> c_int {
     }
 }
 
+/// # Safety
+/// The buffer was begun, and what it has pushed is on top of the stack.
 #[inline]
 unsafe fn add(buffer: *mut luaL_Buffer, text: &[u8]) {
     // SAFETY: the buffer copies the bytes.
