@@ -63,6 +63,7 @@ const TEST_ARROWS: &[(&str, &[&str])] = &[
 const OWNERS: &[(&str, &str)] = &[
     ("mlua", "engine/lua"),
     ("mlua-sys", "engine/lua"),
+    ("luajit-src", "engine/lua"),
     ("rquickjs", "engine/js"),
     ("rquickjs-core", "engine/js"),
     ("rquickjs-sys", "engine/js"),

@@ -75,6 +75,9 @@ fn set_up(sqlite: &Connection, config: &DatabaseConfig, role: Role) -> rusqlite:
     sqlite.busy_timeout(BUSY_WAIT)?;
     functions::install(sqlite)?;
     sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    // A name in double quotes that is none would be a text, where SQLite was not built without that.
+    sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
     // The first PRAGMA to read the file, and thus the first to fail.
     sqlite
         .query_row("PRAGMA journal_mode=WAL", [], |row| row.get::<_, String>(0))

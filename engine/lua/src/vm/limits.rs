@@ -14,8 +14,6 @@ use sampan_host::{Error, ErrorKind, Watch};
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// The signal: one that nothing else in the process uses.
 fn signal() -> c_int {
@@ -26,8 +24,9 @@ fn signal() -> c_int {
 const TOO_LONG: &CStr = c"the script ran too long";
 
 thread_local! {
-    /// The state that [`probe`] runs on this thread.
+    /// The state that [`probe`] runs on this thread, and how often its loop has called back.
     static PROBE: Cell<State> = const { Cell::new(std::ptr::null_mut()) };
+    static PROBE_COUNT: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Called before every instruction once the script must stop. The place is named here, because the line of the innermost
@@ -53,9 +52,6 @@ extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
             lua_sethook((*core).state, Some(stop), LUA_MASKCOUNT, 1);
         } else if !core.is_null() && (*core).watch.samples().is_some() {
             samples::ask(&*core);
-        }
-        if !PROBE.get().is_null() {
-            lua_sethook(PROBE.get(), Some(stop), LUA_MASKCOUNT, 1);
         }
     }
 }
@@ -159,43 +155,46 @@ pub(crate) fn probe() -> Result<(), Error> {
     if *PROVEN.get_or_init(compiled_loop_stops) {
         return Ok(());
     }
-    let text = "LuaJIT was built without LUAJIT_ENABLE_CHECKHOOK, so a runaway script could not be stopped; \
-                build with TARGET_FLAGS=-DLUAJIT_ENABLE_CHECKHOOK, after `cargo clean -p mlua-sys`";
+    let text = "this LuaJIT was built without LUAJIT_ENABLE_CHECKHOOK, so a runaway script could not be stopped; \
+                link the one that sampan-lua builds";
     Err(Error::new(ErrorKind::Internal, text))
 }
 
-/// Runs a loop that is compiled long before the signal comes, and stops it as a runaway would be stopped.
+/// Calls of [`set_hook`] after which the loop has been compiled for long, and how many more there are until it ends by itself.
+const COMPILED_BY: u32 = 2_000;
+const PROBE_CALLS: u32 = 100_000;
+
+/// What the loop of the probe calls, from within its machine code: it sets the hook, as the signal would.
+extern "C" fn set_hook() {
+    let calls = PROBE_COUNT.get() + 1;
+    PROBE_COUNT.set(calls);
+    if calls == COMPILED_BY {
+        // SAFETY: the state runs on this thread, in `compiled_loop_stops`; `lua_sethook` may be called at any instruction.
+        unsafe { lua_sethook(PROBE.get(), Some(stop), LUA_MASKCOUNT, 1) };
+    }
+}
+
+/// Runs a loop until it is compiled, then sets the hook from within it. It is no signal that does so: it could come while the loop
+/// is interpreted, and prove nothing.
 fn compiled_loop_stops() -> bool {
-    // SAFETY: a private state, closed at the end; the chunk runs under `lua_pcall`; the signal goes to this thread, which waits
-    // for the sender before it closes the state.
+    // SAFETY: a private state, closed at the end; the chunk runs under `lua_pcall`.
     unsafe {
         let state = luaL_newstate();
         if state.is_null() {
             return false;
         }
         luaopen_jit(state);
-        lua_settop(state, 0);
-        // Without the flag the loop runs to its end, in well under a second.
-        let loaded = luaL_loadstring(
-            state,
-            c"local x = 0 for i = 1, 3e8 do x = x + i end".as_ptr(),
-        );
-        let thread = libc::pthread_self();
-        let over = AtomicBool::new(false);
+        lua_pushcfunction(state, luaopen_ffi);
+        lua_call(state, 0, 1);
+        let chunk = c"local ffi, address = ... local set_hook = ffi.cast('void (*)()', address) for i = 1, 1e5 do set_hook() end";
+        let loaded = luaL_loadstring(state, chunk.as_ptr());
+        lua_insert(state, -2);
+        lua_pushlightuserdata(state, set_hook as *mut c_void);
         PROBE.set(state);
-        let status = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !over.load(Ordering::Acquire) {
-                    std::thread::sleep(Duration::from_micros(300));
-                    libc::pthread_kill(thread, signal());
-                }
-            });
-            let status = lua_pcall(state, 0, 0, 0);
-            over.store(true, Ordering::Release);
-            status
-        });
+        PROBE_COUNT.set(0);
+        let status = lua_pcall(state, 2, 0, 0);
         PROBE.set(std::ptr::null_mut());
         lua_close(state);
-        loaded == LUA_OK && status == LUA_ERRRUN
+        loaded == LUA_OK && status == LUA_ERRRUN && PROBE_COUNT.get() < PROBE_CALLS
     }
 }
