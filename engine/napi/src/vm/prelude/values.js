@@ -181,8 +181,9 @@ function inspect(value, key, depthLeft) {
   return has;
 }
 const stringifyPlain = JSON.stringify;
-const DIGITS = "\u0000sampan:digits:";
-const DIGITS_IN_TEXT = /"\\u0000sampan:digits:(-?\d+)"/g;
+// What stands around a BigInt's digits until the text is made: nothing that a client could send, so it is drawn anew at each start.
+const DIGITS = `sampan:digits:${globalThis.crypto.randomUUID()}:`;
+const DIGITS_IN_TEXT = new RegExp(`"${DIGITS}(-?\\d+)"`, "g");
 // The JSON of a value; `undefined` for what has none.
 function textOf(value) {
   if (!inspect(value, "", native.jsonDepthMax)) return stringifyPlain(value);
