@@ -3,8 +3,9 @@
 const { exported, isFilled } = require("./lib/scripts.cjs");
 const globals = require("./serve/globals.cjs");
 
-// The file that `sampan run` serves has the platform's classes.
-if (!isFilled()) globals.install();
+// So that answers made before `serve` is called are ours too. The file that `sampan run` serves has the platform's classes. Native code
+// of Bun takes no Response but its own: there the first call of `serve` does it, and the import alone changes nothing.
+if (!isFilled() && typeof Bun === "undefined") globals.install();
 
 // The addon is loaded when it is needed, so that the package costs nothing before.
 let serving;

@@ -1,16 +1,17 @@
 "use strict";
 // From what a handler gave to an answer: the rules, and the ways that a body can take.
 
-const { CONTENT_TYPES, TEXT, JSON_TYPE, fieldOf } = require("./wire.cjs");
+const { PLAIN_TEXT, TEXT, JSON_TYPE, fieldOf, headerLines } = require("./wire.cjs");
 const { Response, PlatformResponse, plain, platform } = require("./response.cjs");
+const { head, title } = require("./request.cjs");
+const { bodyOf, bytesOf, jsonOf } = require("./values.cjs");
 
 const NOTHING = new Uint8Array(0);
-/** What no name and no value of a header field can have: each character crosses as one byte, and a line feed ends it. */
-const NOT_A_FIELD = /[^\t\x20-\x7e\x80-\xff]/;
 /** What `write` says of a stream: its client has enough for now, or has left. */
 const WAIT = 1;
 const GONE = 2;
-const PLAIN_TEXT = "content-type\ntext/plain;charset=UTF-8\n";
+/** The content type of bytes that have no other, by its number. */
+const BYTES = 4;
 
 class Answers {
   constructor(server) {
@@ -21,25 +22,31 @@ class Answers {
     };
   }
 
-  /** Answers a request with what its handler gave, which is no promise. Throws what is wrong with it. */
-  give(place, serial, value) {
-    if (typeof value === "string") return this.wire.answer(place, serial, 200, TEXT, "", value);
+  /**
+   * Answers a request with what its handler gave, which is no promise. Throws what is wrong with it. `status` is that of values which
+   * have none: not 200 where the handler has failed, and `value` is what `error` gave.
+   */
+  give(place, serial, value, request, status = 200) {
+    if (typeof value === "string") return this.wire.answer(place, serial, status, TEXT, "", value);
     if (value === undefined || value === null) return this.wire.answer(place, serial, 204, 0, "", "");
     if (typeof value !== "object") {
+      if (typeof value === "number" || typeof value === "boolean") return this.wire.answer(place, serial, status, JSON_TYPE, "", jsonOf(value));
       throw new TypeError(`a handler gave a ${typeof value}: give a Response, a string, an object or nothing`);
     }
     const proto = Object.getPrototypeOf(value);
     if (proto === Response.prototype) {
       if (value[plain](this.takePlain, place, serial)) return undefined;
-      return this.platform(place, serial, value[platform]());
+      return this.platform(place, serial, value[platform](), request, status);
     }
+    if (proto === Object.prototype || proto === Array.prototype) return this.wire.answer(place, serial, status, JSON_TYPE, "", jsonOf(value));
     if (value instanceof PlatformResponse) {
-      return this.platform(place, serial, typeof value[platform] === "function" ? value[platform]() : value);
+      return this.platform(place, serial, typeof value[platform] === "function" ? value[platform]() : value, request, status);
     }
-    if (value instanceof Uint8Array) return this.wire.answer(place, serial, 200, 4, "", value);
-    const text = JSON.stringify(value);
-    if (text === undefined) throw new TypeError("a handler gave an object that is not JSON");
-    return this.wire.answer(place, serial, 200, JSON_TYPE, "", text);
+    const bytes = bytesOf(value);
+    if (bytes !== undefined) return this.wire.answer(place, serial, status, BYTES, "", bytes);
+    const body = bodyOf(value);
+    if (body !== undefined) return this.platform(place, serial, new PlatformResponse(body, { status }), request, status);
+    return this.wire.answer(place, serial, status, JSON_TYPE, "", jsonOf(value));
   }
 
   plain(place, serial, status, headers, text, isNothing, isJson) {
@@ -54,16 +61,23 @@ class Answers {
   }
 
   /** A response of the platform: its body is a stream, most often of one piece. */
-  platform(place, serial, response) {
+  platform(place, serial, response, request, status) {
     if (response.bodyUsed) throw new TypeError("the body of this Response was read already: it can be sent once");
+    if (response.status === 0) throw new TypeError("Response.error() is no answer that can be sent");
+    if (response.status < 200) throw new TypeError(`status ${response.status} cannot be sent by a handler`);
     const { type, lines } = headerLines(response.headers);
     const { body } = response;
     if (body === null) return this.wire.answer(place, serial, response.status, type, lines, "");
-    return this.stream(place, serial, response.status, type, lines, body.getReader());
+    // What is reported of a stream names its request, which may be over by then.
+    request[head]();
+    return this.stream(place, serial, response.status, type, lines, body.getReader(), request, status);
   }
 
-  /** Answers with the pieces of a stream. What goes wrong is the request's fault; this does not fail. */
-  async stream(place, serial, status, type, lines, reader) {
+  /**
+   * Answers with the pieces of a stream. What goes wrong is the request's fault; this does not fail. `given` is not 200 where this is the
+   * answer of `error`: that is not asked twice.
+   */
+  async stream(place, serial, status, type, lines, reader, request, given) {
     const { wire, server } = this;
     try {
       const first = await reader.read();
@@ -76,15 +90,15 @@ class Answers {
       if (server.isOver) return reader.cancel("the server has ended");
       const begun = wire.native.beginStream(wire.id, place, serial, status, lines + fieldOf(type));
       if (begun === undefined) return await reader.cancel("the client left");
-      return await this.pieces(server.streams.begin(begun, reader, server.signals.take(place, serial)), bytes, next, reader);
+      return await this.pieces(server.streams.begin(begun, reader, server.signals.take(place, serial)), bytes, next, reader, request);
     } catch (error) {
       reader.cancel(error).catch(() => {});
-      return server.failed(place, serial, error);
+      return given === 200 ? server.failed(place, serial, error, request) : server.failedPlainly(place, serial, error, request);
     }
   }
 
   /** Sends the pieces of a stream that has begun. */
-  async pieces(stream, first, second, reader) {
+  async pieces(stream, first, second, reader, request) {
     const { server, wire } = this;
     const { native, id } = wire;
     let [bytes, next] = [first, second];
@@ -109,7 +123,7 @@ class Answers {
       if (server.isOver || stream.isGone) return;
       native.endStream(id, stream.place, stream.serial, false);
       server.schedule();
-      server.report(error);
+      server.report(`${request[title]} (stream)`, error);
     } finally {
       next.catch(() => {});
       server.streams.end(stream);
@@ -129,44 +143,4 @@ function asBytes(piece) {
   throw new TypeError("a body's stream gave something that is neither bytes nor text");
 }
 
-/** Header fields for native code: names and values, each with a line feed behind it; a usual content type as a number. */
-function headerLines(headers) {
-  let type = 0;
-  let lines = "";
-  let hasType = false;
-  const add = (name, value) => {
-    const text = typeof value === "string" ? value : `${value}`;
-    if (name === "content-type" || name.toLowerCase() === "content-type") {
-      hasType = true;
-      const known = CONTENT_TYPES.get(text);
-      if (known !== undefined) {
-        type = known;
-        return;
-      }
-    }
-    if (NOT_A_FIELD.test(text) || NOT_A_FIELD.test(name)) {
-      throw new TypeError(`header ${JSON.stringify(name)}: a value cannot have line feeds, control characters, or characters above U+00FF`);
-    }
-    lines += `${name}\n${text}\n`;
-  };
-  if (typeof headers[Symbol.iterator] === "function") {
-    for (const [name, value] of headers) add(name, value);
-  } else {
-    for (const name of Object.keys(headers)) add(name, headers[name]);
-  }
-  return { type, lines, hasType };
-}
-
-/** What an answer that never changes is made of; nothing where that cannot be known at once. */
-function fixed(response) {
-  let parts;
-  const isPlain = response[plain]?.((place, serial, status, headers, text, isNothing, isJson) => {
-    const { type, lines, hasType } = headers === undefined ? { type: 0, lines: "", hasType: false } : headerLines(headers);
-    let all = lines + fieldOf(type);
-    if (!hasType && !isNothing) all += isJson ? "content-type\napplication/json\n" : PLAIN_TEXT;
-    parts = { status, headers: all, body: Buffer.from(text) };
-  });
-  return isPlain ? parts : undefined;
-}
-
-module.exports = { Answers, fixed };
+module.exports = { Answers };

@@ -101,4 +101,9 @@ function aborted(why) {
   return new DOMException(why, "AbortError");
 }
 
-module.exports = { Signals, Streams, aborted };
+/** The reason of a signal whose request's time was up. */
+function timeUp(why) {
+  return new DOMException(why, "TimeoutError");
+}
+
+module.exports = { Signals, Streams, aborted, timeUp };

@@ -1,6 +1,8 @@
 "use strict";
 // The header fields of a request, read where native code has them until something needs all of them.
 
+const { showAs } = require("./inspect.cjs");
+
 const PlatformHeaders = globalThis.Headers;
 
 class RequestHeaders {
@@ -48,6 +50,7 @@ class RequestHeaders {
   get [Symbol.toStringTag]() { return "Headers"; }
 }
 
+showAs(RequestHeaders.prototype, "Headers", (headers) => Object.fromEntries(headers));
 Object.setPrototypeOf(RequestHeaders.prototype, PlatformHeaders.prototype);
 
 module.exports = { RequestHeaders };

@@ -1,27 +1,46 @@
 "use strict";
-// The options of `serve`: what each may be, and how routes become numbers that native code knows.
+// The options of `serve`: what each may be.
 
-const { PlatformResponse } = require("./response.cjs");
-const { fixed } = require("./answers.cjs");
-
-const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const DEFAULT_PORT = 3000;
 const MAX_BODY = 128 * 1024 * 1024;
+const HANDLER_SECONDS = 30;
 const KNOWN = [
-  "port", "hostname", "routes", "static", "fetch", "error", "websocket", "maxBody", "maxRequestBodySize", "maxConnections",
-  "idleTimeout", "handlerTimeout", "signal", "development",
+  "port", "hostname", "routes", "fetch", "error", "maxBody", "maxRequestBodySize", "maxConnections", "idleTimeout", "handlerTimeout", "signal",
+  "development",
 ];
+/** What a reload can change. */
+const RELOADED = ["routes", "fetch", "error", "development"];
+/** Names that other servers have. */
+const HINTS = {
+  websocket: "websocket is not there yet",
+  static: 'there is no option "static": routes takes a Response too',
+  host: 'there is no option "host": it is called hostname',
+  handler: 'there is no option "handler": it is called fetch',
+};
 
 function fail(text) {
   throw new TypeError(`serve: ${text}`);
 }
 
-/** A number from `min` to `max`, or nothing. */
-function number(options, name, min, max) {
+/** A value in an error: short, and never the reason of another error. */
+function shown(value) {
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 80));
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object" && value !== null) return "an object";
+  return typeof value === "function" ? "a function" : String(value);
+}
+
+/** Whether an object is one of names and values, and no list or other class. */
+function isPlainObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && typeof value[Symbol.iterator] !== "function";
+}
+
+/** A number from `min` to `max`, or nothing. `label` names it in the error. */
+function number(options, name, min, max, label = name) {
   const value = options[name];
   if (value === undefined) return undefined;
   const found = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  if (typeof found !== "number" || !(found >= min && found <= max)) fail(`${name} must be a number from ${min} to ${max}, not ${String(value)}`);
+  if (typeof found !== "number" || !(found >= min && found <= max)) fail(`${label} must be a number from ${min} to ${max}, not ${shown(value)}`);
   return found;
 }
 
@@ -31,21 +50,40 @@ function aFunction(options, name) {
   return value;
 }
 
+/** Throws for what no option is, with the name that was meant. */
+function checkNames(options) {
+  const proto = Object.getPrototypeOf(options);
+  const isApp = typeof options.fetch === "function" && ((proto !== Object.prototype && proto !== null) || Array.isArray(options.routes));
+  for (const name of Object.keys(options)) {
+    if (KNOWN.includes(name) && !(isApp && name === "routes")) continue;
+    if (name === "websocket" && options.websocket === undefined) continue;
+    if (isApp) fail("this is an app, not the options: write serve({ fetch: app.fetch })");
+    fail(HINTS[name] ?? `there is no option ${JSON.stringify(name)}; there are ${KNOWN.join(", ")}`);
+  }
+}
+
+function portOf(options) {
+  const given = number(options, "port", 0, 65535);
+  const port = given ?? number({ port: process.env.PORT || undefined }, "port", 0, 65535, "PORT of the environment") ?? DEFAULT_PORT;
+  if (!Number.isInteger(port)) fail(`${given === undefined ? "PORT of the environment" : "port"} must be a whole number, not ${port}`);
+  return port;
+}
+
 function checkOptions(options) {
   if (options === null || typeof options !== "object") fail("give an object of options: serve({ port: 3000, fetch(req) { ... } })");
-  if (options.websocket !== undefined) fail("websocket is not there yet");
-  for (const name of Object.keys(options)) {
-    if (!KNOWN.includes(name)) fail(`there is no option ${JSON.stringify(name)}; there are ${KNOWN.filter((one) => one !== "websocket").join(", ")}`);
-  }
-  const port = number(options, "port", 0, 65535) ?? number({ port: process.env.PORT || undefined }, "port", 0, 65535) ?? DEFAULT_PORT;
-  if (!Number.isInteger(port)) fail(`port must be a whole number, not ${port}`);
+  checkNames(options);
+  const port = portOf(options);
   const hostname = options.hostname ?? "0.0.0.0";
   if (typeof hostname !== "string" || hostname === "") fail("hostname must be a name or an address");
   const { signal } = options;
   if (signal !== undefined && !(signal instanceof AbortSignal)) fail("signal must be an AbortSignal");
-  const routes = { ...options.static, ...options.routes };
+  const routes = options.routes ?? {};
+  if (!isPlainObject(routes)) fail("routes must be an object of patterns: { \"/users/:id\": handler }");
   const fetch = aFunction(options, "fetch");
   if (fetch === undefined && Object.keys(routes).length === 0) fail("give routes, or fetch(request), or both");
+  const [maxBody, alias] = ["maxBody", "maxRequestBodySize"].map((name) => number(options, name, 0, Number.MAX_SAFE_INTEGER));
+  if (maxBody !== undefined && alias !== undefined) fail("maxBody and maxRequestBodySize mean the same: give one of them");
+  const handlerSeconds = number(options, "handlerTimeout", 0, 86_400) ?? 0;
   return {
     port,
     hostname,
@@ -53,62 +91,27 @@ function checkOptions(options) {
     routes,
     fetch,
     error: aFunction(options, "error"),
-    maxBody: number(options, "maxBody", 0, Number.MAX_SAFE_INTEGER)
-      ?? number(options, "maxRequestBodySize", 0, Number.MAX_SAFE_INTEGER) ?? MAX_BODY,
+    maxBody: maxBody ?? alias ?? MAX_BODY,
     maxConnections: number(options, "maxConnections", 1, 1_000_000),
     idleMillis: (number(options, "idleTimeout", 0, 86_400) ?? 0) * 1000,
-    handlerMillis: (number(options, "handlerTimeout", 0, 86_400) ?? 0) * 1000,
+    handlerMillis: (handlerSeconds || HANDLER_SECONDS) * 1000,
     development: options.development === true,
   };
 }
 
-/** The names of the parameters in a pattern, in its order. */
-function namesOf(pattern) {
-  const names = [];
-  for (const part of pattern.split("/")) {
-    if (part.startsWith(":")) names.push(part.slice(1));
-    else if (part.startsWith("*")) names.push(part.length > 1 ? part.slice(1) : "*");
+/** The options of a running server with those that a reload names. `given` is what the server was started with, `port` where it listens. */
+function reloaded(given, next, port) {
+  if (next === null || typeof next !== "object") fail("reload takes an object of options: server.reload({ routes, fetch, error })");
+  const named = {};
+  for (const [name, value] of Object.entries(next)) {
+    if (value === undefined) continue;
+    if (RELOADED.includes(name)) named[name] = value;
+    else if (!KNOWN.includes(name)) checkNames({ [name]: value });
+    else if (value !== given[name] && !(name === "port" && Number(value) === port)) {
+      fail(`reload cannot change ${name}: it can change ${RELOADED.join(", ")}`);
+    }
   }
-  return names;
+  return { ...given, ...named };
 }
 
-/** Puts the routes in place. Returns which generation they are, and the handlers and the names of their parameters by the numbers that native code has for them. */
-function addRoutes(native, id, { routes, fetch }) {
-  const handlers = [];
-  const names = [];
-  const add = (method, pattern, value) => {
-    if (value instanceof PlatformResponse) {
-      const parts = fixed(value);
-      if (parts !== undefined) return native.addAnswer(id, method, pattern, parts.status, parts.headers, parts.body);
-      // The platform keeps its body to itself: it is copied for each request.
-      return add(method, pattern, () => value.clone());
-    }
-    if (typeof value !== "function") {
-      fail(`routes[${JSON.stringify(pattern)}] must be a function, a Response, or an object of those by method, not ${typeof value}`);
-    }
-    native.addRoute(id, method, pattern, handlers.length);
-    handlers.push(value);
-    names.push(namesOf(pattern));
-    return undefined;
-  };
-  try {
-    for (const [pattern, value] of Object.entries(routes)) {
-      if (value === null || typeof value !== "object" || value instanceof PlatformResponse) {
-        add("", pattern, value);
-        continue;
-      }
-      for (const [method, handler] of Object.entries(value)) {
-        const name = method.toUpperCase();
-        if (name === "HEAD") continue;
-        if (!METHODS.includes(name)) fail(`routes[${JSON.stringify(pattern)}]: ${JSON.stringify(method)} is no method; there are ${METHODS.join(", ")}`);
-        add(name, pattern, handler);
-      }
-    }
-  } catch (error) {
-    native.setRoutes(id, false, true);
-    throw error instanceof TypeError ? error : new TypeError(`serve: ${error.message}`);
-  }
-  return { generation: native.setRoutes(id, fetch !== undefined, false), handlers, names };
-}
-
-module.exports = { checkOptions, addRoutes };
+module.exports = { checkOptions, reloaded, fail, shown, isPlainObject };

@@ -3,12 +3,17 @@
 
 const { METHODS, textOf, readUtf8 } = require("./wire.cjs");
 const { RequestHeaders } = require("./headers.cjs");
+const { showAs, shownHeaders } = require("./inspect.cjs");
 
 const PlatformRequest = require("./globals.cjs").platform("Request");
 const NO_PARAMS = Object.freeze({});
 
 /** The platform's request behind ours; made once. */
 const platform = Symbol("platform");
+/** Copies method and target, before the next batch takes the memory. */
+const head = Symbol("head");
+/** Method and path, as messages name a request. */
+const title = Symbol("title");
 
 class ServedRequest {
   #server;
@@ -63,6 +68,19 @@ class ServedRequest {
       this.#target = native.target(id, this.place, this.serial);
       this.#host = native.host(id, this.place, this.serial);
       this.#method = native.method(id, this.place, this.serial);
+    }
+  }
+
+  [head]() {
+    this.#readHead();
+  }
+
+  get [title]() {
+    try {
+      this.#readHead();
+      return `${this.#method} ${this.#target.split("?", 1)[0]}`;
+    } catch {
+      return "a request that is over";
     }
   }
 
@@ -153,7 +171,13 @@ class ServedRequest {
   }
 
   async json() {
-    return this.#platform === undefined ? JSON.parse(this.#text()) : this.#platform.json();
+    try {
+      return this.#platform === undefined ? JSON.parse(this.#text()) : await this.#platform.json();
+    } catch (error) {
+      // The client's fault: where nobody catches it, the answer is 400.
+      if (error instanceof SyntaxError) error.status = 400;
+      throw error;
+    }
   }
 
   async bytes() {
@@ -212,6 +236,13 @@ class ServedRequest {
   get [Symbol.toStringTag]() { return "Request"; }
 }
 
+showAs(ServedRequest.prototype, "Request", (request) => {
+  try {
+    return { method: request.method, url: request.url, headers: shownHeaders(() => request.headers), params: { ...request.params } };
+  } catch (error) {
+    return { error: error.message };
+  }
+});
 Object.setPrototypeOf(ServedRequest.prototype, PlatformRequest.prototype);
 
 /** `Request`, whose constructor also takes a request that was served. */
@@ -225,4 +256,4 @@ class Request extends PlatformRequest {
   }
 }
 
-module.exports = { ServedRequest, Request, PlatformRequest };
+module.exports = { ServedRequest, Request, head, title };

@@ -2,12 +2,14 @@
 // `Response` as handlers make it: what it was made with, until something needs the platform's own.
 
 const PlatformResponse = require("./globals.cjs").platform("Response");
+const { showAs, shownHeaders } = require("./inspect.cjs");
 
 /** What an answer is made of, where nobody has asked for more: see `plain`. */
 const plain = Symbol("plain");
 const platform = Symbol("platform");
 
-const STATUSES_WITHOUT_BODY = new Set([101, 103, 204, 205, 304]);
+const STATUSES_WITHOUT_BODY = new Set([204, 205, 304]);
+const REDIRECTIONS = [301, 302, 303, 307, 308];
 
 class Response {
   #body;
@@ -20,9 +22,7 @@ class Response {
   constructor(body, init) {
     const status = init?.status;
     if (status !== undefined) {
-      if (!(status >= 200 && status <= 599) && status !== 101) {
-        throw new RangeError(`The status provided (${status}) must be 101 or in the range [200, 599]`);
-      }
+      if (!(status >= 200 && status <= 599)) throw new RangeError(`Response: the status (${status}) must be from 200 to 599`);
       if (body != null && STATUSES_WITHOUT_BODY.has(status)) {
         throw new TypeError(`Response constructor: Invalid response status code ${status}`);
       }
@@ -48,8 +48,18 @@ class Response {
     return response;
   }
 
-  static redirect(url, status = 302) {
-    return PlatformResponse.redirect(url, status);
+  /** A redirection to `url`, which may be relative. The second argument is a status, or an object with `status` and `headers`. */
+  static redirect(url, init) {
+    const { status = 302, headers } = typeof init === "object" && init !== null ? init : { status: init };
+    if (!REDIRECTIONS.includes(status)) {
+      throw new RangeError(`Response.redirect: the status (${status}) must be one of ${REDIRECTIONS.join(", ")}`);
+    }
+    // As an URL has them; line feeds cannot get through either.
+    const location = `${url}`.replace(/[^\x21-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed?.() ?? part));
+    if (headers === undefined) return new Response(null, { status, headers: { location } });
+    const all = new Headers(headers);
+    all.set("location", location);
+    return new Response(null, { status, headers: all });
   }
 
   static error() {
@@ -69,13 +79,12 @@ class Response {
 
   [platform]() {
     if (this.#platform === undefined) {
-      let init = this.#init;
-      if (this.#isJson) {
-        const headers = new Headers(init?.headers);
-        if (!headers.has("content-type")) headers.set("content-type", "application/json");
-        init = { ...init, headers };
+      const headers = new Headers(this.#init?.headers);
+      // Bun adds the type of text only when it sends it itself: who copies the headers must find it.
+      if (this.#body != null && !headers.has("content-type")) {
+        headers.set("content-type", this.#isJson ? "application/json" : "text/plain;charset=UTF-8");
       }
-      this.#platform = new PlatformResponse(this.#body, init);
+      this.#platform = new PlatformResponse(this.#body, { status: this.#status, statusText: this.statusText, headers });
     }
     return this.#platform;
   }
@@ -99,6 +108,9 @@ class Response {
   get [Symbol.toStringTag]() { return "Response"; }
 }
 
+showAs(Response.prototype, "Response", (response) => ({
+  status: response.status, headers: shownHeaders(() => response.headers), bodyUsed: response.bodyUsed,
+}));
 Object.setPrototypeOf(Response, PlatformResponse);
 Object.setPrototypeOf(Response.prototype, PlatformResponse.prototype);
 

@@ -3,11 +3,15 @@
 
 const { Wire, HEAD, REQUEST, EVENT } = require("./wire.cjs");
 const globals = require("./globals.cjs");
-const { ServedRequest, Request } = require("./request.cjs");
+const { ServedRequest, Request, title } = require("./request.cjs");
 const { Response } = require("./response.cjs");
 const { Answers } = require("./answers.cjs");
-const { addRoutes, checkOptions } = require("./options.cjs");
-const { Signals, Streams, aborted } = require("./clients.cjs");
+const { checkOptions, reloaded } = require("./options.cjs");
+const { addRoutes } = require("./routes.cjs");
+const { Signals, Streams, aborted, timeUp } = require("./clients.cjs");
+const { statusOf, textOf, stackOf, listenError } = require("./failures.cjs");
+const { showAs } = require("./inspect.cjs");
+const { TEXT, JSON_TYPE } = require("./wire.cjs");
 
 /** So long the server's own work may keep the program from its timers, in milliseconds. */
 const RUN_MILLIS_MAX = 2;
@@ -20,6 +24,7 @@ const MORE_NOW = 2;
 
 const CLIENT_LEFT = 1;
 const DRAINED = 2;
+const TIME_UP = 4;
 
 const NO_NAMES = [];
 
@@ -27,10 +32,10 @@ class Server {
   constructor(native, options) {
     const checked = checkOptions(options);
     this.native = native;
-    this.id = native.start(
-      checked.hostname, checked.port, checked.maxBody, checked.handlerMillis, checked.idleMillis, checked.maxConnections,
-      () => this.run(),
-    );
+    this.id = this.listen(checked);
+    /** What it was started with, and what reloads have put in the place. */
+    this.given = { ...options };
+    this.handlerSeconds = checked.handlerMillis / 1000;
     this.signals = new Signals();
     this.streams = new Streams();
     this.wire = new Wire(native, this.id, this.signals);
@@ -66,6 +71,14 @@ class Server {
     this.run();
   }
 
+  listen({ hostname, port, maxBody, handlerMillis, idleMillis, maxConnections }) {
+    try {
+      return this.native.start(hostname, port, maxBody, handlerMillis, idleMillis, maxConnections, () => this.run());
+    } catch (error) {
+      throw listenError(error, hostname, port);
+    }
+  }
+
   configure(checked) {
     const { generation, handlers, names } = addRoutes(this.native, this.id, checked);
     if (this.table !== undefined) this.olderTables.set(this.table.generation, this.table);
@@ -82,9 +95,11 @@ class Server {
     return this.isOver ? 0 : this.native.pending(this.id);
   }
 
-  /** Other routes and handlers, for all requests to come; port and limits stay. */
+  /** Other routes and handlers, for all requests to come. What is not named stays, and so do port and limits. */
   reload(options) {
-    this.configure(checkOptions({ ...options, port: this.port, hostname: this.hostname }));
+    const given = reloaded(this.given, options, this.port);
+    this.configure(checkOptions({ ...given, port: this.port }));
+    this.given = given;
     return this;
   }
 
@@ -198,7 +213,7 @@ class Server {
       const value = route < 0 ? table.fetch.call(this, request, this) : table.handlers[route].call(this, request, this);
       if (value instanceof Promise || typeof value?.then === "function") this.awaitAnswer(request, value);
       else {
-        const pending = this.answers.give(place, serial, value);
+        const pending = this.answers.give(place, serial, value, request);
         if (pending !== undefined) this.waits = true;
       }
     } catch (error) {
@@ -213,7 +228,7 @@ class Server {
     try {
       const value = await promise;
       if (this.isOver) return;
-      this.answers.give(place, serial, value);
+      this.answers.give(place, serial, value, request);
     } catch (error) {
       if (!this.isOver) this.failed(place, serial, error, request);
     }
@@ -227,20 +242,17 @@ class Server {
     if (!this.isRunning) this.schedule();
   }
 
-  /** The answer to a request whose handler failed: that of the option `error`, or a plain 500. */
+  /** The answer to a request whose handler failed: that of the option `error`, or one that tells the status. */
   failed(place, serial, error, request) {
-    const plain = (told) => {
-      this.report(told);
-      const detail = this.development ? stackOf(told) : "";
-      this.later(() => this.wire.answer(place, serial, 500, 1, "", `Internal Server Error${detail}`));
-    };
-    if (this.onError === undefined) return plain(error);
+    if (this.onError === undefined) return this.failedPlainly(place, serial, error, request);
     const give = (value) => {
-      if (!this.isOver) this.later(() => this.answers.give(place, serial, value ?? new Response("Internal Server Error", { status: 500 })));
+      if (this.isOver) return;
+      if (value === undefined || value === null) this.failedPlainly(place, serial, error, request);
+      else this.later(() => this.answers.give(place, serial, value, request, statusOf(error)));
     };
     const failedToo = (second) => {
-      this.report(second);
-      plain(error);
+      this.report(`${request[title]} (error)`, second);
+      this.failedPlainly(place, serial, error, request);
     };
     try {
       const value = this.onError.call(this, error, request);
@@ -254,11 +266,22 @@ class Server {
     return undefined;
   }
 
-  report(error) {
+  failedPlainly(place, serial, error, request) {
+    const status = statusOf(error);
+    // Below 500 it is the client's fault, and an answer like others.
+    if (status >= 500) this.report(request[title], error);
+    const stack = this.development ? stackOf(error) : "";
+    this.later(() => {
+      if (stack === "") this.wire.answer(place, serial, status, JSON_TYPE, "", textOf(status, error));
+      else this.wire.answer(place, serial, status, TEXT, "", stack);
+    });
+  }
+
+  report(place, error) {
     try {
-      console.error(error);
+      console.error(`sampan: ${place}:`, error);
     } catch {
-      console.error("sampan: an error that cannot be shown");
+      console.error(`sampan: ${place}: an error that cannot be shown`);
     }
   }
 
@@ -268,19 +291,23 @@ class Server {
       const [kind, place, serial] = [numbers[at], numbers[at + 1], numbers[at + 2]];
       if (kind === CLIENT_LEFT) this.signals.take(place, serial)?.abort(aborted("the client left"));
       else if (kind === DRAINED) this.streams.drained(place, serial);
+      else if (kind === TIME_UP) this.takeLate();
       else this.streams.left(place, serial);
+    }
+  }
+
+  /** The requests whose time was up: their clients have 504. */
+  takeLate() {
+    const late = this.native.takeLate(this.id);
+    const why = `no answer after ${this.handlerSeconds} s: given up (handlerTimeout)`;
+    for (let at = 0; at < late.length; at += 3) {
+      console.error(`sampan: ${late[at + 2]}: ${why}`);
+      this.signals.take(late[at], late[at + 1])?.abort(timeUp(why));
     }
   }
 }
 
-/** The stack of an error, with an empty line before it; nothing where it has none. */
-function stackOf(error) {
-  try {
-    return error instanceof Error ? `\n\n${error.stack}` : "";
-  } catch {
-    return "";
-  }
-}
+showAs(Server.prototype, "Server", (server) => ({ url: server.url.href, pendingRequests: server.pendingRequests }));
 
 function authorityOf(hostname) {
   if (hostname === "0.0.0.0" || hostname === "::") return "localhost";

@@ -40,6 +40,13 @@ const writeLatin1 = prototype.latin1Write ?? function (text, at) { return this.w
 const readUtf8 = prototype.utf8Slice ?? function (from, to) { return this.toString("utf8", from, to); };
 const readLatin1 = prototype.latin1Slice ?? function (from, to) { return this.toString("latin1", from, to); };
 
+/** What no value of a header field can have: each character crosses as one byte, and a line feed ends it. */
+const NOT_A_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+/** The name of a field: a token (RFC 9110, 5.6.2). */
+const A_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** The field of text whose type nobody has named, as the platform has it. */
+const PLAIN_TEXT = "content-type\ntext/plain;charset=UTF-8\n";
+
 /** How many bytes an array has, whatever its class says. */
 const { get: lengthGetter } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "byteLength");
 const byteLengthOf = (bytes) => lengthGetter.call(bytes);
@@ -48,6 +55,35 @@ const byteLengthOf = (bytes) => lengthGetter.call(bytes);
 function textOf(bytes, at, length) {
   if (length >= 0) return readLatin1.call(bytes, at, at + length);
   return readUtf8.call(bytes, at, at - length);
+}
+
+/** Header fields for native code: names and values, each with a line feed behind it; a usual content type as a number. */
+function headerLines(headers) {
+  let type = 0;
+  let lines = "";
+  let hasType = false;
+  const add = (name, value) => {
+    const text = typeof value === "string" ? value : `${value}`;
+    if (name === "content-type" || name.toLowerCase() === "content-type") {
+      hasType = true;
+      const known = CONTENT_TYPES.get(text);
+      if (known !== undefined) {
+        type = known;
+        return;
+      }
+    }
+    if (NOT_A_VALUE.test(text)) {
+      throw new TypeError(`header ${JSON.stringify(name)}: a value cannot have line feeds, control characters, or characters above U+00FF`);
+    }
+    if (!A_NAME.test(name)) throw new TypeError(`header ${JSON.stringify(name)}: a name is made of letters, digits and -`);
+    lines += `${name}\n${text}\n`;
+  };
+  if (typeof headers[Symbol.iterator] === "function") {
+    for (const [name, value] of headers) add(name, value);
+  } else {
+    for (const name of Object.keys(headers)) add(name, headers[name]);
+  }
+  return { type, lines, hasType };
 }
 
 /** Memory of servers that have ended, for those to come. */
@@ -140,4 +176,4 @@ class Wire {
   }
 }
 
-module.exports = { Wire, HEAD, REQUEST, EVENT, METHODS, CONTENT_TYPES, fieldOf, TEXT, JSON_TYPE, textOf, readUtf8, readLatin1 };
+module.exports = { Wire, HEAD, REQUEST, EVENT, METHODS, PLAIN_TEXT, TEXT, JSON_TYPE, fieldOf, headerLines, textOf, readUtf8 };

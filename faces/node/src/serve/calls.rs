@@ -38,6 +38,7 @@ const FUNCTIONS: &[(&CStr, Body)] = &[
     (c"setRoutes", set_routes),
     (c"turn", turn),
     (c"give", give),
+    (c"takeLate", take_late),
     (c"arm", arm),
     (c"answer", answer),
     (c"beginStream", begin_stream),
@@ -212,6 +213,17 @@ fn turn(call: &NativeCall) -> Result<Js, String> {
     let requests =
         requests.map_err(|error| format!("the server cannot wait for events: {error}"))?;
     Ok(call.whole(requests as i32))
+}
+
+/// server → place, serial number, and method with path of each request whose time was up since the last time, in turn
+fn take_late(call: &NativeCall) -> Result<Js, String> {
+    let mut parts = Vec::new();
+    for (key, title) in entry(call)?.server.take_late() {
+        parts.push(call.whole(key.place as i32));
+        parts.push(call.whole(key.serial as i32));
+        parts.push(call.string(&title));
+    }
+    Ok(call.array(&parts))
 }
 
 fn arm(call: &NativeCall) -> Result<Js, String> {

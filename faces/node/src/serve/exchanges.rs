@@ -33,6 +33,13 @@ pub(crate) struct Exchange {
     waker: Cell<Option<Waker>>,
 }
 
+impl Exchange {
+    /// Method and path, as messages name a request.
+    pub(crate) fn title(&self) -> String {
+        format!("{} {}", self.request.method_str(), self.request.path())
+    }
+}
+
 /// Those of one server.
 #[derive(Default)]
 pub(crate) struct Exchanges {
@@ -41,6 +48,10 @@ pub(crate) struct Exchanges {
     fresh: RefCell<VecDeque<Rc<Exchange>>>,
     /// Those whose client left, of which JavaScript has not been told.
     left: RefCell<Vec<Key>>,
+    /// Those whose time was up, of which JavaScript has not been told: their method and path.
+    late: RefCell<Vec<(Key, String)>>,
+    /// Whether the engine has just decided that a request's time is up, and drops what waits for its answer next.
+    ends_late: Cell<bool>,
     last_serial: Cell<u32>,
 }
 
@@ -102,7 +113,22 @@ impl Exchanges {
         self.left.take()
     }
 
-    /// An open one; `None` if it was answered, or its client has left.
+    /// The time of a request is up: the next one that is dropped without an answer is it.
+    pub(crate) fn expect_late(&self) {
+        self.ends_late.set(true);
+    }
+
+    /// The requests whose time was up since the last time, with their method and path.
+    pub(crate) fn take_late(&self) -> Vec<(Key, String)> {
+        self.late.take()
+    }
+
+    /// Whether there are such.
+    pub(crate) fn has_late(&self) -> bool {
+        !self.late.borrow().is_empty()
+    }
+
+    /// An open one; `None` if it was answered, its time was up, or its client has left.
     pub(crate) fn find(&self, key: Key) -> Option<Rc<Exchange>> {
         let open = self.open.borrow();
         let exchange = open.get(key.place as usize)?;
@@ -128,7 +154,7 @@ impl Exchanges {
     }
 }
 
-/// The answer of one request. Dropped before there is one: the client has left.
+/// The answer of one request. Dropped before there is one: its time is up, or the client has left.
 pub(crate) struct Awaited {
     exchange: Rc<Exchange>,
     exchanges: Rc<Exchanges>,
@@ -149,9 +175,13 @@ impl Future for Awaited {
 impl Drop for Awaited {
     fn drop(&mut self) {
         let key = self.exchange.key;
+        let is_late = self.exchanges.ends_late.take();
         if self.exchanges.find(key).is_some() {
             let removed = self.exchanges.open.borrow_mut().remove(key.place as usize);
-            if removed.is_delivered.get() {
+            if is_late {
+                let title = removed.title();
+                self.exchanges.late.borrow_mut().push((key, title));
+            } else if removed.is_delivered.get() {
                 self.exchanges.left.borrow_mut().push(key);
             }
         }

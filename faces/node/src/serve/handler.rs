@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use sampan_app::http::codec::{Exceeded, reason};
 use sampan_app::http::{Answer, Handler, Method, Request, Response};
 use sampan_app::router::Spans;
 
@@ -48,5 +49,16 @@ impl Handler for ServeHandler {
             route,
             params,
         )))
+    }
+
+    fn error(&self, status: u16, _: Option<Exceeded>) -> Response {
+        if status == 504 {
+            self.exchanges.expect_late();
+        }
+        let mut response = Response::new(status);
+        response.content_type("application/json");
+        let body = format!("{{\"error\":\"{}\"}}", reason(status));
+        response.body_mut().extend_from_slice(body.as_bytes());
+        response
     }
 }

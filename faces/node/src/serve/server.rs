@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sampan_app::http::{
-    Accepting, Acceptor, Body, Limits, Pump, Response, Turn, WorkerHandle, Workers,
+    Accepting, Acceptor, Body, Handler, Limits, Pump, Response, Turn, WorkerHandle, Workers,
 };
 
 use super::exchanges::{Exchange, Exchanges, Key};
@@ -125,8 +125,9 @@ impl Server {
     ) {
         for record in AnswerRecord::all(numbers, bytes, count) {
             let response = record.response().unwrap_or_else(|fault| {
-                faulty(fault);
-                Response::new(500)
+                let title = self.find(record.key).map(|exchange| exchange.title());
+                faulty(format!("{}: {fault}", title.unwrap_or_default()));
+                self.handler.error(500, None)
             });
             self.exchanges().answer(record.key, response);
         }
@@ -151,12 +152,22 @@ impl Server {
             *keys = batch.events(event, std::mem::take(keys));
             has_more |= !keys.is_empty();
         }
+        if self.exchanges().has_late() {
+            // They stay until JavaScript takes them, also where this batch has no room for the event.
+            let nobody = Key { place: 0, serial: 0 };
+            has_more |= !batch.events(Event::TimeUp, vec![nobody]).is_empty();
+        }
         let more = match (has_more, turn) {
             (true, _) => More::Now,
             (false, Turn::Idle) => More::Nothing,
             (false, _) => More::Perhaps,
         };
         Ok(batch.finish(more))
+    }
+
+    /// The requests whose time was up since the last time, with their method and path.
+    pub(super) fn take_late(&self) -> Vec<(Key, String)> {
+        self.exchanges().take_late()
     }
 
     pub(super) fn arm(&self) -> io::Result<()> {

@@ -32,6 +32,8 @@ pub(crate) enum Event {
     Drained = 2,
     /// The client of a stream left.
     StreamLeft = 3,
+    /// The time of requests was up; JavaScript asks which.
+    TimeUp = 4,
 }
 
 /// Whether a server has more to do.

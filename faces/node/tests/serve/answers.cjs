@@ -3,7 +3,8 @@
 
 const assert = require("node:assert/strict");
 const { spawnSync } = require("node:child_process");
-const { test, serving, ask, exchange, sleep } = require("./harness.cjs");
+const { PlatformResponse } = require("../../package/serve/response.cjs");
+const { test, serving, ask, exchange, sleep, isBun } = require("./harness.cjs");
 
 test("every kind of answer", () =>
   serving(
@@ -152,6 +153,41 @@ test("programs that import the package make our Response, whatever is loaded fir
     const { status } = spawnSync(process.execPath, ["-e", program], { cwd: folder });
     assert.equal(status, 0, order);
   }
+});
+
+test("an import changes nothing of Bun, and its own Responses are answers too", async () => {
+  if (!isBun) return;
+  const program = `require("./index.cjs");
+    const server = Bun.serve({ port: 0, fetch: () => new Response("theirs"), routes: { "/static": new Response("static") } });
+    const texts = await Promise.all(["", "static"].map(async (path) => (await fetch(server.url + path)).text()));
+    await Bun.write("/dev/null", new Response("x"));
+    process.exit(texts.join() === "theirs,static" ? 0 : 1);`;
+  const { status } = spawnSync(process.execPath, ["-e", program], { cwd: require("node:path").join(__dirname, "../../package") });
+  assert.equal(status, 0);
+  const large = "x".repeat(100_000);
+  const stream = () => new ReadableStream({ start(c) { c.enqueue(new TextEncoder().encode("piece")); c.close(); } });
+  const routes = {
+    "/text": new PlatformResponse("text", { status: 201 }),
+    "/json": PlatformResponse.json({ a: 1 }),
+    "/large": new PlatformResponse(large),
+    "/nothing": new PlatformResponse(null, { status: 204 }),
+    "/stream": new PlatformResponse(stream()),
+    "/late": () => new PlatformResponse("late"),
+  };
+  await serving({ routes }, async (server) => {
+    for (let round = 0; round < 2; round++) {
+      const text = await ask(server, "/text");
+      assert.deepEqual([text.status, text.body], [201, "text"]);
+      assert.match(text.head, /content-type: text\/plain;charset=utf-8/i);
+      const json = await ask(server, "/json");
+      assert.equal(json.body, '{"a":1}');
+      assert.match(json.head, /content-type: application\/json/i);
+      assert.equal((await ask(server, "/large")).body, large);
+      assert.equal((await ask(server, "/nothing")).status, 204);
+      assert.equal((await ask(server, "/stream")).body, "piece");
+      assert.equal((await ask(server, "/late")).body, "late");
+    }
+  });
 });
 
 test("methods of one path", () =>

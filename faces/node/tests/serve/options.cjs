@@ -21,11 +21,49 @@ test("wrong options are named", () => {
   wrong({ routes: { "/a": { FETCH: fetch } } }, /"FETCH" is no method/);
   wrong({ routes: { "/a/:x": fetch, "/a/:y": fetch } }, /matches the same paths/);
   wrong({ fetch, hostname: "no.such.host.invalid" }, /no\.such\.host\.invalid/);
+  wrong({ fetch, static: {} }, /"static": routes takes a Response/);
+  wrong({ fetch, host: "127.0.0.1" }, /called hostname/);
+  wrong({ fetch, maxBody: 1, maxRequestBodySize: 2 }, /mean the same/);
+  wrong({ routes: new Map([["/", fetch]]) }, /routes must be an object of patterns/);
+  wrong({ routes: [] }, /routes must be an object of patterns/);
+  wrong({ routes: { "/a": Promise.resolve(new Response("x")) } }, /routes\["\/a"\] is a promise/);
+  wrong({ routes: { "/a": {} } }, /routes\["\/a"\] has no method/);
+  wrong({ routes: { "/a": { POST: undefined } } }, /routes\["\/a"\] has no method/);
+  wrong({ routes: { "/a": { GET: 5 } } }, /routes\["\/a"\]\.GET must be a function or a Response, not 5/);
+  wrong({ routes: { "/a": [fetch] } }, /routes\["\/a"\] must be a function/);
+  const used = new Response("x");
+  used.text();
+  wrong({ routes: { "/a": used } }, /routes\["\/a"\]: the body of this Response was read/);
+  wrong({ routes: { "/a": new Response("x", { headers: { a: "\n" } }) } }, /routes\["\/a"\]: header "a"/);
+  class App {
+    routes = [];
+    fetch() {}
+  }
+  assert.throws(() => serve(new App()), /serve\(\{ fetch: app\.fetch \}\)/);
+  process.env.PORT = "abc";
+  try {
+    assert.throws(() => serve({ fetch }), /PORT of the environment must be a number/);
+  } finally {
+    delete process.env.PORT;
+  }
 });
+
+test("a method that is undefined is not there", () =>
+  serving({ routes: { "/a": { GET: () => "got", POST: undefined } } }, async (server) => {
+    assert.equal((await ask(server, "/a")).body, "got");
+    assert.equal((await ask(server, "/a", { method: "POST", body: "x" })).status, 405);
+  }));
 
 test("a port in use is told", () =>
   serving({ fetch: () => "x" }, async (server) => {
-    assert.throws(() => serve({ port: server.port, hostname: "127.0.0.1", fetch: () => "y" }), /in use/i);
+    assert.throws(() => serve({ port: server.port, hostname: "127.0.0.1", fetch: () => "y" }), (error) => {
+      assert.match(error.message, /in use/i);
+      const { code, syscall, address, port } = error;
+      assert.deepEqual({ code, syscall, address, port }, { code: "EADDRINUSE", syscall: "listen", address: "127.0.0.1", port: server.port });
+      return true;
+    });
+    assert.throws(() => serve({ port: 0, hostname: "192.0.2.1", fetch: () => "y" }), { code: "EADDRNOTAVAIL" });
+    assert.throws(() => serve({ port: 0, hostname: "no.such.host.invalid", fetch: () => "y" }), { code: "ENOTFOUND" });
     assert.equal((await ask(server, "/")).body, "x");
   }));
 
@@ -59,6 +97,27 @@ test("reload puts other routes in place, and keeps the old where they are wrong"
     assert.throws(() => server.reload({ routes: { "/a": 7 } }), /must be a function/);
     assert.equal((await ask(server, "/b")).body, "b");
   }));
+
+test("a reload keeps what it does not name", () => {
+  const routes = { "/a": () => "a1", "/b": () => { throw new Error("x"); } };
+  const options = { routes, fetch: () => "f1", error: () => "e1", maxBody: 10 };
+  return serving(options, async (server) => {
+    const all = async () => (await Promise.all(["/a", "/b", "/c"].map(async (target) => (await ask(server, target)).body))).join(" ");
+    assert.equal(server.reload({ fetch: () => "f2" }), server);
+    assert.equal(await all(), "a1 e1 f2");
+    server.reload({ error: () => "e2" });
+    assert.equal(await all(), "a1 e2 f2");
+    server.reload({ routes: { "/b": routes["/b"] } });
+    assert.equal(await all(), "f2 e2 f2");
+    server.reload({ ...options, port: server.port, fetch: undefined });
+    assert.equal(await all(), "a1 e1 f2");
+    assert.throws(() => server.reload({ port: 1 }), /reload cannot change port/);
+    assert.throws(() => server.reload({ maxBody: 11 }), /reload cannot change maxBody/);
+    assert.throws(() => server.reload({ rutes: {} }), /there is no option "rutes"/);
+    assert.throws(() => server.reload(), /reload takes an object/);
+    assert.equal(await all(), "a1 e1 f2");
+  });
+});
 
 test("signal ends a server", async () => {
   const controller = new AbortController();
