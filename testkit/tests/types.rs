@@ -1,5 +1,5 @@
-//! `types/sampan.d.ts` as its users compile with it: `tsc --strict` of two versions accepts `tests/types/right.ts` and
-//! refuses each marked line of `wrong.ts`.
+//! `types/sampan.d.ts`, and the types of `serve` in the npm package, as their users compile with them: `tsc --strict` of two
+//! versions accepts `tests/types/right.ts` and `serve_right.ts`, and refuses each marked line of `wrong.ts` and `serve_wrong.ts`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,23 @@ fn folder(root: &Path) -> Option<PathBuf> {
         .expect("a target folder")
         .join("types-test");
     std::fs::create_dir_all(&out).expect("a folder below target");
-    for file in ["package.json", "tsconfig.json", "right.ts", "wrong.ts"] {
+    let programs = ["right.ts", "wrong.ts", "serve_right.ts", "serve_wrong.ts"];
+    for file in ["package.json", "tsconfig.json"]
+        .into_iter()
+        .chain(programs)
+    {
         std::fs::copy(root.join("tests/types").join(file), out.join(file)).expect("copied");
     }
     std::fs::copy(root.join("types/sampan.d.ts"), out.join("sampan.d.ts")).expect("copied");
+    // The package has both in one file; here they are two declarations of one module.
+    let serve = std::fs::read_to_string(root.join("faces/node/package/serve/types.d.ts"));
+    let serve = serve.expect("the types of serve");
+    let serve = serve.replace("declare global", "global");
+    std::fs::write(
+        out.join("serve.d.ts"),
+        format!("declare module \"sampan\" {{\n{serve}}}\n"),
+    )
+    .expect("written");
     let installed = Command::new("npm")
         .args([
             "install",

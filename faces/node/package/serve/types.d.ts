@@ -6,37 +6,61 @@ export interface ClientAddress {
 }
 
 /** A request that `serve` gives to a handler: a `Request`, with the parameters of the route's pattern, decoded. */
-export interface ServedRequest<Params extends Record<string, string> = Record<string, string>> extends Request {
-  readonly params: Params;
+export interface ServedRequest<RouteParams = Record<string, string>> extends Request {
+  readonly params: RouteParams;
 }
 
-/** What a handler may give: an object that is no `Response` is sent as JSON, a string as text, bytes as they are, nothing as 204. */
-export type Served = Response | string | Uint8Array | object | null | undefined | void;
+/**
+ * What a handler may give: a string is sent as text, bytes, blobs and streams as what they are, nothing as 204, all else as JSON. A `Map`, a
+ * `Set`, an `Error` and a `Request` are errors.
+ */
+export type Served = Response | string | number | boolean | object | null | undefined | void;
 
 /** Answers requests. Called with the server as `this` and as the second argument. */
-export type ServeHandler = (this: Server, request: ServedRequest, server: Server) => Served | Promise<Served>;
+export type ServeHandler<Pattern extends string = string> = (
+  this: Server,
+  request: ServedRequest<Params<Pattern>>,
+  server: Server,
+) => Served | Promise<Served>;
 
-/** What stands at a pattern: a handler, an answer that is always the same, or those by method. */
-export type ServeRoute =
-  | ServeHandler
+type ServeMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+
+/** What stands at a pattern: a handler, an answer that is always the same, or those by method. What answers GET answers HEAD. */
+export type ServeRoute<Pattern extends string = string> =
+  | ServeHandler<Pattern>
   | Response
-  | Partial<Record<"GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS", ServeHandler | Response>>;
+  | { [Method in ServeMethod | Lowercase<ServeMethod>]?: ServeHandler<Pattern> | Response };
 
-/** The options of `serve`. A name that is not here is an error. */
-export interface ServeOptions {
+/** By pattern: `/users/:id`, `/files/*rest`. What is more specific wins, in whatever order. */
+export type ServeRoutes<Patterns extends string = string> = { [Pattern in Patterns]: ServeRoute<Pattern> };
+
+/** What `server.reload` can change. What is not named stays. */
+export interface ReloadOptions<Patterns extends string = string> {
+  routes?: ServeRoutes<Patterns>;
+  /** Answers what no route answers. */
+  fetch?: ServeHandler;
+  /**
+   * The answer when a handler failed. A `Response` keeps its status; other values get that of the error: its `status` from 400 to 599, else
+   * 500. Without it: that status, and from 500 the error on standard error.
+   */
+  error?: (this: Server, error: any, request: ServedRequest) => Served | Promise<Served>;
+  /** Whether answers to failed requests show the error's stack. Default: no. */
+  development?: boolean;
+}
+
+/** The options of `serve`: routes, or `fetch`, or both, and how to listen. A name that is not here is an error. */
+export type ServeOptions<Patterns extends string = string> = ListenOptions & ReloadOptions<Patterns> &
+  ({ routes: ServeRoutes<Patterns> } | { fetch: ServeHandler });
+
+/** Where and how a server listens. */
+export interface ListenOptions {
   /** 0 for any that is free. Default: the environment's `PORT`, else 3000. */
   port?: number | string;
   /** Default: `0.0.0.0`. */
   hostname?: string;
-  /** By pattern: `/users/:id`, `/files/*rest`. What is more specific wins, in whatever order. */
-  routes?: Record<string, ServeRoute>;
-  /** Answers what no route answers. */
-  fetch?: ServeHandler;
-  /** The answer when a handler failed. Without it: 500, and the error on standard error. */
-  error?: (this: Server, error: unknown, request?: ServedRequest) => Served | Promise<Served>;
   /** The most bytes of a request's body; above it the client gets 413. Default: 128 MiB. */
   maxBody?: number;
-  /** Bun's name of the same. */
+  /** Bun's name of the same: give one of them. */
   maxRequestBodySize?: number;
   /** The most connections at one time; above it clients get 503. Default: 16,384. */
   maxConnections?: number;
@@ -46,8 +70,6 @@ export interface ServeOptions {
   handlerTimeout?: number;
   /** Ends the server at once when it is aborted. */
   signal?: AbortSignal;
-  /** Whether answers to failed requests show the error's stack. Default: no. */
-  development?: boolean;
 }
 
 /** A server that runs. */
@@ -57,10 +79,10 @@ export interface Server {
   readonly url: URL;
   /** Requests that wait for their handler. */
   readonly pendingRequests: number;
-  /** Stops accepting, and ends once the requests in flight are answered; at once with `true`. */
+  /** Stops accepting, and ends once the requests in flight are answered; at once with `true`. A handler that awaits it waits for itself. */
   stop(closeActiveConnections?: boolean): Promise<void>;
-  /** Puts other routes and handlers in place, for all requests to come. */
-  reload(options: Pick<ServeOptions, "routes" | "fetch" | "error" | "development">): this;
+  /** Puts other routes and handlers in place, for all requests to come. What is not named stays. */
+  reload<Patterns extends string = string>(options: ReloadOptions<Patterns>): this;
   /** The client of a request; `null` once that is over. */
   requestIP(request: Request): ClientAddress | null;
   /** Whether the server keeps the program alive, as it does from the start. */
@@ -69,9 +91,16 @@ export interface Server {
   [Symbol.dispose](): void;
 }
 
+declare global {
+  // As lib.esnext.disposable.d.ts has it, for programs that do without that.
+  interface SymbolConstructor {
+    readonly dispose: unique symbol;
+  }
+}
+
 /**
  * Serves HTTP, in the form that `Bun.serve` has.
  *
- * @throws TypeError what is wrong with an option or a route; Error if the port is in use.
+ * @throws TypeError what is wrong with an option or a route; Error with `code`, as `EADDRINUSE`, if it cannot listen.
  */
-export function serve(options: ServeOptions): Server;
+export function serve<Patterns extends string = string>(options: ServeOptions<Patterns>): Server;

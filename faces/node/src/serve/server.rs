@@ -154,7 +154,10 @@ impl Server {
         }
         if self.exchanges().has_late() {
             // They stay until JavaScript takes them, also where this batch has no room for the event.
-            let nobody = Key { place: 0, serial: 0 };
+            let nobody = Key {
+                place: 0,
+                serial: 0,
+            };
             has_more |= !batch.events(Event::TimeUp, vec![nobody]).is_empty();
         }
         let more = match (has_more, turn) {
