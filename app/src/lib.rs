@@ -33,7 +33,9 @@ mod worker;
 
 pub use archive::{About, Archive};
 pub use build::{BuildFlags, Built, build};
-pub use config::{Config, Flags, ListenAddress, Setting, Storage, WORKERS_MAX, address, settings};
+pub use config::{
+    Config, Flags, ListenAddress, OptionNames, Setting, Storage, WORKERS_MAX, address, settings,
+};
 pub use dev::{DevFlags, dev};
 pub use embedding::{
     ContextSetup, Embedding, NativeAnswer, NativeHandler, NativeRequest, NativeRoute, modules_with,
@@ -44,6 +46,7 @@ pub use profile::Profiler;
 pub use project::{Language, Project};
 pub use reload::{ReloadAnswer, Reloaded, Reloader, reload_servers};
 pub use request::proxies::{Cidr, TrustedProxy};
+pub use routing::loaded::check_native_routes;
 pub use sampan_db as db;
 pub use sampan_host as host;
 pub use sampan_http as http;

@@ -1,9 +1,14 @@
 package sampan
 
 import (
+	"fmt"
 	"log/slog"
 	"maps"
+	"math"
+	"net"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sampan-server/sampan/faces/go/internal/native"
@@ -11,11 +16,12 @@ import (
 
 // Config says how a server is made. Its zero value serves Go handlers on 127.0.0.1:8080.
 type Config struct {
-	// Addr is where to listen, "127.0.0.1:8080" for example; several with commas between. Port 0 takes a free one, see [Server.Addr].
+	// Addr is where to listen, as [net.Listen] takes it: "127.0.0.1:8080" for example, or ":8080" for all interfaces. Several have commas between.
+	// "unix:/run/app.sock" is a Unix socket. Port 0 takes a free one, see [Server.Addr].
 	// Empty: what the configuration says, else 127.0.0.1:8080.
 	Addr string
-	// Project is the folder or the file of a project in Lua or JavaScript. Its routes stand beside those in Go, which win.
-	// Empty: Go handlers alone.
+	// Project is the folder or the file of a project in Lua or JavaScript. Its routes stand beside those in Go; one that both have
+	// is an error of the start. Empty: Go handlers alone.
 	Project string
 	// Workers is how many threads the engine has. 0: what the configuration says, else one per processor.
 	Workers int
@@ -65,17 +71,36 @@ func settings(given map[string]string) []string {
 	return append(all, "log.format=json")
 }
 
-func (c *Config) options() native.Options {
-	return native.Options{
-		Path: c.Project, Listen: c.Addr, Workers: c.Workers,
-		ConfigFile: c.ConfigFile, Settings: settings(c.Settings),
+func (c *Config) options() (native.Options, error) {
+	if err := counts([]count{{"Workers", int64(c.Workers)}}); err != nil {
+		return native.Options{}, err
 	}
+	return native.Options{
+		Path: c.Project, Listen: listenable(c.Addr), Workers: c.Workers,
+		ConfigFile: c.ConfigFile, Settings: settings(c.Settings),
+	}, nil
 }
 
-func (c *ScriptsConfig) options() native.Options {
+func (c *ScriptsConfig) options() (native.Options, error) {
+	err := counts([]count{
+		{"Isolates", int64(c.Isolates)}, {"QueueMax", int64(c.QueueMax)}, {"BodyBytesMax", c.BodyBytesMax}, {"ReloadEvery", int64(c.ReloadEvery)},
+	})
+	hasText := c.Source != "" || c.Name != ""
+	switch {
+	case err != nil:
+	case c.Path != "" && hasText:
+		err = wrong("Path is given together with Source or Name: one script is either a file or a text")
+	case c.Path == "" && !hasText:
+		err = wrong("Path and Source are empty: there is no script")
+	case c.Path == "" && c.Name == "":
+		err = wrong("Name is empty: its end tells the language of Source, as in \"hello.lua\"")
+	}
+	if err != nil {
+		return native.Options{}, err
+	}
 	all := settings(c.Settings)
 	if c.IsolatedRequests {
-		all = append(all, "scripts.isolation=request")
+		all = append(all, isolatedRequests)
 	}
 	reload := int64(-1)
 	if c.ReloadEvery > 0 {
@@ -85,5 +110,58 @@ func (c *ScriptsConfig) options() native.Options {
 		Path: c.Path, Text: c.Source, Name: c.Name,
 		Workers: c.Isolates, QueueMax: c.QueueMax, ReloadMillis: int(reload),
 		ConfigFile: c.ConfigFile, Settings: all,
+	}, nil
+}
+
+// The setting for which [ScriptsConfig.IsolatedRequests] stands.
+const isolatedRequests = "scripts.isolation=request"
+
+type count struct {
+	name  string
+	value int64
+}
+
+// What counts something cannot be negative, nor larger than the library takes.
+func counts(all []count) error {
+	for _, one := range all {
+		switch {
+		case one.value < 0:
+			return wrong(fmt.Sprintf("%s: %d is negative", one.name, one.value))
+		case one.value > math.MaxUint32 && one.name != "BodyBytesMax" && one.name != "ReloadEvery":
+			return wrong(fmt.Sprintf("%s: %d is too large", one.name, one.value))
+		}
 	}
+	return nil
+}
+
+func wrong(message string) error { return &Error{Kind: ErrConfig, Message: message} }
+
+// Addresses as [net.Listen] takes them, in the form that the library takes: with a host, and a port that is a number.
+func listenable(addresses string) string {
+	all := strings.Split(addresses, ",")
+	for i, address := range all {
+		host, port, err := net.SplitHostPort(strings.TrimSpace(address))
+		if err != nil || strings.HasPrefix(address, "unix:") {
+			continue
+		}
+		if number, err := net.LookupPort("tcp", port); err == nil {
+			port = strconv.Itoa(number)
+		}
+		if host == "" {
+			host = everywhere()
+		}
+		all[i] = net.JoinHostPort(host, port)
+	}
+	return strings.Join(all, ",")
+}
+
+// The host that stands for all interfaces: that of IPv6 takes IPv4 too, where there is IPv6.
+func everywhere() string {
+	free, err := net.Listen("tcp", ":0")
+	if err != nil {
+		return "0.0.0.0"
+	}
+	defer free.Close()
+	host, _, _ := net.SplitHostPort(free.Addr().String())
+	return host
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/sampan-server/sampan/faces/go/internal/native"
 )
@@ -23,7 +24,7 @@ var (
 	ErrLimit = errors.New("limit")
 	// ErrMissing: the script has no such function.
 	ErrMissing = errors.New("missing")
-	// ErrState: started twice, a route after the start, and the like.
+	// ErrState: started twice, reloaded before the start, and the like.
 	ErrState = errors.New("state")
 	// ErrStopped: the server or the scripts were stopped.
 	ErrStopped = errors.New("stopped")
@@ -70,6 +71,25 @@ var kinds = map[native.Status]error{
 	native.State:   ErrState,
 	native.Stopped: ErrStopped, native.Handle: ErrStopped,
 	native.Cancelled: context.Canceled,
+}
+
+func stopped() error { return &Error{Kind: ErrStopped, Message: "the server was stopped"} }
+
+// The library's words, with the names that its options have here; workers is that of their number.
+func renamed(fault *native.Fault, workers string) *native.Fault {
+	if fault == nil {
+		return nil
+	}
+	for theirs, ours := range map[string]string{"listen: ": "Addr: ", "settings: ": "Settings: ", "workers: ": workers + ": "} {
+		if rest, ok := strings.CutPrefix(fault.Message, theirs); ok {
+			fault.Message = ours + rest
+			break
+		}
+	}
+	if fault.Status == native.Address {
+		fault.Message = strings.Replace(fault.Message, "with listen", "with Addr", 1)
+	}
+	return fault
 }
 
 func failure(fault *native.Fault) error {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -25,13 +26,14 @@ func TestAHandlerThatFailsEndsItsRequestAlone(t *testing.T) {
 		s.Get("/ends/alone", func(w *Response, r *Request) error { runtime.Goexit(); return nil }).Waits()
 		s.Get("/fails", func(w *Response, r *Request) error { _ = w.Text("half"); return errors.New("a secret") })
 		s.Get("/wrong", func(w *Response, r *Request) error { return w.SetHeader("X", "a\r\nB: c").Text("split") })
+		s.Get("/status", func(w *Response, r *Request) error { return w.Status(99).Text("none") })
 		s.Get("/missing", func(w *Response, r *Request) error { return Fail(http.StatusNotFound, "no such ship") })
 		s.Get("/good", func(w *Response, r *Request) error { return w.Text("good") })
 	})
 	const failed = `500 application/json {"error":"Internal Server Error"}`
 	for range 3 {
 		for path, want := range map[string]string{
-			"/panics": failed, "/panics/alone": failed, "/ends": failed, "/ends/alone": failed, "/fails": failed, "/wrong": failed,
+			"/panics": failed, "/panics/alone": failed, "/ends": failed, "/ends/alone": failed, "/fails": failed, "/wrong": failed, "/status": failed,
 			"/missing": `404 application/json {"error":"no such ship"}`,
 			"/good":    "200 text/plain; charset=utf-8 good",
 		} {
@@ -41,7 +43,8 @@ func TestAHandlerThatFailsEndsItsRequestAlone(t *testing.T) {
 		}
 	}
 	for _, part := range []string{
-		`panic="broken /panics"`, `panic="broken alone"`, "faults_test.go", `error="a secret"`, "a header field or a status that is none",
+		`panic="broken /panics"`, `panic="broken alone"`, "faults_test.go", `error="a secret"`,
+		`cannot be sent" method=GET path=/wrong`, `"X\": \"a`, `error="the status 99 cannot be sent: it must be 200 to 999" method=GET path=/status`,
 	} {
 		log.expect(t, part)
 	}
@@ -56,9 +59,31 @@ func TestWhatIsWrongBeforeTheStartIsAnErrorWithItsPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Stop()
-	server.Handle("GET", "no slash", func(w *Response, r *Request) error { return nil })
+	nothing := func(*Response, *Request) error { return nil }
+	_, _, line, _ := runtime.Caller(0)
 	server.Get("/none", nil)
+	server.Handle("GET", "no slash", nothing)
+	server.Get("/a/:x", nothing)
+	server.Group("/a").Get("/:y", nothing)
+	server.Post("/a/{id}", nothing)
+	server.Handle("FETCH", "/", nothing)
 	err = server.Start()
+	all, ok := err.(interface{ Unwrap() []error })
+	if !ok || len(all.Unwrap()) != 5 {
+		t.Fatalf("%v", err)
+	}
+	for i, want := range map[int]string{
+		1: "GET no slash: the pattern must begin with '/'", 2: "GET /a/:y is already declared as /a/:x", 3: `write ":id"`, 4: `"" stands for all`,
+	} {
+		told := all.Unwrap()[i].(*Error)
+		at := line + 1 + i
+		if i > 1 {
+			at++
+		}
+		if !strings.HasSuffix(told.File, "faults_test.go") || told.Line != at || !strings.Contains(told.Message, want) {
+			t.Errorf("%s:%d %q", told.File, told.Line, told.Message)
+		}
+	}
 	var told *Error
 	if !errors.As(err, &told) {
 		t.Fatalf("%v", err)
@@ -70,6 +95,91 @@ func TestWhatIsWrongBeforeTheStartIsAnErrorWithItsPlace(t *testing.T) {
 	}
 	if err := server.Stop(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestARouteThatTheScriptHasTooIsAnErrorWithItsPlaceThere(t *testing.T) {
+	folder := t.TempDir()
+	write(t, folder, "app.lua", "local app = require 'sampan'\napp.get('/both', function() end)\n")
+	server, err := New(Config{Addr: "127.0.0.1:0", Project: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	server.Get("/both", func(*Response, *Request) error { return nil })
+	var told *Error
+	if err := server.Start(); !errors.As(err, &told) || told.File != "app.lua" || told.Line != 2 || !errors.Is(err, ErrLoad) {
+		t.Fatalf("%v", err)
+	}
+	if !strings.HasPrefix(told.Message, "GET /both is a route of the program too") {
+		t.Error(told.Message)
+	}
+}
+
+func TestARouteAfterTheStartPanics(t *testing.T) {
+	server, _ := serve(t, Config{}, func(*Server) {})
+	defer func() {
+		if told, _ := recover().(string); !strings.Contains(told, "GET /late is added after the start") {
+			t.Errorf("%q", told)
+		}
+	}()
+	server.Get("/late", func(*Response, *Request) error { return nil })
+}
+
+func TestAStoppedServerSaysSo(t *testing.T) {
+	server, err := New(Config{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Reload(); !errors.Is(err, ErrStopped) {
+		t.Errorf("%v", err)
+	}
+	if err := server.Start(); !errors.Is(err, ErrState) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOptionsAreCalledAsTheyAreHere(t *testing.T) {
+	start := func(config Config) error {
+		server, err := New(config)
+		if err != nil {
+			return err
+		}
+		return errors.Join(server.Start(), server.Stop())
+	}
+	scripts := func(config ScriptsConfig) error {
+		handler, err := Scripts(config)
+		if err == nil {
+			err = handler.Close()
+		}
+		return err
+	}
+	lua, js := ScriptsConfig{Source: "x = 1", Name: "t.lua"}, ScriptsConfig{Source: "export const a = 1", Name: "t.js", IsolatedRequests: true}
+	with := func(change func(*ScriptsConfig)) ScriptsConfig {
+		config := lua
+		change(&config)
+		return config
+	}
+	for want, err := range map[string]error{
+		`Addr: server.listen: "nonsense"`:     start(Config{Addr: "nonsense"}),
+		"Settings: [limits] has no key":       start(Config{Addr: "127.0.0.1:0", Settings: map[string]string{"limits.nope": "1"}}),
+		"Workers: server.workers: 1025":       start(Config{Addr: "127.0.0.1:0", Workers: 1025}),
+		"Workers: -3 is negative":             start(Config{Addr: "127.0.0.1:0", Workers: -3}),
+		"Isolates: -1 is negative":            scripts(with(func(c *ScriptsConfig) { c.Isolates = -1 })),
+		"Isolates: server.workers: 1025":      scripts(with(func(c *ScriptsConfig) { c.Isolates = 1025 })),
+		"QueueMax: -5 is negative":            scripts(with(func(c *ScriptsConfig) { c.QueueMax = -5 })),
+		"BodyBytesMax: -1 is negative":        scripts(with(func(c *ScriptsConfig) { c.BodyBytesMax = -1 })),
+		"Path is given together with Source":  scripts(with(func(c *ScriptsConfig) { c.Path = "a.lua" })),
+		"Path and Source are empty":           scripts(ScriptsConfig{}),
+		"Name is empty":                       scripts(ScriptsConfig{Source: "x = 1"}),
+		"IsolatedRequests: scripts.isolation": scripts(js),
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
 	}
 }
 
@@ -214,6 +324,38 @@ func TestAContextEndsWhenItsClientLeaves(t *testing.T) {
 	}
 }
 
+func TestAContextEndsAtTheLimitOfTheHandler(t *testing.T) {
+	log, causes := &lines{}, make(chan error, 1)
+	limits := map[string]string{"limits.handler_millis_max": "100"}
+	_, at := serve(t, Config{Settings: limits, Logger: logTo(log)}, func(s *Server) {
+		s.Get("/wait", func(w *Response, r *Request) error {
+			<-r.Context().Done()
+			causes <- context.Cause(r.Context())
+			return r.Context().Err()
+		}).Waits()
+	})
+	if got := ask(t, "GET", at+"/wait", ""); !strings.HasPrefix(got, "504 ") {
+		t.Errorf("%q", got)
+	}
+	if cause := <-causes; cause != context.DeadlineExceeded {
+		t.Errorf("%v", cause)
+	}
+	log.expect(t, "GET /wait: no answer after 100 ms: given up (handler_millis_max)")
+	ctx, leave := context.WithTimeout(context.Background(), 30*time.Millisecond)
+	defer leave()
+	request, _ := http.NewRequestWithContext(ctx, "GET", at+"/wait", nil)
+	if _, err := http.DefaultClient.Do(request); err == nil {
+		t.Error("it did not leave")
+	}
+	if cause := <-causes; cause != context.Canceled {
+		t.Errorf("%v", cause)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if strings.Contains(log.String(), "the handler failed") {
+		t.Error(log.String())
+	}
+}
+
 func TestRequestsInFlightAreAnsweredAtTheStop(t *testing.T) {
 	began := make(chan struct{})
 	server, at := serve(t, Config{}, func(s *Server) {
@@ -286,7 +428,8 @@ func TestAnswersForNobodyKeepNothing(t *testing.T) {
 		}
 	}
 	leave(turns / 5)
-	settle := func() { time.Sleep(200 * time.Millisecond); runtime.GC() }
+	// What is free is given back first: many answers at the same time take much for a moment.
+	settle := func() { time.Sleep(200 * time.Millisecond); debug.FreeOSMemory() }
 	settle()
 	files, _, goroutines, before := resources(t)
 	leave(turns)

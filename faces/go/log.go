@@ -27,7 +27,8 @@ func logHandle(log *slog.Logger) cgo.Handle {
 	}))
 }
 
-// Passes a line of the engine's log on: an object in JSON whose members become attributes, in their order.
+// Passes a line of the engine's log on: an object in JSON whose members become attributes, in their order. So do the members of what a script
+// gives as fields.
 func pass(log *slog.Logger, level slog.Level, line []byte) {
 	ctx := context.Background()
 	if !log.Enabled(ctx, level) {
@@ -40,22 +41,48 @@ func pass(log *slog.Logger, level slog.Level, line []byte) {
 		_ = log.Handler().Handle(ctx, record)
 		return
 	}
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			break
-		}
-		var value any
-		if decoder.Decode(&value) != nil {
-			break
-		}
+	members(decoder, func(key string, value any) {
 		switch key {
 		case "time", "level":
 		case "message":
 			record.Message, _ = value.(string)
 		default:
-			record.AddAttrs(slog.Any(key.(string), value))
+			record.AddAttrs(slog.Any(key, value))
 		}
-	}
+	})
 	_ = log.Handler().Handle(ctx, record)
+}
+
+// Gives the members of an object behind its '{', those of its member "fields" as if they were its own. Whole numbers keep all their digits.
+func members(decoder *json.Decoder, yield func(key string, value any)) {
+	for decoder.More() {
+		token, err := decoder.Token()
+		key, ok := token.(string)
+		if err != nil || !ok {
+			return
+		}
+		var text json.RawMessage
+		if decoder.Decode(&text) != nil {
+			return
+		}
+		inner := json.NewDecoder(bytes.NewReader(text))
+		if open, _ := inner.Token(); key == "fields" && open == json.Delim('{') {
+			members(inner, yield)
+			continue
+		}
+		value, err := decoded(text)
+		if err != nil {
+			return
+		}
+		yield(key, value)
+	}
+}
+
+func decoded(text []byte) (value any, err error) {
+	var whole int64
+	if json.Unmarshal(text, &whole) == nil && string(text) != "null" {
+		return whole, nil
+	}
+	err = json.Unmarshal(text, &value)
+	return value, err
 }

@@ -70,7 +70,7 @@ func (w *responseWriter) finish() {
 	w.WriteHeader(http.StatusOK)
 	for name, values := range w.sent {
 		for _, value := range values {
-			w.response.fields.Add(name, value)
+			w.response.AddHeader(name, value)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package sampan
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -100,7 +101,12 @@ func (p *pump) serveNext() bool {
 	s, r, w := p.server, p.request, p.response
 	p.rest = r.entry.ReadRequest(p.rest)
 	if r.entry.Tag() == native.TagGone {
-		s.clients.left(r.entry.ID())
+		cause := context.Canceled
+		if len(r.entry.Body()) > 0 {
+			// It names the limit that has passed.
+			cause = context.DeadlineExceeded
+		}
+		s.clients.left(r.entry.ID(), cause)
 		return true
 	}
 	route := s.routes[r.entry.Tag()]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"iter"
 	"net"
@@ -23,7 +24,7 @@ type Request struct {
 
 	query  url.Values
 	wanted context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 }
 
 // Method is "GET", "POST", ...
@@ -112,10 +113,11 @@ func (r *Request) JSON(value any) error {
 	return nil
 }
 
-// Context ends when the handler returns, when the client leaves or its time is over, and when the server has stopped.
+// Context ends when the handler returns, when the client leaves or its time is over, and when the server has stopped. [context.Cause] tells
+// them apart: where limits.handler_millis_max has passed it is [context.DeadlineExceeded], else [context.Canceled].
 func (r *Request) Context() context.Context {
 	if r.wanted == nil {
-		r.wanted, r.cancel = context.WithCancel(r.server.base)
+		r.wanted, r.cancel = context.WithCancelCause(r.server.base)
 		r.server.clients.watch(r.entry.ID(), r.cancel)
 	}
 	return r.wanted
@@ -153,11 +155,19 @@ func (r *Request) HTTP() (*http.Request, error) {
 	return made, nil
 }
 
+// Whether its context has ended while its handler runs, and the error says no more than that.
+func (r *Request) isOver(err error) bool {
+	if r.wanted == nil || r.wanted.Err() == nil {
+		return false
+	}
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
 // Ends what hangs on the request when its handler has returned.
 func (r *Request) finish() {
 	if id := r.entry.ID(); r.cancel != nil {
 		r.server.clients.forget(id)
-		r.cancel()
+		r.cancel(nil)
 		r.wanted, r.cancel = nil, nil
 	} else if r.server.clients.some.Load() {
 		r.server.clients.forget(id)
@@ -173,20 +183,20 @@ const goneMax = 4096
 type clients struct {
 	lock sync.Mutex
 	// The contexts that handlers have asked for, by the request's id.
-	waiting map[uint64]context.CancelFunc
+	waiting map[uint64]context.CancelCauseFunc
 	// Requests whose clients have left before the handler asked for a context. A handler may have returned by then, and then its request stays
-	// here until there are many.
-	gone map[uint64]struct{}
+	// here until there are many. Why, is the cause of the context.
+	gone map[uint64]error
 	// Whether there are any in gone.
 	some atomic.Bool
 }
 
 // Has the context ended when the client leaves; at once, if it has left.
-func (c *clients) watch(id uint64, cancel context.CancelFunc) {
+func (c *clients) watch(id uint64, cancel context.CancelCauseFunc) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	if _, ok := c.gone[id]; ok {
-		cancel()
+	if cause, ok := c.gone[id]; ok {
+		cancel(cause)
 	}
 	c.waiting[id] = cancel
 }
@@ -199,17 +209,17 @@ func (c *clients) forget(id uint64) {
 	c.some.Store(len(c.gone) > 0)
 }
 
-// The client of a request has left.
-func (c *clients) left(id uint64) {
+// Nobody waits for the answer to a request any more.
+func (c *clients) left(id uint64, cause error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if cancel := c.waiting[id]; cancel != nil {
-		cancel()
+		cancel(cause)
 		return
 	}
 	if len(c.gone) >= goneMax {
 		clear(c.gone)
 	}
-	c.gone[id] = struct{}{}
+	c.gone[id] = cause
 	c.some.Store(true)
 }

@@ -3,8 +3,11 @@ package sampan
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/sampan-server/sampan/faces/go/internal/native"
 )
@@ -25,6 +28,8 @@ type Response struct {
 	status int
 	fields native.Fields
 	body   []byte
+	// The first header field that cannot be sent.
+	unsendable string
 	// What is answered; set before the handler is called.
 	request *Request
 	stream  streamState
@@ -38,12 +43,14 @@ func (w *Response) Status(status int) *Response {
 
 // SetHeader sets a header field, and removes others of this name. The engine itself sends Date, Content-Length and Connection.
 func (w *Response) SetHeader(name, value string) *Response {
+	w.look(name, value)
 	w.fields.Set(name, value)
 	return w
 }
 
 // AddHeader adds a header field, beside others of this name.
 func (w *Response) AddHeader(name, value string) *Response {
+	w.look(name, value)
 	w.fields.Add(name, value)
 	return w
 }
@@ -56,6 +63,7 @@ func (w *Response) HTML(page string) error { return w.send(textHTML, page) }
 
 // Bytes answers with these bytes, of this content type.
 func (w *Response) Bytes(contentType string, body []byte) error {
+	w.look("Content-Type", contentType)
 	w.body = append(w.body[:0], body...)
 	w.typed(contentType)
 	return nil
@@ -104,6 +112,44 @@ func (w *Response) typed(contentType string) {
 	}
 }
 
+// Remembers a header field that cannot be sent: the handler's error, of which it hears nothing here.
+func (w *Response) look(name, value string) {
+	if w.unsendable == "" && !(isToken(name) && isFieldValue(value)) {
+		w.unsendable = fmt.Sprintf("%s: %q", strconv.Quote(name), value)
+	}
+}
+
+func isToken(name string) bool {
+	for i := range len(name) {
+		b := name[i]
+		isAlphanumeric := b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
+		if !isAlphanumeric && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(b)) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func isFieldValue(value string) bool {
+	for i := range len(value) {
+		if b := value[i]; b < ' ' && b != '\t' || b == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// What of the answer cannot be sent.
+func (w *Response) check() error {
+	if w.unsendable != "" {
+		return fmt.Errorf("the header field %s cannot be sent", w.unsendable)
+	}
+	if w.status != 0 && (w.status < 200 || w.status > 999) {
+		return fmt.Errorf("the status %d cannot be sent: it must be 200 to 999", w.status)
+	}
+	return nil
+}
+
 // Puts an error into the place of the answer. Only that of [Fail] is shown to the client; others are logged.
 func (w *Response) fail(err error, log *slog.Logger, r *Request) {
 	if w.stream.hasLeft {
@@ -113,7 +159,9 @@ func (w *Response) fail(err error, log *slog.Logger, r *Request) {
 	}
 	var told *HandlerError
 	if !errors.As(err, &told) || told.Status < 400 || told.Status > 599 {
-		log.Error("the handler failed", "error", err, "method", r.Method(), "path", r.Path())
+		if !r.isOver(err) {
+			log.Error("the handler failed", "error", err, "method", r.Method(), "path", r.Path())
+		}
 		told = &HandlerError{http.StatusInternalServerError, http.StatusText(http.StatusInternalServerError)}
 	}
 	if w.stream.begun {
@@ -159,6 +207,7 @@ func (w *Response) reset() {
 func (w *Response) clear() {
 	w.status = 0
 	w.fields.Reset()
+	w.unsendable = ""
 	w.body = w.body[:0]
 	if cap(w.body) > keptBytesMax {
 		w.body = nil

@@ -65,11 +65,19 @@ func Scripts(config ScriptsConfig) (*ScriptHandler, error) {
 		h.bodyMax = bodyBytesMax
 	}
 	h.handle = logHandle(h.log)
-	options := config.options()
+	options, err := config.options()
+	if err != nil {
+		h.handle.Delete()
+		return nil, err
+	}
 	options.Log = uintptr(h.handle)
 	made, fault := native.ScriptsNew(options)
 	if fault != nil {
 		h.handle.Delete()
+		fault = renamed(fault, "Isolates")
+		if config.IsolatedRequests {
+			fault.Message = strings.Replace(fault.Message, "Settings: scripts.isolation", "IsolatedRequests: scripts.isolation", 1)
+		}
 		return nil, failure(fault)
 	}
 	h.native = made

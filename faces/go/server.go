@@ -9,6 +9,7 @@ import (
 	"runtime/cgo"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,18 +74,20 @@ type Server struct {
 // that was never started.
 func New(config Config) (*Server, error) {
 	s := &Server{log: logger(config.Logger), wake: make(chan struct{}, 1)}
-	s.clients.waiting, s.clients.gone = map[uint64]context.CancelFunc{}, map[uint64]struct{}{}
+	s.clients.waiting, s.clients.gone = map[uint64]context.CancelCauseFunc{}, map[uint64]error{}
 	s.handle = logHandle(s.log)
 	s.base, s.end = context.WithCancel(context.Background())
-	options := config.options()
-	options.Log = uintptr(s.handle)
-	made, fault := native.ServerNew(options)
-	if fault != nil {
+	options, err := config.options()
+	if err == nil {
+		options.Log = uintptr(s.handle)
+		made, fault := native.ServerNew(options)
+		s.native, err = made, failure(fault)
+	}
+	if err != nil {
 		s.end()
 		s.handle.Delete()
-		return nil, failure(fault)
+		return nil, err
 	}
-	s.native = made
 	workers := config.Workers
 	if workers == 0 {
 		workers = runtime.NumCPU()
@@ -94,7 +97,8 @@ func New(config Config) (*Server, error) {
 }
 
 // Handle has requests of this method ("" for all) and this pattern answered by a handler. Patterns are those of scripts: "/user/:id",
-// "/files/*rest". HEAD is answered with GET's handler. What is wrong with a route, [Server.Start] says, with the place of this call.
+// "/files/*rest". HEAD is answered with GET's handler. What is wrong with a route, [Server.Start] says, with the place of this call. Routes are
+// added before the start: later this panics.
 func (s *Server) Handle(method, pattern string, handler Handler) *Route {
 	return s.add(method, pattern, handler)
 }
@@ -128,16 +132,18 @@ func (s *Server) add(method, pattern string, handler Handler) *Route {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	route := &Route{method: method, pattern: pattern, handler: handler}
+	if s.started || s.stopped {
+		panic("sampan: " + method + " " + pattern + " is added after the start of the server, where no route is looked for any more")
+	}
 	var fault *native.Fault
 	switch {
-	case s.started || s.stopped:
-		fault = &native.Fault{Status: native.State, Message: "a route cannot be added after the start: " + method + " " + pattern}
 	case handler == nil:
 		fault = &native.Fault{Status: native.Config, Message: "a route without a handler: " + method + " " + pattern}
 	default:
 		fault = native.ServerRoute(s.native, method, pattern, uint32(len(s.routes)))
 	}
 	if fault != nil {
+		fault.Message = strings.Replace(fault.Message, "NULL stands", `"" stands`, 1)
 		// The caller of Handle, Get, ...
 		_, fault.File, fault.Line, _ = runtime.Caller(2)
 		s.faults = append(s.faults, failure(fault))
@@ -151,14 +157,17 @@ func (s *Server) add(method, pattern string, handler Handler) *Route {
 func (s *Server) Start() error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.started || s.stopped {
+	if s.stopped {
+		return &Error{Kind: ErrState, Message: "the server was stopped: make a new one"}
+	}
+	if s.started {
 		return &Error{Kind: ErrState, Message: "the server was started before"}
 	}
 	if len(s.faults) > 0 {
 		return errors.Join(s.faults...)
 	}
 	if fault := native.ServerStart(s.native); fault != nil {
-		return failure(fault)
+		return failure(renamed(fault, "Workers"))
 	}
 	s.started = true
 	var addrs []string
@@ -205,7 +214,10 @@ func (s *Server) Addrs() []string {
 func (s *Server) Reload() error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return failure(native.ServerReload(s.native))
+	if s.stopped {
+		return stopped()
+	}
+	return failure(renamed(native.ServerReload(s.native), "Workers"))
 }
 
 // Stop stops accepting, waits until the requests in flight have ended or limits.shutdown_millis_max is over, and frees what the
@@ -244,7 +256,11 @@ func (s *Server) serve(route *Route, w *Response, r *Request) {
 		// Without a fault the handler has ended its goroutine.
 		w.fail(Fail(http.StatusInternalServerError, ""), s.log, r)
 	}()
-	if err := route.handler(w, r); err != nil {
+	err := route.handler(w, r)
+	if err == nil {
+		err = w.check()
+	}
+	if err != nil {
 		w.fail(err, s.log, r)
 	}
 	returned = true
@@ -287,7 +303,7 @@ func (s *Server) send(answers []byte) {
 		if answer.Code() != native.Argument {
 			continue
 		}
-		s.log.Error("the handler's answer has a header field or a status that is none", "status", answer.Status())
+		s.log.Error("the handler's answer has header fields that cannot be sent: all together are too large", "status", answer.Status())
 		var instead Response
 		instead.fail(Fail(http.StatusInternalServerError, ""), s.log, &Request{})
 		native.ServerAnswer(s.native, instead.appendTo(nil, answer.ID()))

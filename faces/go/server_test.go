@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -187,6 +188,57 @@ app.get("/both", function() return "from Lua" end)
 		if got := ask(t, "GET", at+path, ""); got != "200 text/plain; charset=utf-8 "+want {
 			t.Errorf("%s: %q", path, got)
 		}
+	}
+}
+
+func TestAddressesAreThoseOfNetListen(t *testing.T) {
+	all := "[::]:0"
+	if everywhere() == "0.0.0.0" {
+		all = "0.0.0.0:0"
+	}
+	for given, want := range map[string]string{
+		"": "", ":0": all, "localhost:http": "localhost:80", "[::1]:0": "[::1]:0", "unix:/run/a:b": "unix:/run/a:b", "nonsense": "nonsense",
+		":0, 127.0.0.1:80": all + ",127.0.0.1:80",
+	} {
+		if got := listenable(given); got != want {
+			t.Errorf("%q: %q", given, got)
+		}
+	}
+	server, _ := serve(t, Config{Addr: ":0"}, func(s *Server) {
+		s.Get("/", func(w *Response, r *Request) error { return w.Text("here") })
+	})
+	_, port, _ := net.SplitHostPort(server.Addr())
+	if got := ask(t, "GET", "http://127.0.0.1:"+port+"/", ""); got != "200 text/plain; charset=utf-8 here" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestGroupsAddRoutesBelowAPrefix(t *testing.T) {
+	_, at := serve(t, Config{}, func(s *Server) {
+		api := s.Group("/api")
+		api.Get("/users/:id", func(w *Response, r *Request) error { return w.Text("user " + r.Param("id")) })
+		api.Group("/v2").Post("/users", func(w *Response, r *Request) error { return w.Text("made") })
+	})
+	for path, want := range map[string]string{"GET /api/users/7": "user 7", "POST /api/v2/users": "made"} {
+		method, path, _ := strings.Cut(path, " ")
+		if got := ask(t, method, at+path, ""); got != "200 text/plain; charset=utf-8 "+want {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}
+
+func TestFieldsOfScriptsAreAttributes(t *testing.T) {
+	log, folder := &lines{}, t.TempDir()
+	write(t, folder, "app.lua", `local app = require "sampan"
+app.get("/", function() app.log.info("paid", { order = 7, sum = 1.5, who = "Ada" }) return "" end)
+`)
+	_, at := serve(t, Config{Project: folder, Logger: logTo(log)}, func(*Server) {})
+	ask(t, "GET", at+"/", "")
+	for _, part := range []string{"msg=paid", " order=7", " sum=1.5", " who=Ada"} {
+		log.expect(t, part)
+	}
+	if strings.Contains(log.String(), "fields=") {
+		t.Error(log.String())
 	}
 }
 

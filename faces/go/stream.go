@@ -44,6 +44,9 @@ func (w *Response) beginStream() error {
 	if w.stream.begun {
 		return &Error{Kind: ErrState, Message: "the answer is streamed already"}
 	}
+	if err := w.check(); err != nil {
+		return err
+	}
 	status := w.status
 	if status == 0 {
 		status = http.StatusOK

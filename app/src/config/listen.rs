@@ -92,10 +92,10 @@ impl<'de> Visitor<'de> for ListenVisitor {
 }
 
 /// The addresses of the command line, whose paths are relative to the current folder.
-pub(super) fn of_flag(text: &str) -> Result<RawListen, String> {
+pub(super) fn of_flag(text: &str, name: &str) -> Result<RawListen, String> {
     let absolute = |address: String| match address.strip_prefix(UNIX) {
         Some(path) if !path.is_empty() => {
-            let path = std::path::absolute(path).map_err(|error| format!("--listen: {error}"))?;
+            let path = std::path::absolute(path).map_err(|error| format!("{name}: {error}"))?;
             Ok(format!("{UNIX}{}", path.display()))
         }
         _ => Ok(address),

@@ -18,7 +18,7 @@ pub(crate) mod units;
 pub use db::Storage;
 pub use listen::{ListenAddress, address};
 pub(crate) use packed::PackedSettings;
-pub use raw::Flags;
+pub use raw::{Flags, OptionNames};
 pub(crate) use scripts::ScriptSettings;
 pub use shown::{Setting, settings};
 
@@ -109,6 +109,8 @@ pub struct Config {
     pub modules: &'static [&'static Module],
     /// Who talks to the scripts, of `sampan repl`.
     pub(crate) repl: Option<crate::repl::Link>,
+    /// What faults call the options of whoever starts the server.
+    pub(crate) option_names: OptionNames,
     /// What the program adds into which this is built.
     pub embedding: Arc<Embedding>,
     /// Whether samples can be taken of what scripts do; in Lua of one worker only.
@@ -265,6 +267,7 @@ impl Config {
             is_profiled: false,
             host: None,
             modules: crate::MODULES,
+            option_names: sources.names,
             embedding: Arc::default(),
             repl: None,
         })

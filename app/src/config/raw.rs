@@ -36,6 +36,29 @@ pub struct Flags {
     pub set: Vec<String>,
     /// The project that this program carries, which is served instead of `path`.
     pub archive: Option<Arc<Archive>>,
+    /// What these are called where they are given.
+    pub names: OptionNames,
+}
+
+/// What faults call the options of whoever gives them: flags of the command line, or what a library has in their place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionNames {
+    /// [`Flags::listen`].
+    pub listen: &'static str,
+    /// [`Flags::workers`].
+    pub workers: &'static str,
+    /// [`Flags::set`].
+    pub set: &'static str,
+}
+
+impl Default for OptionNames {
+    fn default() -> Self {
+        Self {
+            listen: "--listen",
+            workers: "--workers",
+            set: "--set",
+        }
+    }
 }
 
 /// `sampan.toml`.

@@ -3,12 +3,19 @@
 use super::{NativeAnswer, NativeHandler, NativeRequest, stream};
 use crate::request::commit_gate::Visit;
 use crate::request::dispatch::DispatchedRequest;
+use crate::request::errors;
 use crate::request::fallback::Fallback;
+use crate::request::request_view::View;
 use crate::request::response_sink::HttpSink;
-use sampan_host::{FileAnswer, HandlerId, RequestView};
-use sampan_http::{Answer, Body, Response};
+use sampan_host::{Error, ErrorKind, FileAnswer, HandlerId, LocalFuture, RequestView};
+use sampan_http::{Answer, Body, Response, panic_text};
+use std::any::Any;
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 /// The path of the file that middleware sees in the place of the answer to come. No file has such a name.
 const PATH: &str = "\0native";
@@ -44,10 +51,10 @@ impl DispatchedRequest {
             self.fallback = Fallback::NATIVE;
             return self.answer(None, middleware);
         }
-        match handler(NativeRequest::new(Rc::clone(&self.view))) {
+        match self.called(handler) {
             NativeAnswer::Now(response) => self.answer_natively(self.followed(response)),
             NativeAnswer::Later(future) => Answer::Later(Box::pin(async move {
-                let response = future.await;
+                let response = PendingHandler::new(&self, future).await;
                 self.answer_natively(self.followed(response))
             })),
         }
@@ -60,7 +67,7 @@ impl DispatchedRequest {
         let Some(end) = self.view.store().get::<ChainEnd>() else {
             return self.release(&visit, around);
         };
-        match (end.0)(NativeRequest::new(Rc::clone(&self.view))) {
+        match self.called(&end.0) {
             NativeAnswer::Now(response) => {
                 let response = self.followed(response);
                 self.release(&visit, merged(around, response))
@@ -68,7 +75,8 @@ impl DispatchedRequest {
             NativeAnswer::Later(future) => {
                 visit.remember();
                 Answer::Later(Box::pin(async move {
-                    let response = self.followed(future.await);
+                    let response = PendingHandler::new(&self, future).await;
+                    let response = self.followed(response);
                     self.release(&visit, merged(around, response))
                 }))
             }
@@ -77,6 +85,14 @@ impl DispatchedRequest {
 }
 
 impl DispatchedRequest {
+    /// What a handler of the program answers. A panic is its own fault, and none of the server.
+    #[inline]
+    fn called(&self, handler: &NativeHandler) -> NativeAnswer {
+        let request = NativeRequest::new(Rc::clone(&self.view));
+        let called = catch_unwind(AssertUnwindSafe(|| handler(request)));
+        called.unwrap_or_else(|panic| NativeAnswer::Now(panicked(&self.view, &*panic)))
+    }
+
     /// The same answer, whose body says in the log what it fails of if it is a stream.
     #[inline]
     fn followed(&self, mut response: Response) -> Response {
@@ -84,6 +100,60 @@ impl DispatchedRequest {
             stream::follow(&mut response, &self.view, &self.loaded.control);
         }
         response
+    }
+}
+
+/// The answer of a handler of the program that panicked, of which the log is told.
+#[cold]
+fn panicked(view: &Rc<View>, panic: &(dyn Any + Send)) -> Response {
+    let why = format!("panicked: {}", panic_text(panic));
+    NativeRequest::new(Rc::clone(view)).failed(&why);
+    errors::refusal(500, None)
+}
+
+/// A handler of the program that has given a future. Dropped before that has ended, the request was given up.
+struct PendingHandler {
+    /// None when it has ended.
+    future: Option<LocalFuture<Response>>,
+    view: Rc<View>,
+    time_max: Duration,
+}
+
+impl PendingHandler {
+    fn new(request: &DispatchedRequest, future: LocalFuture<Response>) -> Self {
+        Self {
+            future: Some(future),
+            view: Rc::clone(&request.view),
+            time_max: request.loaded.control.handler_time_max,
+        }
+    }
+}
+
+impl Future for PendingHandler {
+    type Output = Response;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Response> {
+        let Some(future) = &mut self.future else {
+            return Poll::Pending;
+        };
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
+        let response = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(response)) => response,
+            Err(panic) => panicked(&self.view, &*panic),
+        };
+        self.future = None;
+        Poll::Ready(response)
+    }
+}
+
+impl Drop for PendingHandler {
+    fn drop(&mut self) {
+        if self.future.is_some() && self.view.request().is_overdue() {
+            let millis = self.time_max.as_millis();
+            let text = format!("no answer after {millis} ms: given up (handler_millis_max)");
+            self.view.log(&Error::new(ErrorKind::Timeout, text));
+        }
     }
 }
 

@@ -13,7 +13,7 @@ pub use request::NativeRequest;
 
 use crate::config::{Config, Flags};
 use crate::project::Project;
-use sampan_host::{Context, LocalFuture, Module};
+use sampan_host::{Context, LocalFuture, Module, Place};
 use sampan_http::{BodyRule, Response};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,13 +52,15 @@ pub struct NativeRoute {
     pub body: BodyRule,
     /// What answers it.
     pub handler: NativeHandler,
+    /// Where the program declares it, if that is known.
+    pub place: Option<Place>,
 }
 
 impl NativeRoute {
     /// How it is told of in faults.
     pub(crate) fn name(&self) -> String {
         let method = self.method.as_deref().unwrap_or("ALL");
-        format!("{method} {} of the program", self.pattern)
+        format!("{method} {}", self.pattern)
     }
 }
 

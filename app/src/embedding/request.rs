@@ -1,7 +1,7 @@
 //! A request as native handlers see it.
 
 use crate::request::request_view::View;
-use sampan_host::{BodySource, Error, RequestView};
+use sampan_host::{BodySource, Error, ErrorKind, RequestView};
 use std::borrow::Cow;
 use std::fmt;
 use std::rc::Rc;
@@ -87,6 +87,22 @@ impl NativeRequest {
     /// The address of the client; that of the Unix socket's client is empty. `X-Forwarded-For` of trusted proxies is believed.
     pub fn ip(&self) -> String {
         self.0.ip()
+    }
+
+    /// Tells the log that the program's handler has failed to answer it, and why.
+    pub fn failed(&self, why: &str) {
+        let error = Error::new(ErrorKind::Internal, format!("the program's handler {why}"));
+        self.0.log(&error);
+    }
+
+    /// Asks, of what is dropped because nobody waits for the answer any more, whether `handler_millis_max` has passed; else the client has left.
+    /// The request is not kept for it.
+    pub fn overdue(&self) -> impl Fn() -> bool + use<> {
+        let view = Rc::downgrade(&self.0);
+        move || {
+            view.upgrade()
+                .is_some_and(|view| view.request().is_overdue())
+        }
     }
 
     /// The id of the request, as the log has it and `X-Request-Id` of the answer.

@@ -30,7 +30,7 @@ pub(crate) fn open(
 ) -> Result<Vec<Listening>, String> {
     let handed_over = handed_over()?;
     if handed_over.is_empty() {
-        let open = |address| bind(address, config.socket_mode, limits, user);
+        let open = |address| bind(address, config, limits, user);
         return config.listen.iter().map(open).collect();
     }
     let used = handed_over.iter().map(|socket| {
@@ -55,7 +55,7 @@ pub(crate) fn check(config: &Config) -> Result<(), String> {
     if handed_over()?.is_empty() {
         for address in &config.listen {
             if let ListenAddress::Tcp(_) = address {
-                bind(address, config.socket_mode, &config.http, None)?;
+                bind(address, config, &config.http, None)?;
             }
         }
     }
@@ -64,15 +64,17 @@ pub(crate) fn check(config: &Config) -> Result<(), String> {
 
 fn bind(
     address: &ListenAddress,
-    mode: u32,
+    config: &Config,
     limits: &Limits,
     user: Option<&User>,
 ) -> Result<Listening, String> {
     let acceptor = match address {
         ListenAddress::Tcp(address) => Acceptor::bind(*address, limits),
-        ListenAddress::Unix(path) => Acceptor::bind_unix(path, mode, user.map(User::ids), limits),
+        ListenAddress::Unix(path) => {
+            Acceptor::bind_unix(path, config.socket_mode, user.map(User::ids), limits)
+        }
     };
-    let acceptor = acceptor.map_err(|error| fault(address, &error))?;
+    let acceptor = acceptor.map_err(|error| fault(address, &error, config.option_names.listen))?;
     Ok(Listening {
         name: name_of(&acceptor),
         acceptor,
@@ -107,7 +109,7 @@ fn handed_over() -> Result<&'static [OwnedFd], String> {
 }
 
 /// Why an address cannot be listened on, and what to do.
-fn fault(address: &ListenAddress, error: &io::Error) -> String {
+fn fault(address: &ListenAddress, error: &io::Error, option: &str) -> String {
     match (address, error.kind()) {
         (ListenAddress::Tcp(address), io::ErrorKind::AddrInUse) => {
             let (by, who) = match port_owner::of(*address) {
@@ -115,20 +117,20 @@ fn fault(address: &ListenAddress, error: &io::Error) -> String {
                 None => (String::new(), "the other program"),
             };
             let port = address.port();
-            format!("port {port} is in use{by}: stop {who}, or choose another with --listen")
+            format!("port {port} is in use{by}: stop {who}, or choose another with {option}")
         }
         (ListenAddress::Tcp(address), io::ErrorKind::PermissionDenied) => {
             format!(
-                "not allowed to listen on {address}: choose a port above 1023 with --listen, or run with the right to do so"
+                "not allowed to listen on {address}: choose a port above 1023 with {option}, or run with the right to do so"
             )
         }
         (ListenAddress::Tcp(address), io::ErrorKind::AddrNotAvailable) => {
-            format!("{address} is no address of this machine: choose another with --listen")
+            format!("{address} is no address of this machine: choose another with {option}")
         }
         (ListenAddress::Tcp(address), _) => format!("cannot listen on {address}: {error}"),
         (ListenAddress::Unix(path), io::ErrorKind::AddrInUse) => {
             format!(
-                "{} is in use, or no socket: stop the other program, remove the file, or choose another with --listen",
+                "{} is in use, or no socket: stop the other program, remove the file, or choose another with {option}",
                 path.display()
             )
         }

@@ -5,6 +5,7 @@ mod sources;
 use crate::archive::Archive;
 use crate::config::Flags;
 use crate::config::db::{MIGRATIONS, migrations_of};
+use crate::scripts::is_own_call;
 use sampan_db::migrate::Migrations;
 use sampan_host::{Error, Place, Sources};
 use sampan_i18n::Catalogs;
@@ -129,6 +130,7 @@ impl Project {
     pub fn load_fault(&self, error: &Error) -> String {
         let mut told = match error.place() {
             Some(_) => error.to_string(),
+            None if self.entry.is_empty() => error.to_string(),
             None => format!("{}: {error}", self.entry),
         };
         // The error of a template has its lines already.
@@ -137,7 +139,8 @@ impl Project {
         if let Some((place, line)) = place.and_then(|place| Some((place, self.line(place)?))) {
             told += &format!("\n{:>5} | {line}", place.line);
         }
-        for call in error.stack().into_iter().flat_map(str::lines) {
+        let calls = error.stack().into_iter().flat_map(str::lines);
+        for call in calls.filter(|call| !is_own_call(call)) {
             told += &format!("\n  {}", call.trim());
         }
         told

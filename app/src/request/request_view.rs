@@ -6,7 +6,7 @@ use crate::request::errors;
 use crate::request::id::{self, Ids};
 use crate::request::proxies::{self, TrustedProxy};
 use crate::request::record::Record;
-use crate::request::response_sink;
+use crate::request::response_sink::{self, log_of};
 use crate::routing::routes::Spans;
 use percent_encoding::percent_decode_str;
 use sampan_host::{BodySource, Chunk, Error, Place, RequestView, Store, StreamedBody};
@@ -33,6 +33,8 @@ pub(crate) struct RouteInfo {
     pub(crate) ids: Rc<Ids>,
     /// Compresses its answers, if they may be.
     pub(crate) compression: Option<Rc<Compression>>,
+    /// For what handlers of the program have to say.
+    pub(crate) logger: Rc<Logger>,
 }
 
 /// The client's address: the peer's, or what a trusted proxy says it is. `None` for one who came over a Unix socket.
@@ -222,6 +224,13 @@ impl View {
     /// What the request is called in the log.
     pub(crate) fn title(&self) -> String {
         format!("{} {}", self.method(), self.path())
+    }
+
+    /// Tells the log of an error of the program that answers it.
+    #[cold]
+    pub(crate) fn log(&self, error: &Error) {
+        let text = format!("{}: {error}", self.title());
+        log_of(&self.info.logger, Some(self), text, error);
     }
 
     /// What the log may need after the answer, without keeping the request and its buffers.

@@ -177,6 +177,7 @@ impl Loaded {
                 trusted: Rc::clone(&control.trusted),
                 ids: Rc::clone(&control.ids),
                 compression: control.compression_for(&def.body),
+                logger: Rc::clone(&control.logger),
             };
             entries.push(RouteEntry {
                 handler: def.handler,
@@ -191,20 +192,17 @@ impl Loaded {
             });
         }
         for (at, route) in native.iter().enumerate() {
-            let fault = |text: String| Error::new(ErrorKind::Load, text);
-            let pattern = Pattern::parse(&route.pattern)
-                .map_err(|text| fault(format!("{}: {text}", route.name())))?;
-            let verb = verb_of(route.method.as_deref()).map_err(fault)?;
-            let taken = |index: usize| match program.routes.get(index) {
-                Some(def) => told_place(&def.pattern, def.place.as_ref()),
-                None => native[index - program.routes.len()].pattern.clone(),
-            };
-            routes
-                .insert(verb, &pattern, entries.len())
-                .map_err(|index| {
-                    let (name, taken) = (route.name(), taken(index));
-                    fault(format!("{name} is already declared as {taken}"))
-                })?;
+            let pattern = insert_native(&mut routes, route, entries.len(), |index| {
+                match program.routes.get(index) {
+                    // The script's place is where people can look; the program has been told of its own routes before.
+                    Some(def) => {
+                        let (name, place) = (def_name(def), told_at(route.place.as_ref()));
+                        let text = format!("{name} is a route of the program too{place}");
+                        Error::new(ErrorKind::Load, text).at(def.place.clone())
+                    }
+                    None => twice(route, &native[index - program.routes.len()]),
+                }
+            })?;
             let handler = NATIVE_HANDLERS + at as HandlerId;
             let info = RouteInfo {
                 pattern: route.pattern.as_str().into(),
@@ -213,6 +211,7 @@ impl Loaded {
                 trusted: Rc::clone(&control.trusted),
                 ids: Rc::clone(&control.ids),
                 compression: control.compression.clone(),
+                logger: Rc::clone(&control.logger),
             };
             entries.push(RouteEntry {
                 handler,
@@ -237,6 +236,7 @@ impl Loaded {
             trusted: Rc::clone(&control.trusted),
             ids: Rc::clone(&control.ids),
             compression: control.compression_for(&program.fetch_body),
+            logger: Rc::clone(&control.logger),
         });
         control.gate.finish_loading()?;
         Ok(Rc::new(Self {
@@ -361,6 +361,51 @@ fn told_place(pattern: &str, place: Option<&Place>) -> String {
     }
 }
 
+/// How a route of a script is told of.
+fn def_name(def: &RouteDef) -> String {
+    format!("{} {}", def.method.as_deref().unwrap_or("ALL"), def.pattern)
+}
+
+fn told_at(place: Option<&Place>) -> String {
+    place.map_or_else(String::new, |place| format!(", at {place}"))
+}
+
+/// Two routes of the program that are the same.
+fn twice(route: &NativeRoute, first: &NativeRoute) -> Error {
+    let (name, place) = (route.name(), told_at(first.place.as_ref()));
+    let text = format!("{name} is already declared as {}{place}", first.pattern);
+    Error::new(ErrorKind::Load, text).at(route.place.clone())
+}
+
+/// Puts a route of the program into the tree; `taken` tells of a route that has its place.
+fn insert_native(
+    routes: &mut Routes,
+    route: &NativeRoute,
+    index: usize,
+    taken: impl FnOnce(usize) -> Error,
+) -> Result<Pattern, Error> {
+    let fault = |text| Error::new(ErrorKind::Load, text).at(route.place.clone());
+    let pattern = Pattern::parse(&route.pattern)
+        .map_err(|text| fault(format!("{}: {text}", route.name())))?;
+    let verb = verb_of(route.method.as_deref()).map_err(fault)?;
+    routes.insert(verb, &pattern, index).map_err(taken)?;
+    Ok(pattern)
+}
+
+/// Says what is wrong with the routes of a program, before a project is loaded beside them.
+///
+/// # Errors
+/// The first route whose method or pattern cannot be, or that is there twice, with its place.
+pub fn check_native_routes(native: &[NativeRoute]) -> Result<(), Error> {
+    let mut routes = Routes::default();
+    for (index, route) in native.iter().enumerate() {
+        insert_native(&mut routes, route, index, |first| {
+            twice(route, &native[first])
+        })?;
+    }
+    Ok(())
+}
+
 /// The place of a method among those of the tree; `None` for all methods.
 fn verb_of(method: Option<&str>) -> Result<Option<usize>, String> {
     let verb = |name| {
@@ -381,8 +426,7 @@ fn insert(
         .map_err(|text| Error::new(ErrorKind::Load, text).at(def.place.clone()))?;
     routes.insert(verb, pattern, index).map_err(|taken| {
         let first = told_place(&defs[taken].pattern, defs[taken].place.as_ref());
-        let method = def.method.as_deref().unwrap_or("ALL");
-        let message = format!("{method} {} is already declared as {first}", def.pattern);
+        let message = format!("{} is already declared as {first}", def_name(def));
         Error::new(ErrorKind::Load, message).at(def.place.clone())
     })
 }

@@ -16,7 +16,7 @@ mod worker;
 pub use job::{Done, JobHandle, Outcome, Work};
 pub use request::{HttpRequest, request_bytes};
 
-pub(crate) use module::CallLink;
+pub(crate) use module::{CallLink, is_own_call};
 pub(crate) use worker::tell_caller;
 
 use crate::config::{Config, Flags};

@@ -15,6 +15,11 @@ const JS: &str = include_str!("call.js");
 /// What the names of our files begin with; calls in them are no part of the stacks that people see.
 const OWN: &str = ".call.";
 
+/// Whether a line of a stack is in a file of ours.
+pub(crate) fn is_own_call(line: &str) -> bool {
+    line.split([' ', '(']).any(|word| word.starts_with(OWN))
+}
+
 pub(super) static MODULE: Module = Module {
     name: "calls",
     doc: "What a program calls functions of a script through.",
@@ -83,9 +88,11 @@ impl CallLink {
         let number = self.next.get();
         self.next.set(number + 1);
         let (count, list) = (arguments.len() as i64, Value::List(arguments));
+        let name = function.clone();
         let given = vec![Value::Int(number), function.into(), list, Value::Int(count)];
         let _forgotten = Forgotten(self, number);
-        call.start_apart(given).await.map_err(without_own_calls)?;
+        let called = call.start_apart(given).await;
+        called.map_err(|error| without_own_calls(error, &name))?;
         let returned = self.returned.borrow_mut().remove(&number);
         returned.unwrap_or(Ok(Value::Null))
     }
@@ -101,11 +108,16 @@ impl Drop for Forgotten<'_> {
 }
 
 /// An error as if the script's function had been called directly.
-fn without_own_calls(error: Error) -> Error {
+fn without_own_calls(error: Error, function: &str) -> Error {
+    /// What comes before the words about a value that cannot be handed over.
+    const RETURNED: &str = "calls.returned: argument 2 (value): ";
+    if let Some(why) = error.message().strip_prefix(RETURNED) {
+        return Error::new(error.kind(), format!("what {function} returned: {why}"));
+    }
     let Some(stack) = error.stack().filter(|stack| stack.contains(OWN)) else {
         return error;
     };
-    let lines: Vec<&str> = stack.lines().filter(|line| !line.contains(OWN)).collect();
+    let lines: Vec<&str> = stack.lines().filter(|line| !is_own_call(line)).collect();
     let stack = lines.join("\n");
     error.with_stack(stack)
 }

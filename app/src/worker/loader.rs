@@ -414,8 +414,12 @@ fn warn_of(generation: &WorkerGeneration, loaded: &Loaded, is_project: bool) {
     }
     if is_project && loaded.calls.is_none() && loaded.answers_nothing() {
         let entry = config.project.entry();
-        let text =
-            format!("{entry} declares no routes and exports no fetch: every answer will be 404");
+        let text = match entry {
+            "" => "there are no routes and no project: every answer will be 404".to_owned(),
+            entry => {
+                format!("{entry} declares no routes and exports no fetch: every answer will be 404")
+            }
+        };
         config.logger.text(Level::Warn, text);
     }
 }

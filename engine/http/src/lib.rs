@@ -51,7 +51,8 @@ pub use answer::{
 };
 pub use direct::{DirectAnswer, answer_directly};
 pub use driver::{
-    Direction, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, Worker, WorkerHandle, worker,
+    Direction, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, Worker, WorkerHandle, panic_text,
+    worker,
 };
 pub use limits::Limits;
 pub use method::Method;

@@ -1,5 +1,6 @@
 //! One request, as a handler sees it: views into the bytes as they were received.
 
+use std::cell::Cell;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
@@ -20,6 +21,8 @@ pub struct Request {
     /// Where the body comes from, if the handler reads it as it comes.
     pub(crate) streamed: Option<Rc<RequestBody>>,
     peer: Peer,
+    /// Whether the time of its handler is over.
+    pub(crate) is_overdue: Cell<bool>,
 }
 
 impl Request {
@@ -28,7 +31,13 @@ impl Request {
             decoder: Decoder::new(),
             streamed: None,
             peer,
+            is_overdue: Cell::new(false),
         }
+    }
+
+    /// Whether its handler is given up because `handler_millis_max` has passed, for what is dropped then.
+    pub fn is_overdue(&self) -> bool {
+        self.is_overdue.get()
     }
 
     pub(crate) fn set_peer(&mut self, peer: Peer) {

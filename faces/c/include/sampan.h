@@ -20,8 +20,8 @@
  * A program links libsampan.a with -lpthread -ldl -lm -lgcc_s, or libsampan.so alone.
  */
 
-// The tag of an entry of a server without anything behind it: nobody waits any more for the answer to the request with this id, which still
-// counts as to be answered.
+// The tag of an entry of a server: nobody waits any more for the answer to the request with this id, which still counts as to be answered.
+// Its body is "handler_millis_max" if that has passed; it is empty if the client has left.
 #define SAMPAN_TAG_GONE 4294967295
 
 // The tag of an entry for scripts: answer this request. Headers about its framing are left out, parameters too.
@@ -114,7 +114,7 @@ typedef struct {
   size_t size;
   // The file, or the folder of a project; NULL for a text.
   const char *path;
-  // The text of the script, if path is NULL.
+  // The text of the script; NULL for a file.
   const char *text;
   // Its length in bytes.
   size_t text_len;
@@ -436,7 +436,8 @@ sampan_status sampan_server_new(const sampan_server_options *options, sampan_ser
 // Adds a route that a function answers. method: "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", or NULL for all. pattern: as in scripts,
 // with :name for a part and *name for the rest at the end. Only before the start. What user points to must live as long as the server.
 //
-// Errors: SAMPAN_ERROR_HANDLE, SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_STATE. Patterns are looked at by sampan_server_start.
+// Errors: SAMPAN_ERROR_HANDLE, SAMPAN_ERROR_ARGUMENT, also for a pattern that cannot be and a route that is there twice, SAMPAN_ERROR_STATE.
+// A route that a script has too is an error of sampan_server_start.
 //
 // # Safety
 // `handler` may be called on any thread, on several at the same time, until the server has stopped.

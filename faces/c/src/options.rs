@@ -3,7 +3,15 @@
 use crate::status::Fault;
 use crate::text;
 use sampan::Level;
+use sampan_app::OptionNames;
 use std::ffi::{c_char, c_void};
+
+/// What faults call the fields of the options.
+pub(crate) const OPTION_NAMES: OptionNames = OptionNames {
+    listen: "listen",
+    workers: "workers",
+    set: "settings",
+};
 
 /// Takes one line of the log, without its end; it is valid during the call. level: 0 debug, 1 info, 2 warning, 3 error. With
 /// "log.format=json" among the settings each line is a JSON object. Called on threads of the library, on several at the same time. It must not

@@ -266,7 +266,14 @@ pub(crate) fn by_queue(
             return out_of_room();
         };
         let gone = Arc::clone(&queue);
-        let on_gone = Box::new(move || gone.push(write_gone(id)));
+        let is_overdue = request.overdue();
+        let on_gone = Box::new(move || {
+            let limit = match is_overdue() {
+                true => "handler_millis_max",
+                false => "",
+            };
+            gone.push(write_gone(id, limit));
+        });
         let answer = PendingAnswer::new(id, on_gone);
         let headers: Vec<(&str, &[u8])> = request.headers().collect();
         let params: Vec<_> = request.params().collect();

@@ -4,7 +4,7 @@ use crate::entries::{
     AnswerParts, Pair, RequestEntry, SAMPAN_CALL, SAMPAN_HANDLE, read_request, write_answer,
 };
 use crate::handles::{HandleKind, Handles};
-use crate::options::{sampan_log_fn, settings, taker};
+use crate::options::{OPTION_NAMES, sampan_log_fn, settings, taker};
 use crate::queue::EntryQueue;
 use crate::replies::{keep, sampan_reply};
 use crate::requests::{pairs, sampan_request};
@@ -34,7 +34,7 @@ pub struct sampan_scripts_options {
     pub size: usize,
     /// The file, or the folder of a project; NULL for a text.
     pub path: *const c_char,
-    /// The text of the script, if path is NULL.
+    /// The text of the script; NULL for a file.
     pub text: *const c_char,
     /// Its length in bytes.
     pub text_len: usize,
@@ -105,13 +105,28 @@ pub unsafe extern "C" fn sampan_scripts_new(
         }
         // SAFETY: by this function's contract.
         let builder = unsafe {
-            let mut builder = match text::optional(options.path, "path")? {
-                Some(path) => Scripts::file(path),
-                None => {
-                    let name = text::required(options.name, "name (and path)")?;
+            let path = text::optional(options.path, "path")?;
+            let name = text::optional(options.name, "name")?;
+            let mut builder = match (path, name) {
+                (Some(_), _) if !options.text.is_null() => {
+                    return Err(Fault::argument("path and text: one of them is to be NULL"));
+                }
+                (Some(path), _) => Scripts::file(path),
+                (None, Some(name)) => {
                     Scripts::text(name, text::utf8(options.text, options.text_len, "text")?)
                 }
+                (None, None) if options.text.is_null() => {
+                    return Err(Fault::argument(
+                        "path and text are NULL: there is no script",
+                    ));
+                }
+                (None, None) => {
+                    return Err(Fault::argument(
+                        "name is NULL: its end tells the language of text, as in \"hello.lua\"",
+                    ));
+                }
             };
+            builder = builder.option_names(OPTION_NAMES);
             if let Some(config) = text::optional(options.config, "config")? {
                 builder = builder.config(config);
             }

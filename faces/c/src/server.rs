@@ -2,7 +2,7 @@
 
 use crate::entries::{read_answer, write_code};
 use crate::handles::{HandleKind, Handles};
-use crate::options::{User, sampan_log_fn, settings, taker};
+use crate::options::{OPTION_NAMES, User, sampan_log_fn, settings, taker};
 use crate::queue::EntryQueue;
 use crate::requests::{
     MALFORMED, REQUESTS, by_callback, by_queue, checked, is_in_callback, sampan_handler_fn,
@@ -15,7 +15,7 @@ use crate::status::{
 use crate::text;
 use sampan::{App, Server};
 use sampan_app::http::BodyRule;
-use sampan_app::{NativeHandler, NativeRoute};
+use sampan_app::{NativeHandler, NativeRoute, check_native_routes};
 use std::ffi::{c_char, c_void};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn sampan_server_new(
                 "options.size must be sizeof(sampan_server_options)",
             ));
         }
-        let mut app = App::new();
+        let mut app = App::new().option_names(OPTION_NAMES);
         // SAFETY: by this function's contract.
         unsafe {
             if let Some(project) = text::optional(options.project, "project")? {
@@ -187,12 +187,19 @@ unsafe fn add_route(
     let entry = entry(server)?;
     let handler = handler(&entry)?;
     match &mut *entry.lock() {
-        ServerState::New(routes, _) => routes.push(NativeRoute {
-            body: BodyRule::default(),
-            method: method.map(str::to_owned),
-            pattern: pattern.to_owned(),
-            handler,
-        }),
+        ServerState::New(routes, _) => {
+            routes.push(NativeRoute {
+                body: BodyRule::default(),
+                method: method.map(str::to_owned),
+                pattern: pattern.to_owned(),
+                handler,
+                place: None,
+            });
+            if let Err(error) = check_native_routes(routes) {
+                routes.pop();
+                return Err(Fault::argument(error.message()));
+            }
+        }
         _ => return Err(Fault::state("routes are added before the start")),
     }
     Ok(SAMPAN_OK)
@@ -201,7 +208,8 @@ unsafe fn add_route(
 /// Adds a route that a function answers. method: "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", or NULL for all. pattern: as in scripts,
 /// with :name for a part and *name for the rest at the end. Only before the start. What user points to must live as long as the server.
 ///
-/// Errors: SAMPAN_ERROR_HANDLE, SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_STATE. Patterns are looked at by sampan_server_start.
+/// Errors: SAMPAN_ERROR_HANDLE, SAMPAN_ERROR_ARGUMENT, also for a pattern that cannot be and a route that is there twice, SAMPAN_ERROR_STATE.
+/// A route that a script has too is an error of sampan_server_start.
 ///
 /// # Safety
 /// `handler` may be called on any thread, on several at the same time, until the server has stopped.

@@ -4,8 +4,9 @@ use crate::error::{Error, ErrorKind};
 use crate::handler::IntoHandler;
 use crate::options::Options;
 use crate::running::Server;
-use sampan_app::host::{Context, Module};
-use sampan_app::{Config, Level, NativeRoute};
+use sampan_app::host::{Context, Module, Place};
+use sampan_app::{Config, Level, NativeRoute, OptionNames, check_native_routes};
+use std::panic::Location;
 use std::path::Path;
 
 /// A server in the making: routes, a project, settings. [`App::start`] or [`App::run`] serves it.
@@ -20,6 +21,7 @@ macro_rules! methods {
     ($($name:ident $method:literal;)*) => {$(
         #[doc = concat!("Answers ", $method, " requests to the paths of a pattern. See [`App::route`].")]
         #[must_use]
+        #[track_caller]
         pub fn $name<Kind>(self, pattern: &str, handler: impl IntoHandler<Kind>) -> Self {
             self.route(Some($method), pattern, handler)
         }
@@ -81,13 +83,14 @@ impl App {
 
     /// Answers requests of all methods to the paths of a pattern. See [`App::route`].
     #[must_use]
+    #[track_caller]
     pub fn all<Kind>(self, pattern: &str, handler: impl IntoHandler<Kind>) -> Self {
         self.route(None, pattern, handler)
     }
 
     /// Answers requests with a method (`None`: all) to the paths of a pattern such as `/users/:id` or `/files/*rest`. Literal parts win over
-    /// parameters, and those over `*rest`, among native routes and those of scripts alike. A route that is there twice is an error of the
-    /// start.
+    /// parameters, and those over `*rest`, among native routes and those of scripts alike. What is wrong with
+    /// a route, and one that is there twice, is an error of the start, with the place of this call or that in the script.
     ///
     /// ```
     /// # use sampan::{App, Request, Response};
@@ -98,13 +101,19 @@ impl App {
     /// # drop(app);
     /// ```
     #[must_use]
+    #[track_caller]
     pub fn route<Kind>(
         self,
         method: Option<&str>,
         pattern: &str,
         handler: impl IntoHandler<Kind>,
     ) -> Self {
+        let place = Location::caller();
         self.native(NativeRoute {
+            place: Some(Place {
+                file: place.file().to_owned(),
+                line: place.line(),
+            }),
             method: method.map(str::to_owned),
             pattern: pattern.to_owned(),
             body: handler.body_rule(),
@@ -117,6 +126,14 @@ impl App {
     #[must_use]
     pub fn native(mut self, route: NativeRoute) -> Self {
         self.routes.push(route);
+        self
+    }
+
+    /// What faults call these options: for other faces.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn option_names(mut self, names: OptionNames) -> Self {
+        self.options.flags.names = names;
         self
     }
 
@@ -175,8 +192,10 @@ impl App {
     /// project's `on_start` does.
     ///
     /// # Errors
-    /// A setting is wrong, a route is there twice, the project does not load (with file and line), or the address cannot be listened on.
+    /// A setting is wrong, a route cannot be or is there twice, a capability has the name of another, the project does not load (with file and line), or the address cannot be listened on.
     pub fn start(self) -> Result<Server, Error> {
+        self.options.check()?;
+        check_native_routes(&self.routes).map_err(Error::of_route)?;
         let config = match self.has_project {
             true => Config::resolve(&self.options.flags),
             false => Config::without_project(&self.options.flags),

@@ -25,7 +25,9 @@ pub enum ErrorKind {
     Stopped,
     /// The body of a request cannot be read to its end: it is too large or malformed, or the client has left.
     Body,
-    /// A fault of Sampan itself.
+    /// What a client asks for cannot be: see [`Error::with_status`].
+    Request,
+    /// A fault of Sampan itself, or of the program.
     Internal,
 }
 
@@ -52,6 +54,18 @@ impl Error {
             stack: None,
             code: None,
             status: None,
+        }
+    }
+
+    /// An error that a handler answers with by returning it. The client is shown the message of one below 500.
+    pub fn with_status(status: u16, message: impl Into<String>) -> Self {
+        let kind = match status {
+            400..500 => ErrorKind::Request,
+            _ => ErrorKind::Internal,
+        };
+        Self {
+            status: Some(status),
+            ..Self::new(kind, message)
         }
     }
 
@@ -85,8 +99,8 @@ impl Error {
         self.code.as_deref()
     }
 
-    /// The status of the answer that a handler gives by returning this error, 500 unless it is known: that of [`ErrorKind::Body`] is 413 where
-    /// the body is too large.
+    /// The status of the answer that a handler gives by returning this error: that of [`Error::with_status`], that of a body that cannot be read
+    /// (413 where it is too large), else 500.
     pub fn status(&self) -> u16 {
         self.status.unwrap_or(500)
     }
@@ -96,6 +110,14 @@ impl Error {
         Self {
             status: Some(error.kind().status()),
             ..Self::new(ErrorKind::Body, error.message())
+        }
+    }
+
+    /// What is wrong with a route of the program.
+    pub(crate) fn of_route(error: host::Error) -> Self {
+        Self {
+            kind: ErrorKind::Config,
+            ..Self::from(error)
         }
     }
 

@@ -24,12 +24,17 @@ pub enum Streaming {}
 #[derive(Debug)]
 pub struct Limited<Kind>(PhantomData<Kind>);
 
-/// A function that answers the requests of a route: from [`Request`] to what becomes a [`Response`](crate::Response), or to a future of
-/// that. `Kind` tells the two apart; nobody needs to name it. It is called when the request has arrived with all of its body. One that also takes
+/// A function that answers the requests of a route: from [`Request`] to what becomes a [`Response`](crate::Response) (see the table of
+/// [`IntoResponse`]), or to a future of that. `Kind` tells the two apart; nobody needs to name it. It is called when the request has arrived with all of its body. One that also takes
 /// a [`RequestBody`] is called before the body has arrived, and gives a future.
 ///
 /// The future stays on the thread of its worker, so it may hold what cannot be sent. It is dropped when the client leaves, or when
 /// `limits.handler_millis_max` has passed; then the client gets 504. A panic is answered 500 and logged.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no handler",
+    note = "a handler is a function from Request, or from Request and RequestBody, that is Send, Sync and 'static",
+    note = "it returns what becomes an answer, or a future of that: see the table of sampan::IntoResponse"
+)]
 pub trait IntoHandler<Kind>: Send + Sync + 'static {
     /// The handler as the server has it.
     #[doc(hidden)]
@@ -49,8 +54,8 @@ where
 {
     fn into_handler(self) -> NativeHandler {
         Arc::new(move |request| {
-            let answer = self(Request::new(request)).into_response();
-            NativeAnswer::Now(answer.into_inner())
+            let answer = self(Request::new(request.clone())).into_response();
+            NativeAnswer::Now(answer.answered(&request))
         })
     }
 }
@@ -63,9 +68,9 @@ where
 {
     fn into_handler(self) -> NativeHandler {
         Arc::new(move |request| {
-            let answer = self(Request::new(request));
+            let answer = self(Request::new(request.clone()));
             NativeAnswer::Later(Box::pin(async move {
-                answer.await.into_response().into_inner()
+                answer.await.into_response().answered(&request)
             }))
         })
     }
@@ -80,9 +85,9 @@ where
     fn into_handler(self) -> NativeHandler {
         Arc::new(move |request| {
             let body = RequestBody::new(request.clone());
-            let answer = self(Request::new(request), body);
+            let answer = self(Request::new(request.clone()), body);
             NativeAnswer::Later(Box::pin(async move {
-                answer.await.into_response().into_inner()
+                answer.await.into_response().answered(&request)
             }))
         })
     }

@@ -1,7 +1,10 @@
 //! What servers and scripts are told alike.
 
+use crate::error::{Error, ErrorKind};
 use sampan_app::host::{Context, Module};
-use sampan_app::{Config, ContextSetup, Embedding, Flags, Level, NativeRoute, modules_with};
+use sampan_app::{
+    Config, ContextSetup, Embedding, Flags, Level, MODULES, NativeRoute, OptionNames, modules_with,
+};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +13,7 @@ use std::sync::Arc;
 type TakeLine = Arc<dyn Fn(Level, &str) + Send + Sync>;
 
 /// Settings, capabilities and the log.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) flags: Flags,
     pub(crate) modules: Vec<&'static Module>,
@@ -18,7 +21,43 @@ pub(crate) struct Options {
     log: Option<TakeLine>,
 }
 
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            flags: Flags {
+                names: OptionNames {
+                    listen: "listen",
+                    workers: "workers",
+                    set: "set",
+                },
+                ..Flags::default()
+            },
+            modules: Vec::new(),
+            contexts: Vec::new(),
+            log: None,
+        }
+    }
+}
+
 impl Options {
+    /// Looks for capabilities that scripts could not tell from others.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        for (at, module) in self.modules.iter().enumerate() {
+            let name = module.name;
+            let is_same =
+                |other: &&'static Module| other.name == name && !std::ptr::eq(*other, *module);
+            let text = if MODULES.iter().any(is_same) {
+                format!("module: {name:?} is a capability of Sampan: give yours another name")
+            } else if self.modules[..at].iter().any(is_same) {
+                format!("module: two capabilities are called {name:?}")
+            } else {
+                continue;
+            };
+            return Err(Error::new(ErrorKind::Config, text));
+        }
+        Ok(())
+    }
+
     pub(crate) fn config(&mut self, path: &Path) {
         self.flags.config = Some(path.to_owned());
     }

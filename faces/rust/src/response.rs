@@ -3,9 +3,11 @@
 use crate::error::{Error, ErrorKind};
 use crate::stream::{Pieces, Reader};
 use futures_core::Stream;
+use sampan_app::NativeRequest;
 use sampan_app::http::{Body, BodyStream};
 use serde::Serialize;
 use std::borrow::Cow;
+use std::error::Error as StdError;
 use std::fmt::Display;
 use tokio::io::AsyncRead;
 
@@ -23,19 +25,30 @@ const BYTES: &str = "application/octet-stream";
 /// # Ok::<(), sampan::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Response(sampan_app::Response);
+pub struct Response {
+    inner: sampan_app::Response,
+    /// Why the handler has failed, for the log.
+    failure: Option<String>,
+}
+
+impl From<sampan_app::Response> for Response {
+    fn from(inner: sampan_app::Response) -> Self {
+        let failure = None;
+        Self { inner, failure }
+    }
+}
 
 impl Response {
     /// An answer without a body. A status that cannot end a request (only 200 to 999 can) becomes 500.
     pub fn new(status: u16) -> Self {
-        Self(sampan_app::Response::new(status))
+        sampan_app::Response::new(status).into()
     }
 
     fn with_body(content_type: &'static str, body: Vec<u8>) -> Self {
         let mut response = sampan_app::Response::new(200);
         response.content_type(content_type);
         *response.body_mut() = body;
-        Self(response)
+        response.into()
     }
 
     /// Plain text.
@@ -117,7 +130,7 @@ impl Response {
         let mut response = sampan_app::Response::new(200);
         response.content_type(BYTES);
         response.set_body(Body::Stream(Box::new(stream)));
-        Self(response)
+        response.into()
     }
 
     /// Sends the client elsewhere, with 303: it asks for `location` with GET.
@@ -131,13 +144,13 @@ impl Response {
     /// The same answer with another status, under the rule of [`Response::new`].
     #[must_use]
     pub fn status(mut self, status: u16) -> Self {
-        self.0.set_status(status);
+        self.inner.set_status(status);
         self
     }
 
     /// The status.
     pub fn status_code(&self) -> u16 {
-        self.0.status()
+        self.inner.status()
     }
 
     /// The same answer with one header more; others of the same name stay.
@@ -145,17 +158,72 @@ impl Response {
     /// # Errors
     /// The name is none, the value has control characters, or all headers together are larger than 64 KiB.
     pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Result<Self, Error> {
-        let added = self.0.header(name.as_bytes(), value.as_ref());
+        let added = self.inner.header(name.as_bytes(), value.as_ref());
         added.map_err(|fault| Error::new(ErrorKind::Config, format!("{name:?}: {fault}")))?;
         Ok(self)
     }
 
-    pub(crate) fn into_inner(self) -> sampan_app::Response {
-        self.0
+    /// The answer as the server has it, after the log was told why the handler has failed, if it has.
+    pub(crate) fn answered(self, request: &NativeRequest) -> sampan_app::Response {
+        if let Some(why) = &self.failure {
+            request.failed(&format!("failed: {why}"));
+        }
+        self.inner
+    }
+
+    /// The answer of a handler that has failed: clients see no details.
+    fn failed(status: u16, error: &dyn StdError) -> Self {
+        let mut why = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            why += &format!(": {cause}");
+            source = cause.source();
+        }
+        let answer = match status {
+            500 => Self::text("500 Internal Server Error").status(500),
+            status => Self::new(status),
+        };
+        Self {
+            failure: Some(why),
+            ..answer
+        }
     }
 }
 
-/// What a handler may return.
+/// What a handler may return, itself or by a future.
+///
+/// | type | the client gets |
+/// |---|---|
+/// | [`Response`] | that |
+/// | `()` | 204 |
+/// | `&'static str`, `String`, `Cow<'static, str>` | plain text |
+/// | `Vec<u8>` | bytes |
+/// | `Option<T>` | `T`; 404 for `None` |
+/// | `Result<T, E>` | `T`; for an error 500 without details, and the log says what failed of which request |
+/// | [`Error`] | its [status](Error::status); below 500 its message too, and no line of the log |
+///
+/// The `E` of a result is whatever `?` takes for `Box<dyn std::error::Error + Send + Sync>`: errors of the standard library and of other crates,
+/// `anyhow::Error`, texts. An [`Error`] in its place answers as it does alone.
+///
+/// ```
+/// # use sampan::{App, Error, Request, Response};
+/// type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+///
+/// fn double(request: Request) -> Result<String> {
+///     let number = request.param("number").unwrap_or_default();
+///     let number: i64 = number.parse().map_err(|_| Error::with_status(400, "a number is expected"))?;
+///     let factor: i64 = std::fs::read_to_string("factor.txt")?.parse()?;
+///     Ok((number * factor).to_string())
+/// }
+///
+/// let app = App::new().get("/double/:number", double);
+/// # drop(app);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the answer of a handler",
+    label = "this is none of the types that become an answer",
+    note = "return a Response, a text, bytes, (), an Option or a Result of these; see the table of sampan::IntoResponse"
+)]
 pub trait IntoResponse {
     /// The answer that it is.
     fn into_response(self) -> Response;
@@ -212,12 +280,19 @@ impl<T: IntoResponse> IntoResponse for Option<T> {
     }
 }
 
-/// An error answers what it becomes.
-impl<T: IntoResponse, E: IntoResponse> IntoResponse for Result<T, E> {
+/// An error is told to the log, and answered 500; one of our own as [`Error`] is.
+impl<T, E> IntoResponse for Result<T, E>
+where
+    T: IntoResponse,
+    E: Into<Box<dyn StdError + Send + Sync>>,
+{
     fn into_response(self) -> Response {
         match self {
             Ok(answer) => answer.into_response(),
-            Err(error) => error.into_response(),
+            Err(error) => match error.into().downcast::<Error>() {
+                Ok(error) => error.into_response(),
+                Err(other) => Response::failed(500, &*other),
+            },
         }
     }
 }
@@ -227,8 +302,7 @@ impl IntoResponse for Error {
     fn into_response(self) -> Response {
         match self.status() {
             status @ 400..500 => Response::text(self.message()).status(status),
-            500 => Response::text("500 Internal Server Error").status(500),
-            status => Response::new(status),
+            status => Response::failed(status, &self),
         }
     }
 }
@@ -244,6 +318,17 @@ mod tests {
         assert_eq!(None::<String>.into_response().status_code(), 404);
         let failed: Result<String, Error> = Err(Error::new(ErrorKind::Internal, "x"));
         assert_eq!(failed.into_response().status_code(), 500);
+        let refused: Result<(), _> = Err(Error::with_status(404, "no such tea"));
+        let refused = refused.into_response();
+        assert_eq!((refused.status_code(), refused.failure), (404, None));
+        let other: Result<(), _> = Err("7x".parse::<i32>().expect_err("no number"));
+        let other = other.into_response();
+        assert_eq!(other.status_code(), 500);
+        assert!(
+            other
+                .failure
+                .is_some_and(|why| why.contains("invalid digit"))
+        );
         assert_eq!(Response::new(7).status_code(), 500);
         assert!(Response::text("").header("a b", "c").is_err());
         assert!(Response::text("").header("a", "b\r\nc").is_err());

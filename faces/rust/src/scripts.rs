@@ -4,7 +4,8 @@ use crate::error::{Error, ErrorKind};
 use crate::options::Options;
 use sampan_app::host::{Context, Module, Value};
 use sampan_app::{
-    HttpRequest, JobHandle, Level, Outcome, ScriptOptions, ScriptPool, ScriptSource, Work,
+    HttpRequest, JobHandle, Level, OptionNames, Outcome, ScriptOptions, ScriptPool, ScriptSource,
+    Work,
 };
 use std::fmt;
 use std::future::Future;
@@ -367,11 +368,20 @@ impl ScriptsBuilder {
         self
     }
 
+    /// What faults call these options: for other faces.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn option_names(mut self, names: OptionNames) -> Self {
+        self.options.flags.names = names;
+        self
+    }
+
     /// Loads the script in every isolate.
     ///
     /// # Errors
     /// A setting is wrong, or the script does not load: with file and line.
     pub fn load(self) -> Result<Scripts, Error> {
+        self.options.check()?;
         let options = ScriptOptions {
             source: self.source,
             flags: self.options.flags.clone(),

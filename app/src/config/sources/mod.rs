@@ -4,7 +4,7 @@
 mod environment;
 mod values;
 
-use super::raw::{FILE, Flags, RawConfig};
+use super::raw::{FILE, Flags, OptionNames, RawConfig};
 use super::{fields, listen, told};
 use crate::archive::Archive;
 use environment::{Filled, filled};
@@ -28,6 +28,8 @@ const PORT_HOST: &str = "0.0.0.0";
 pub(crate) struct Sources {
     table: Table,
     pub(crate) origins: Origins,
+    /// What faults call the options of whoever starts the server.
+    pub(crate) names: OptionNames,
 }
 
 /// Where each value was written.
@@ -94,6 +96,7 @@ impl Sources {
     ) -> Result<Self, String> {
         let mut sources = Self::default();
         sources.origins.file = name.to_owned();
+        sources.names = flags.names;
         sources.add_file(text, name, environment)?;
         sources.add_environment(environment)?;
         sources.add_flags(flags)?;
@@ -200,23 +203,31 @@ impl Sources {
     }
 
     fn add_flags(&mut self, flags: &Flags) -> Result<(), String> {
+        let OptionNames {
+            listen: listen_name,
+            workers: workers_name,
+            set,
+        } = flags.names;
         for text in &flags.set {
             let split = text
                 .split_once('=')
                 .and_then(|(key, value)| Some((key.split_once('.')?, value)));
             let Some(((section, key), value)) = split else {
-                return Err(format!("--set {text}: write it as --set section.key=value"));
+                return Err(match set.starts_with("--") {
+                    true => format!("{set} {text}: write it as {set} section.key=value"),
+                    false => format!("{set}: {text:?} is not of the form section.key=value"),
+                });
             };
-            let value = value_of(section, key, value, "--set")?;
-            self.put(section, key, value, "--set".to_owned());
+            let value = value_of(section, key, value, set)?;
+            self.put(section, key, value, set.to_owned());
         }
         if let Some(listen) = &flags.listen {
-            let addresses = listen::of_flag(listen)?.0;
+            let addresses = listen::of_flag(listen, listen_name)?.0;
             let value = match &addresses[..] {
                 [one] => Value::from(one.as_str()),
                 _ => Value::from(addresses),
             };
-            self.put("server", "listen", value, "--listen".to_owned());
+            self.put("server", "listen", value, listen_name.to_owned());
         }
         if let Some(user) = &flags.user {
             let value = Value::from(user.as_str());
@@ -228,7 +239,7 @@ impl Sources {
                 "server",
                 "workers",
                 Value::from(workers),
-                "--workers".to_owned(),
+                workers_name.to_owned(),
             );
         }
         if let Some(path) = &flags.db {

@@ -347,8 +347,18 @@ impl<S: Socket> Connection<S> {
     /// Ends what is too late: with 504 where nothing has been sent yet, else with the connection.
     pub(super) fn end_work(&mut self, now: u64) {
         let running = self.running.as_ref().filter(|_| !self.awaits_body());
-        if running.is_some_and(|running| running.by <= now) {
+        if let Some(running) = running.filter(|running| running.by <= now) {
+            let request = running.request.clone();
             let response = self.local.handler().error(504, None);
+            if let Some(request) = &request {
+                request.is_overdue.set(true);
+            }
+            if let Some(running) = &mut self.running {
+                running.future = Box::pin(std::future::pending());
+            }
+            if let Some(request) = request {
+                request.is_overdue.set(false);
+            }
             return self.answer_running(Answer::Now(response));
         }
         if let Some(front) = self.queue.front_mut()
@@ -366,7 +376,7 @@ impl<S: Socket> Connection<S> {
 }
 
 /// The message of a panic, where it has one.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()

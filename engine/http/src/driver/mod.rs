@@ -20,7 +20,7 @@ mod streaming;
 mod takeover;
 mod worker;
 
-pub(crate) use exchange::panic_text;
+pub use exchange::panic_text;
 pub(crate) use input::UNKNOWN;
 pub use runtime::pump::{Pump, PumpSocket, Turn};
 pub use runtime::{Direction, Runtime, Socket, Tokio};

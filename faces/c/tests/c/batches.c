@@ -110,6 +110,20 @@ static void one_at_a_time(void) {
   SAME(sampan_server_free(server), SAMPAN_OK);
 }
 
+/* A client whose time is up is told of with the name of the limit. */
+static void too_late(void) {
+  sampan_server server = serve("limits.handler_millis_max=50");
+  int client = dial(port_of(server));
+  say(client, "POST /q/1 HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+  sampan_request_entry entry = next_entry(server), gone = next_entry(server);
+  SAME(gone.tag, SAMPAN_TAG_GONE);
+  CHECK(gone.id == entry.id);
+  SAME(gone.body_len, strlen("handler_millis_max"));
+  CHECK(memcmp((char *)buffer + sizeof gone, "handler_millis_max", gone.body_len) == 0);
+  close(client);
+  SAME(sampan_server_free(server), SAMPAN_OK);
+}
+
 static int answered;
 static void *answer_all(void *given) {
   sampan_server server = *(sampan_server *)given;
@@ -176,6 +190,7 @@ static void unanswered(void) {
 
 int main(int count, char **arguments) {
   one_at_a_time();
+  too_late();
   many(count > 1 ? atoi(arguments[1]) : 20);
   unanswered();
   puts("ok");

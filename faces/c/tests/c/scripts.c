@@ -223,10 +223,14 @@ static void faults_of_loading(void) {
   SAME(sampan_scripts_new(NULL, &scripts, &error), SAMPAN_ERROR_ARGUMENT);
   SAME(sampan_scripts_new(&options, &scripts, &error), SAMPAN_ERROR_ARGUMENT);
   SAME(scripts, 0);
+  CHECK(strcmp(error.message, "path and text are NULL: there is no script") == 0);
   options.name = "a.lua", options.text = "local x = 1\nx = = 2", options.text_len = 19;
   SAME(sampan_scripts_new(&options, &scripts, &error), SAMPAN_ERROR_LOAD);
   CHECK(error.line == 2 && strcmp(error.file, "a.lua") == 0);
+  CHECK(strstr(error.message, "call.lua") == NULL);
   options.path = "/nowhere/at/all.lua";
+  SAME(sampan_scripts_new(&options, &scripts, NULL), SAMPAN_ERROR_ARGUMENT);
+  options.text = NULL;
   SAME(sampan_scripts_new(&options, &scripts, NULL), SAMPAN_ERROR_LOAD);
 }
 

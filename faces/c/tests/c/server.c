@@ -193,9 +193,16 @@ static void wrong_arguments(void) {
   SAME(sampan_server_reload(server, NULL), SAMPAN_ERROR_STATE);
   SAME(sampan_server_stop(server, NULL), SAMPAN_ERROR_STATE);
   SAME(sampan_server_route(server, "GET", "/a/:b", echo, "", &error), SAMPAN_OK);
-  SAME(sampan_server_route(server, "GET", "/a/:c", echo, "", &error), SAMPAN_OK);
-  SAME(sampan_server_start(server, &error), SAMPAN_ERROR_LOAD);
-  CHECK(strstr(error.message, "is already declared as /a/:b"));
+  SAME(sampan_server_route(server, "GET", "/a/:c", echo, "", &error), SAMPAN_ERROR_ARGUMENT);
+  CHECK(strcmp(error.message, "GET /a/:c is already declared as /a/:b") == 0);
+  SAME(sampan_server_route(server, NULL, "a", echo, "", &error), SAMPAN_ERROR_ARGUMENT);
+  CHECK(strncmp(error.message, "ALL a: the pattern must begin with '/'", 38) == 0);
+  SAME(sampan_server_free(server), SAMPAN_OK);
+  /* What faults call the options. */
+  options = (sampan_server_options){.size = sizeof options, .listen = ":8080", .log = quiet};
+  SAME(sampan_server_new(&options, &server, &error), SAMPAN_OK);
+  SAME(sampan_server_start(server, &error), SAMPAN_ERROR_CONFIG);
+  CHECK(strncmp(error.message, "listen: server.listen: ", 23) == 0);
   SAME(sampan_server_start(server, &error), SAMPAN_ERROR_STATE);
   SAME(sampan_server_free(server), SAMPAN_OK);
   server = make(NULL);

@@ -1,7 +1,8 @@
 //! What goes wrong: starts that fail, handlers that panic, clients that leave, and what is left after a thousand starts and stops.
 
 use crate::support::{Log, get, post, project};
-use sampan::{App, ErrorKind, Request, Scripts};
+use sampan::host::Module;
+use sampan::{App, Error, ErrorKind, Request, Scripts};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -42,12 +43,15 @@ fn what_does_not_start_says_why_and_where() {
         .get("/a/:x", |_: Request| "1")
         .get("/a/:y", |_: Request| "2");
     let error = local(twice).start().expect_err("twice");
-    assert!(
-        error
-            .message()
-            .contains("GET /a/:y of the program is already declared as /a/:x"),
-        "{error}"
+    let here = "faces/rust/tests/library/faults.rs";
+    assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+    assert!(error.file().is_some_and(|file| file.ends_with(here)));
+    let line = error.line().expect("a line");
+    let told = format!(
+        "GET /a/:y is already declared as /a/:x, at {here}:{}",
+        line - 1
     );
+    assert_eq!(error.message(), told);
 
     let lua = "local app = require 'sampan'\napp.get('/a', function() end)";
     let folder = project(&[("app.lua", lua)]);
@@ -55,12 +59,151 @@ fn what_does_not_start_says_why_and_where() {
         .project(folder.path())
         .get("/a", |_: Request| "1");
     let error = local(twice).start().expect_err("twice");
-    assert!(error.message().contains("/a at app.lua:2"), "{error}");
+    assert_eq!((error.file(), error.line()), (Some("app.lua"), Some(2)));
+    let told = "GET /a is a route of the program too, at ";
+    assert!(error.message().starts_with(told), "{error}");
 
-    for (method, pattern) in [(Some("FETCH"), "/"), (Some("GET"), "no-slash")] {
+    for (method, pattern, why) in [
+        (Some("FETCH"), "/", "FETCH"),
+        (Some("GET"), "no-slash", "must begin with '/'"),
+        (None, "/a/{id}", "write \":id\""),
+    ] {
         let bad = App::new().route(method, pattern, |_: Request| "x");
-        assert!(local(bad).start().is_err(), "{method:?} {pattern}");
+        let error = local(bad).start().expect_err(pattern);
+        assert_eq!(error.line(), Some(line!() - 2), "{error}");
+        assert!(error.message().contains(why), "{error}");
     }
+}
+
+#[test]
+fn faults_of_options_name_the_function_that_gives_them() {
+    for (app, told) in [
+        (
+            App::new().listen(":8080"),
+            "listen: server.listen: \":8080\" has no host",
+        ),
+        (App::new().workers(0), "workers: server.workers: 0"),
+        (
+            App::new().set("limits.nothing=1"),
+            "set: [limits] has no key \"nothing\"",
+        ),
+        (
+            App::new().set("nothing"),
+            "set: \"nothing\" is not of the form",
+        ),
+    ] {
+        let error = app.start().expect_err(told);
+        assert!(error.message().starts_with(told), "{error}");
+    }
+}
+
+static OURS: Module = Module {
+    name: "db",
+    doc: "A name of Sampan's.",
+    ..Module::EMPTY
+};
+
+static OWN: Module = Module {
+    name: "own",
+    doc: "A name of the program's.",
+    ..Module::EMPTY
+};
+
+static SAME: Module = Module {
+    name: "own",
+    doc: "The same name.",
+    ..Module::EMPTY
+};
+
+#[test]
+fn a_capability_cannot_hide_another() {
+    let error = App::new().module(&OURS).start().expect_err("hides db");
+    assert_eq!(error.kind(), ErrorKind::Config);
+    assert!(
+        error.message().contains("\"db\" is a capability of Sampan"),
+        "{error}"
+    );
+    let script = Scripts::text("x.lua", "").module(&OWN).module(&SAME);
+    let error = script.load().expect_err("two of a name");
+    assert!(
+        error
+            .message()
+            .contains("two capabilities are called \"own\""),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_a_handler_fails_with_is_in_the_log_with_its_request() {
+    type Failing = Result<String, Box<dyn std::error::Error + Send + Sync>>;
+    let log = Log::default();
+    let app = App::new()
+        .listen("127.0.0.1:0")
+        .workers(1)
+        .log(log.taker())
+        .get("/reads", |_: Request| -> Failing {
+            Ok(std::fs::read_to_string("/no such/file")?)
+        })
+        .get("/later", async |_: Request| {
+            "x7".parse::<i32>().map(|number| number.to_string())
+        })
+        .get("/ours", |_: Request| -> Result<(), Error> {
+            Err(Error::new(ErrorKind::Internal, "a secret of ours"))
+        })
+        .get("/refused", |_: Request| -> Failing {
+            Err(Error::with_status(404, "no such tea"))?
+        });
+    let server = app.start().expect("it starts");
+    for (path, why) in [
+        ("/reads", "No such file"),
+        ("/later", "invalid digit"),
+        ("/ours", "a secret of ours"),
+    ] {
+        let answer = get(server.address(), path);
+        assert_eq!(
+            (answer.status, answer.body.as_str()),
+            (500, "500 Internal Server Error")
+        );
+        let told = log.text();
+        let line = format!("GET {path}: the program's handler failed: ");
+        let line = told.lines().find(|told| told.contains(&line));
+        let line = line.unwrap_or_else(|| panic!("{path}: {told}"));
+        assert!(line.contains(why) && line.contains(" id="), "{line}");
+    }
+    let refused = get(server.address(), "/refused");
+    assert_eq!(
+        (refused.status, refused.body.as_str()),
+        (404, "no such tea")
+    );
+    assert!(!log.text().contains("/refused"), "{}", log.text());
+    server.stop();
+}
+
+#[test]
+fn a_handler_that_is_given_up_is_in_the_log() {
+    let log = Log::default();
+    let app = App::new()
+        .listen("127.0.0.1:0")
+        .workers(1)
+        .log(log.taker())
+        .set("limits.handler_millis_max=100")
+        .get("/never", async |_: Request| {
+            std::future::pending::<String>().await
+        });
+    let server = app.start().expect("it starts");
+    assert_eq!(get(server.address(), "/never").status, 504);
+    let told = "GET /never: no answer after 100 ms: given up (handler_millis_max)";
+    assert!(log.text().contains(told), "{}", log.text());
+    let told = log.text().lines().count();
+    // A client that leaves is none of the log's matter.
+    let mut leaves = TcpStream::connect(server.address()).expect("a connection");
+    leaves
+        .write_all(b"GET /never HTTP/1.1\r\nHost: h\r\n\r\n")
+        .expect("sent");
+    drop(leaves);
+    std::thread::sleep(Duration::from_millis(50));
+    server.stop();
+    assert_eq!(log.text().lines().count(), told, "{}", log.text());
 }
 
 #[test]
@@ -83,7 +226,17 @@ fn a_handler_that_panics_answers_500_and_the_server_lives() {
         assert_eq!(get(server.address(), path).status, 500, "{path}");
         assert_eq!(get(server.address(), "/").body, "alive");
     }
-    assert!(log.text().contains("on purpose"), "{}", log.text());
+    for line in [
+        "GET /panics: the program's handler panicked: on purpose id=",
+        "GET /panics-later: the program's handler panicked: later, on purpose id=",
+    ] {
+        assert!(log.text().contains(line), "{}", log.text());
+    }
+    assert!(
+        !log.text().contains("fault of the server"),
+        "{}",
+        log.text()
+    );
     server.stop();
 }
 

@@ -279,6 +279,32 @@ fn limits_are_those_of_the_server() {
 }
 
 #[test]
+fn files_of_ours_are_no_places_of_the_script() {
+    for (name, text) in [
+        ("r.lua", "function gives() return function() end end"),
+        ("r.js", "export const gives = () => () => 1;"),
+        ("l.lua", "syntax error"),
+        ("l.js", "export const a = ;"),
+    ] {
+        let error = match Scripts::text(name, text).workers(1).load() {
+            Ok(scripts) => scripts
+                .call_blocking("gives", [], None)
+                .expect_err("a function"),
+            Err(error) => error,
+        };
+        let told = format!("{error}\n{}", error.stack().unwrap_or_default());
+        assert!(
+            !told.contains("call.") && !told.contains("calls."),
+            "{name}: {told}"
+        );
+        match name.starts_with('l') {
+            true => assert_eq!((error.file(), error.line()), (Some(name), Some(1))),
+            false => assert!(told.starts_with("what gives returned: "), "{told}"),
+        }
+    }
+}
+
+#[test]
 fn what_a_script_leaves_unhandled_is_told_beside_its_answer() {
     for (name, builder) in both() {
         let scripts = builder.load().expect("it loads");
