@@ -3,6 +3,7 @@
 
 const { getSystemErrorName } = require("node:util");
 
+/** Those that are usual: Node.js takes some milliseconds to load the module that knows all. */
 const TEXTS = { 500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout" };
 
 /** The status that answers an error: its own `status` from 400 to 599, else 500. */
@@ -19,12 +20,13 @@ function statusOf(error) {
 
 /** The body that answers an error: what is above 499 is nobody's matter but the program's. */
 function textOf(status, error) {
-  let text = TEXTS[status] ?? `Error ${status}`;
+  let text = "";
   try {
-    if (status < 500 && typeof error.message === "string") text = error.message;
+    if (status < 500) text = error.message;
   } catch {
     // One that cannot be read tells nothing.
   }
+  if (typeof text !== "string" || text === "") text = TEXTS[status] ?? require("node:http").STATUS_CODES[status] ?? `Error ${status}`;
   return JSON.stringify({ error: text });
 }
 

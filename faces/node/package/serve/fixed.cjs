@@ -1,14 +1,15 @@
 "use strict";
 // Answers that never change: native code gives them without JavaScript.
 
+const { isUtf8 } = require("node:buffer");
 const { PLAIN_TEXT, fieldOf, headerLines } = require("./wire.cjs");
-const { plain } = require("./response.cjs");
+const { plain, platform } = require("./response.cjs");
 const { fail } = require("./options.cjs");
 
 /** What the answer of a route is made of; nothing where that cannot be known at once. `place` names the route in errors. */
 function fixed(response, place) {
   try {
-    return ofOurs(response) ?? ofBun(response);
+    return ofOurs(response) ?? (typeof Bun === "undefined" ? undefined : ofBun(response));
   } catch (error) {
     return fail(`${place}: ${error.message}`);
   }
@@ -26,12 +27,14 @@ function ofOurs(response) {
 }
 
 /** A Response of Bun whose body is in memory: only then are its promises fulfilled from the start. */
-function ofBun(response) {
-  if (typeof Bun === "undefined" || typeof response[plain] === "function" || response.status < 200) return undefined;
-  const copy = response.clone();
+function ofBun(given) {
+  const isTheirs = typeof given[platform] !== "function";
+  const response = isTheirs ? given : given[platform]();
+  if (response.status < 200) return undefined;
   let body = Buffer.alloc(0);
-  if (copy.body !== null) {
-    const reader = copy.body.getReader();
+  const copy = response.clone().body;
+  if (copy !== null) {
+    const reader = copy.getReader();
     const first = Bun.peek(reader.read());
     reader.cancel().catch(() => {});
     if (first instanceof Promise) {
@@ -45,7 +48,9 @@ function ofBun(response) {
     }
   }
   const { type, lines, hasType } = headerLines(response.headers);
-  return { status: response.status, headers: lines + fieldOf(type) + (hasType || copy.body === null ? "" : PLAIN_TEXT), body };
+  // Bun tells nobody whether an untyped body was made of text or of bytes.
+  const isText = !hasType && isTheirs && body.length > 0 && isUtf8(body);
+  return { status: response.status, headers: lines + fieldOf(type) + (isText ? PLAIN_TEXT : ""), body };
 }
 
 module.exports = { fixed };

@@ -114,4 +114,9 @@ function reloaded(given, next, port) {
   return { ...given, ...named };
 }
 
-module.exports = { checkOptions, reloaded, fail, shown, isPlainObject };
+/** The options alone, also where an object of a class has them. */
+function optionsOf(options) {
+  return Object.fromEntries(KNOWN.map((name) => [name, options[name]]).filter(([, value]) => value !== undefined));
+}
+
+module.exports = { checkOptions, optionsOf, reloaded, fail, shown, isPlainObject };

@@ -238,7 +238,9 @@ class ServedRequest {
 
 showAs(ServedRequest.prototype, "Request", (request) => {
   try {
-    return { method: request.method, url: request.url, headers: shownHeaders(() => request.headers), params: { ...request.params } };
+    const { method, url, params } = request;
+    const shown = { method, url, headers: shownHeaders(() => request.headers) };
+    return params === NO_PARAMS ? shown : { ...shown, params: { ...params } };
   } catch (error) {
     return { error: error.message };
   }

@@ -6,7 +6,7 @@ const globals = require("./globals.cjs");
 const { ServedRequest, Request, title } = require("./request.cjs");
 const { Response } = require("./response.cjs");
 const { Answers } = require("./answers.cjs");
-const { checkOptions, reloaded } = require("./options.cjs");
+const { checkOptions, optionsOf, reloaded } = require("./options.cjs");
 const { addRoutes } = require("./routes.cjs");
 const { Signals, Streams, aborted, timeUp } = require("./clients.cjs");
 const { statusOf, textOf, stackOf, listenError } = require("./failures.cjs");
@@ -32,9 +32,9 @@ class Server {
   constructor(native, options) {
     const checked = checkOptions(options);
     this.native = native;
-    this.id = this.listen(checked);
+    this.id = listen(native, checked, () => this.run());
     /** What it was started with, and what reloads have put in the place. */
-    this.given = { ...options };
+    this.given = optionsOf(options);
     this.handlerSeconds = checked.handlerMillis / 1000;
     this.signals = new Signals();
     this.streams = new Streams();
@@ -69,14 +69,6 @@ class Server {
     if (signal?.aborted) this.stop(true);
     else signal?.addEventListener("abort", () => this.stop(true), { once: true });
     this.run();
-  }
-
-  listen({ hostname, port, maxBody, handlerMillis, idleMillis, maxConnections }) {
-    try {
-      return this.native.start(hostname, port, maxBody, handlerMillis, idleMillis, maxConnections, () => this.run());
-    } catch (error) {
-      throw listenError(error, hostname, port);
-    }
   }
 
   configure(checked) {
@@ -308,6 +300,15 @@ class Server {
 }
 
 showAs(Server.prototype, "Server", (server) => ({ url: server.url.href, pendingRequests: server.pendingRequests }));
+
+/** Begins to listen; `run` is called when there is something to do. Returns the number that native code knows the server by. */
+function listen(native, { hostname, port, maxBody, handlerMillis, idleMillis, maxConnections }, run) {
+  try {
+    return native.start(hostname, port, maxBody, handlerMillis, idleMillis, maxConnections, run);
+  } catch (error) {
+    throw listenError(error, hostname, port);
+  }
+}
 
 function authorityOf(hostname) {
   if (hostname === "0.0.0.0" || hostname === "::") return "localhost";

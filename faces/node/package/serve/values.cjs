@@ -5,6 +5,7 @@ const { prototype: plainObject } = Object;
 
 /** What JSON would make `{}` of, or numbered fields: what to write in its place. */
 const MISTAKES = {
+  __proto__: null,
   Map: "write Object.fromEntries(map)",
   Set: "write [...set]",
   WeakMap: "give the values that are meant",
@@ -18,6 +19,8 @@ const MISTAKES = {
 };
 /** Those that can be sent alone, but not inside of JSON. */
 const ALONE = "give it alone, as the whole answer";
+/** Kinds that `new Response` takes as a body. */
+const BODIES = ["ReadableStream", "Blob", "File", "FormData", "URLSearchParams"];
 
 /** The kind of an object in the platform's words: `Map`, `Blob`, `Uint16Array`. */
 function kindOf(value) {
@@ -50,16 +53,16 @@ function bytesOf(value) {
 
 /** What `new Response` takes as a body, of an object that has no place in JSON; nothing for others. */
 function bodyOf(value) {
-  switch (kindOf(value)) {
-    case "ReadableStream":
-    case "Blob":
-    case "File":
-    case "FormData":
-    case "URLSearchParams":
-      return value;
-    default:
-      return typeof value[Symbol.asyncIterator] === "function" ? streamOf(value) : undefined;
-  }
+  if (BODIES.includes(kindOf(value))) return value;
+  return typeof value[Symbol.asyncIterator] === "function" ? streamOf(value) : undefined;
+}
+
+/** What to write instead of an object in JSON; nothing where it has a place there. */
+function adviceOn(value, kind, isWhole) {
+  if (kind === "Response") return isWhole ? "it is of another class than the global Response" : ALONE;
+  if (typeof value.toJSON === "function" && kind !== "Request") return undefined;
+  const isBody = ArrayBuffer.isView(value) || kind === "ArrayBuffer" || BODIES.includes(kind) || typeof value[Symbol.asyncIterator] === "function";
+  return MISTAKES[kind] ?? (isBody ? ALONE : undefined);
 }
 
 /** The JSON of what a handler gave. Throws for what JSON would lose in silence. */
@@ -78,11 +81,10 @@ function refuse(value, path) {
   const proto = Object.getPrototypeOf(value);
   if (proto === plainObject || proto === Array.prototype || proto === null) return;
   const kind = kindOf(value);
-  const isBody = ArrayBuffer.isView(value) || kind === "ArrayBuffer" || kind === "Response" || (typeof value.toJSON !== "function" && bodyOf(value) !== undefined);
-  const advice = MISTAKES[kind] ?? (path !== "" && isBody ? ALONE : undefined);
-  if (advice === undefined || (typeof value.toJSON === "function" && kind !== "Request")) return;
+  const advice = adviceOn(value, kind, path === "");
+  if (advice === undefined) return;
   const place = path === "" ? "a handler gave" : `a handler gave, at ${path},`;
-  throw new TypeError(`${place} ${/^[AEIOU]/.test(kind) ? "an" : "a"} ${kind}, which has no place in JSON: ${advice}`);
+  throw new TypeError(`${place} ${/^[AEIO]/.test(kind) ? "an" : "a"} ${kind}, which has no place in JSON: ${advice}`);
 }
 
 function refuseInside(value, path) {

@@ -170,6 +170,7 @@ test("an import changes nothing of Bun, and its own Responses are answers too", 
     "/text": new PlatformResponse("text", { status: 201 }),
     "/json": PlatformResponse.json({ a: 1 }),
     "/large": new PlatformResponse(large),
+    "/ours": new Response(new TextEncoder().encode("bytes")),
     "/nothing": new PlatformResponse(null, { status: 204 }),
     "/stream": new PlatformResponse(stream()),
     "/late": () => new PlatformResponse("late"),
@@ -183,6 +184,9 @@ test("an import changes nothing of Bun, and its own Responses are answers too", 
       assert.equal(json.body, '{"a":1}');
       assert.match(json.head, /content-type: application\/json/i);
       assert.equal((await ask(server, "/large")).body, large);
+      const bytes = await ask(server, "/ours");
+      assert.equal(bytes.body, "bytes");
+      assert.doesNotMatch(bytes.head, /content-type/i);
       assert.equal((await ask(server, "/nothing")).status, 204);
       assert.equal((await ask(server, "/stream")).body, "piece");
       assert.equal((await ask(server, "/late")).body, "late");

@@ -62,8 +62,10 @@ test("what has no place in JSON is told, with what to write", (reports) => {
     "/bigint": [() => 1n, /a bigint/],
     "/deep": [() => ({ a: [1, { b: new Map() }] }), /at a\.1\.b, a Map/],
     "/promise": [() => [Promise.resolve(1)], /at 0, a Promise.*await missing/],
-    "/bytes": [() => ({ bytes: new Uint8Array(2) }), /at bytes, an Uint8Array.*alone/],
+    "/bytes": [() => ({ bytes: new Uint8Array(2) }), /at bytes, a Uint8Array.*alone/],
     "/response": [() => [new Response("x")], /at 0, a Response.*alone/],
+    "/foreign": [() => new (class { get [Symbol.toStringTag]() { return "Response"; } })(), /a Response.*another class than the global/],
+    "/pieces": [() => ({ pieces: (async function* () {})() }), /at pieces, an AsyncGenerator.*alone/],
     "/header": [() => new Response("x", { headers: { "x y": "a" } }), /GET \/header:[^]*header "x y"/],
     "/emoji": [() => new Response("x", { headers: { x: "\u{1f600}" } }), /header "x"/],
     "/none": [() => Response.error(), /Response\.error/],
@@ -87,6 +89,7 @@ test("the status of an error is that of its answer, also of what error gives", a
   const routes = {
     "/404": () => { throw Object.assign(new Error("no such user"), { status: 404 }); },
     "/503": async () => { throw Object.assign(new Error("secret"), { status: 503 }); },
+    "/401": () => { throw { status: 401 }; },
     "/200": () => { throw Object.assign(new Error("secret"), { status: 200 }); },
     "/plain": () => { throw new Error("secret"); },
     "/json": { POST: async (request) => request.json() },
@@ -100,6 +103,7 @@ test("the status of an error is that of its answer, also of what error gives", a
     assert.deepEqual(await both(server, "/404"), [404, '{"error":"no such user"}']);
     assert.equal((await ask(server, "/json", { method: "POST", body: "{" })).status, 400);
     assert.equal((await ask(server, "/form", { method: "POST", body: "{" })).status, 400);
+    assert.deepEqual(await both(server, "/401"), [401, '{"error":"Unauthorized"}']);
     assert.equal(told(reports), "");
     assert.deepEqual(await both(server, "/503"), [503, '{"error":"Service Unavailable"}']);
     assert.deepEqual(await both(server, "/200"), [500, '{"error":"Internal Server Error"}']);

@@ -119,6 +119,19 @@ test("a reload keeps what it does not name", () => {
   });
 });
 
+test("options may be those of a class, also for a reload", () => {
+  class Program {
+    port = 0;
+    hostname = "127.0.0.1";
+    fetch() {
+      return "class";
+    }
+  }
+  const server = serve(new Program());
+  server.reload({ error: () => "e" });
+  return ask(server, "/").then(({ body }) => assert.equal(body, "class")).finally(() => server.stop(true));
+});
+
 test("signal ends a server", async () => {
   const controller = new AbortController();
   const server = serve({ port: 0, hostname: "127.0.0.1", fetch: () => "x", signal: controller.signal });
