@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sampan_app::http::{
     Accepting, Acceptor, Body, Handler, Limits, Pump, Response, Turn, WorkerHandle, Workers,
@@ -20,6 +20,18 @@ use crate::doorbell::Doorbell;
 
 /// How long one turn may run tasks before JavaScript gets to run.
 const TURN_TIME_MAX: Duration = Duration::from_millis(2);
+
+/// How long the server sleeps while requests gather. Linux adds 50 µs to whatever is said here.
+const NAP: Duration = Duration::from_micros(1);
+/// One that took longer was not a nap: the processor is busy, or its clock is coarse.
+const NAP_MAX: Duration = Duration::from_micros(300);
+/// A turn that brings fewer requests is worth a nap, if many come.
+const FEW: u64 = 8;
+/// A nap in which at least so many come was worth it; but not where half of the clients came, which have nothing to do but to wait.
+const MANY: usize = 4;
+/// So many requests lie between naps while many come in each; and so many before it is tried again, where few did.
+const BETWEEN_NAPS: u64 = 16;
+const BETWEEN_TRIES: u64 = 512;
 
 /// What a server is started with.
 pub(super) struct Options {
@@ -40,6 +52,9 @@ pub(super) struct Server {
     has_ended: Rc<Cell<bool>>,
     /// Events for which the last batch had no room.
     left_over: RefCell<[Vec<Key>; 3]>,
+    /// How many requests had come by the end of the last nap, and how many must come before the next one.
+    napped_at: Cell<u64>,
+    between: Cell<u64>,
 }
 
 impl Server {
@@ -95,6 +110,8 @@ impl Server {
             doorbell,
             has_ended,
             left_over: RefCell::default(),
+            napped_at: Cell::new(0),
+            between: Cell::new(BETWEEN_TRIES),
         })
     }
 
@@ -135,7 +152,7 @@ impl Server {
 
     /// Sends what is decided, receives what has come, and writes the next batch. Returns how many requests it has.
     pub(super) fn turn(&self, numbers: &mut [i32], bytes: &mut [u8]) -> io::Result<usize> {
-        let turn = self.pump.turn(TURN_TIME_MAX)?;
+        let turn = self.receive()?;
         let mut batch = BatchWriter::new(numbers, bytes);
         batch.requests(self.exchanges());
         let mut left_over = self.left_over.borrow_mut();
@@ -171,6 +188,32 @@ impl Server {
     /// The requests whose time was up since the last time, with their method and path.
     pub(super) fn take_late(&self) -> Vec<(Key, String)> {
         self.exchanges().take_late()
+    }
+
+    /// Sends and receives. Under load a turn that brings few requests is followed by a nap, in which more of them gather: those that are
+    /// answered together cost less than each alone. A network card that holds back its interrupts does the same.
+    fn receive(&self) -> io::Result<Turn> {
+        let before = self.worker.requests();
+        let turn = self.pump.turn(TURN_TIME_MAX)?;
+        let all = self.worker.requests();
+        if turn == Turn::Unfinished
+            || all - before >= FEW
+            || all - self.napped_at.get() < self.between.get()
+        {
+            return Ok(turn);
+        }
+        let begun = Instant::now();
+        std::thread::sleep(NAP);
+        let is_short = begun.elapsed() < NAP_MAX;
+        let turn = self.pump.turn(TURN_TIME_MAX)?;
+        self.napped_at.set(self.worker.requests());
+        let gathered = (self.napped_at.get() - all) as usize;
+        let is_worth_it = is_short && gathered >= MANY && 2 * gathered < self.worker.connections();
+        self.between.set(match is_worth_it {
+            true => BETWEEN_NAPS,
+            false => BETWEEN_TRIES,
+        });
+        Ok(turn)
     }
 
     pub(super) fn arm(&self) -> io::Result<()> {
