@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -204,12 +205,23 @@ func TestAddressesAreThoseOfNetListen(t *testing.T) {
 			t.Errorf("%q: %q", given, got)
 		}
 	}
-	server, _ := serve(t, Config{Addr: ":0"}, func(s *Server) {
-		s.Get("/", func(w *Response, r *Request) error { return w.Text("here") })
-	})
-	_, port, _ := net.SplitHostPort(server.Addr())
-	if got := ask(t, "GET", "http://127.0.0.1:"+port+"/", ""); got != "200 text/plain; charset=utf-8 here" {
-		t.Errorf("%q", got)
+	// Those of the guide, on ports that are free.
+	guide, err := os.ReadFile("../../docs/programs/go.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses := regexp.MustCompile(`Addr: +"([^"]*:)\d+"`).FindAllSubmatch(guide, -1)
+	if len(addresses) < 2 {
+		t.Fatalf("%q", addresses)
+	}
+	for _, address := range addresses {
+		server, _ := serve(t, Config{Addr: string(address[1]) + "0"}, func(s *Server) {
+			s.Get("/", func(w *Response, r *Request) error { return w.Text("here") })
+		})
+		_, port, _ := net.SplitHostPort(server.Addr())
+		if got := ask(t, "GET", "http://127.0.0.1:"+port+"/", ""); got != "200 text/plain; charset=utf-8 here" {
+			t.Errorf("%q", got)
+		}
 	}
 }
 

@@ -377,6 +377,15 @@ fn twice(route: &NativeRoute, first: &NativeRoute) -> Error {
     Error::new(ErrorKind::Load, text).at(route.place.clone())
 }
 
+/// What is to be written for a part such as `{id}` or `{rest...}`, by which routers of Go and Rust mean a parameter.
+fn braced(part: &str) -> Option<String> {
+    let name = part.strip_prefix('{')?.strip_suffix('}')?;
+    Some(match name.strip_suffix("...") {
+        Some(name) => format!("*{name}"),
+        None => format!(":{name}"),
+    })
+}
+
 /// Puts a route of the program into the tree; `taken` tells of a route that has its place.
 fn insert_native(
     routes: &mut Routes,
@@ -387,6 +396,13 @@ fn insert_native(
     let fault = |text| Error::new(ErrorKind::Load, text).at(route.place.clone());
     let pattern = Pattern::parse(&route.pattern)
         .map_err(|text| fault(format!("{}: {text}", route.name())))?;
+    let mut parts = route.pattern.split('/');
+    if let Some((part, meant)) = parts.find_map(|part| Some((part, braced(part)?))) {
+        let name = route.name();
+        return Err(fault(format!(
+            "{name}: {part:?} is no parameter: write {meant:?}"
+        )));
+    }
     let verb = verb_of(route.method.as_deref()).map_err(fault)?;
     routes.insert(verb, &pattern, index).map_err(taken)?;
     Ok(pattern)

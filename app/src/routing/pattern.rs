@@ -78,11 +78,6 @@ impl Pattern {
                     ));
                 }
                 check_literal(part, text)?;
-                if let Some(meant) = braced(part) {
-                    return Err(format!(
-                        "in the pattern {text:?}, {part:?} is no parameter: write {meant:?}"
-                    ));
-                }
                 Segment::Literal(literal(part))
             };
             segments.push(segment);
@@ -182,15 +177,6 @@ fn param_name(name: &str, pattern: &str) -> Result<String, String> {
     Err(format!(
         "in the pattern {pattern:?}, a parameter is a whole part and its name is made of letters, digits and '_'"
     ))
-}
-
-/// What is to be written for a part such as `{id}` or `{rest...}`, by which other routers mean a parameter.
-fn braced(part: &str) -> Option<String> {
-    let name = part.strip_prefix('{')?.strip_suffix('}')?;
-    Some(match name.strip_suffix("...") {
-        Some(name) => format!("*{name}"),
-        None => format!(":{name}"),
-    })
 }
 
 /// Refuses what no request's path has, or none that a client means.
@@ -302,8 +288,6 @@ mod tests {
             ("/.", "'.' or '..'"),
             ("/%zz", "two hexadecimal digits"),
             ("/50%", "two hexadecimal digits"),
-            ("/a/{id}", "write \":id\""),
-            ("/{rest...}", "write \"*rest\""),
         ] {
             let error = Pattern::parse(text).expect_err(text);
             assert!(error.contains(message), "{text}: {error}");

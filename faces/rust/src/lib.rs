@@ -62,6 +62,11 @@
 //! # scripts.stop();
 //! # Ok::<(), sampan::Error>(())
 //! ```
+//!
+//! # Building
+//!
+//! SQLite takes its build flags from the environment. A program that depends on this crate needs a line for them in its own
+//! `.cargo/config.toml`; without it the build stops and shows the line. A C compiler and make are needed too.
 
 mod app;
 mod error;

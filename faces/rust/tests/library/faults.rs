@@ -67,6 +67,7 @@ fn what_does_not_start_says_why_and_where() {
         (Some("FETCH"), "/", "FETCH"),
         (Some("GET"), "no-slash", "must begin with '/'"),
         (None, "/a/{id}", "write \":id\""),
+        (None, "/a/{rest...}", "write \"*rest\""),
     ] {
         let bad = App::new().route(method, pattern, |_: Request| "x");
         let error = local(bad).start().expect_err(pattern);
