@@ -13,6 +13,7 @@ use sampan_js_modules::Modules;
 use sampan_template::Templates;
 use sources::{FolderSources, MemorySources, WithEntry};
 use std::fmt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -103,6 +104,9 @@ impl Project {
                 _ => return Err(format!("{shown}: its name is not UTF-8")),
             }
         };
+        if let Some(fault) = irregular(&root.join(&entry)) {
+            return Err(format!("{shown} {fault}"));
+        }
         if Language::of(&entry).is_none() {
             return Err(format!(
                 "{shown} is neither Lua nor JavaScript: its name must end in .lua, .js, .mjs, .jsx, .ts, .mts or .tsx"
@@ -110,6 +114,19 @@ impl Project {
         }
         let sources = Arc::new(FolderSources::new(root.clone()));
         Ok(Self::of_sources(root, entry, sources))
+    }
+
+    /// Looks whether the file to run still is a file, where it is to be loaded anew: loading would say that there is no such module.
+    ///
+    /// # Errors
+    /// One line that says what is in its place.
+    pub(crate) fn check_entry(&self) -> Result<(), String> {
+        let is_on_disk = self.archive.is_none() && self.root.is_absolute();
+        let fault = is_on_disk.then(|| irregular(&self.root.join(&self.entry)));
+        match fault.flatten() {
+            Some(fault) => Err(format!("{} {fault}", self.entry)),
+            None => Ok(()),
+        }
     }
 
     fn of_sources(root: PathBuf, entry: String, sources: Arc<dyn Sources>) -> Self {
@@ -253,6 +270,19 @@ impl Project {
     pub fn sources(&self) -> Arc<dyn Sources> {
         Arc::clone(&self.sources)
     }
+}
+
+/// What is wrong with a path that is to be that of a file, links followed: nothing may be read from a pipe or a device.
+fn irregular(path: &Path) -> Option<String> {
+    let kind = std::fs::metadata(path).ok()?.file_type();
+    let what = match kind {
+        _ if kind.is_file() => return None,
+        _ if kind.is_dir() => "a folder",
+        _ if kind.is_fifo() => "a FIFO",
+        _ if kind.is_socket() => "a socket",
+        _ => "a device",
+    };
+    Some(format!("is not a regular file: it is {what}"))
 }
 
 /// The migrations in an archive.

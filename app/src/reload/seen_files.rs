@@ -11,6 +11,8 @@ use std::time::{Duration, SystemTime};
 
 /// How many files are remembered.
 const FILES_MAX: usize = 10_000;
+/// How much of their text is kept, in bytes. What comes later is read from the disk each time.
+const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// A file that was changed less than this before it was read may have been changed again without a difference in its times.
 const YOUNG: Duration = Duration::from_millis(100);
 
@@ -19,8 +21,18 @@ pub(crate) struct SeenFiles {
     root: PathBuf,
     sources: Arc<dyn Sources>,
     seen: Mutex<HashMap<String, Seen>>,
+    /// What was read, so that an isolate that loads later loads the same.
+    kept: Mutex<Kept>,
     /// Whether files that are not there are noted too: while the project loads, it may be for lack of one that it fails.
     notes_missing: AtomicBool,
+}
+
+/// What was read of a generation: the first answer to each question. `None` stands for what was not there.
+#[derive(Default)]
+struct Kept {
+    texts: HashMap<String, Option<Vec<u8>>>,
+    found: HashMap<String, Option<String>>,
+    bytes: usize,
 }
 
 /// A file as it was.
@@ -64,6 +76,7 @@ impl SeenFiles {
             root: root.to_owned(),
             sources,
             seen: Mutex::default(),
+            kept: Mutex::default(),
             notes_missing: AtomicBool::new(true),
         }
     }
@@ -77,8 +90,17 @@ impl SeenFiles {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it is noted that a file is there, or that it is not.
+    fn notes(&self, is_there: bool) -> bool {
+        is_there || self.notes_missing.load(Ordering::Relaxed)
+    }
+
     fn note(&self, path: &str, it: Seen) {
-        let is_noted = it.hash.is_some() || self.notes_missing.load(Ordering::Relaxed);
+        let is_noted = self.notes(it.hash.is_some());
         let mut seen = self.seen();
         if is_noted && (seen.len() < FILES_MAX || seen.contains_key(path)) {
             // Where it was read twice while it changed, the first text counts, so that the next look finds a difference.
@@ -90,6 +112,15 @@ impl SeenFiles {
     pub(crate) fn is_loaded(&self) {
         self.notes_missing.store(false, Ordering::Relaxed);
         self.seen().retain(|_, seen| seen.hash.is_some());
+        let mut kept = self.kept();
+        kept.texts.retain(|_, text| text.is_some());
+        kept.found.retain(|_, found| found.is_some());
+    }
+
+    /// The project is loaded, in one isolate: what that one did not find is not there for the others either, and should it come that is a
+    /// change. What is missing from now on does not matter.
+    pub(crate) fn keep_missing(&self) {
+        self.notes_missing.store(false, Ordering::Relaxed);
     }
 
     /// Another generation of the project did not load: nothing is tried again until one of its files has changed too.
@@ -143,19 +174,42 @@ impl SeenFiles {
 
 impl Sources for SeenFiles {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
+        if let Some(text) = self.kept().texts.get(path) {
+            return text.clone();
+        }
         // Before it is read: what is written later makes a difference then.
         let stamp = Stamp::of(&self.root.join(path));
         let bytes = self.sources.read(path);
+        let mut kept = self.kept();
+        // Another isolate may have read it at the same time.
+        if let Some(text) = kept.texts.get(path) {
+            return text.clone();
+        }
         let hash = bytes.as_deref().map(hash);
         self.note(path, Seen { stamp, hash });
+        let size = kept.bytes + bytes.as_ref().map_or(0, Vec::len);
+        if self.notes(bytes.is_some()) && kept.texts.len() < FILES_MAX && size <= KEPT_BYTES_MAX {
+            kept.bytes = size;
+            kept.texts.insert(path.to_owned(), bytes.clone());
+        }
         bytes
     }
 
     fn find(&self, path: &str) -> Option<String> {
+        if let Some(found) = self.kept().found.get(path) {
+            return found.clone();
+        }
         let found = self.sources.find(path);
+        let mut kept = self.kept();
+        if let Some(found) = kept.found.get(path) {
+            return found.clone();
+        }
         if found.is_none() {
             let (stamp, hash) = (None, None);
             self.note(path, Seen { stamp, hash });
+        }
+        if self.notes(found.is_some()) && kept.found.len() < FILES_MAX {
+            kept.found.insert(path.to_owned(), found.clone());
         }
         found
     }

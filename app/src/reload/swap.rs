@@ -100,6 +100,9 @@ impl Reloader {
 
     fn load_and_swap(&self, config: Config, before: &Generation) -> Result<(), String> {
         let shared = &*self.0;
+        if !config.project.entry().is_empty() {
+            config.project.check_entry()?;
+        }
         let parts = before.parts.renewed(&config)?;
         let applied = database::migrate(&config)?;
         let with_applied = |fault| database::with_applied(fault, &applied);

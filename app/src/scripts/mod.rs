@@ -7,9 +7,11 @@
 //! The script is loaded by a file of ours (`call.lua`, `call.js`), which runs the script's own and keeps a function that finds what the
 //! script offers by name. So a call is a run like any other, and may wait.
 
+mod generations;
 mod job;
 mod module;
 mod queue;
+mod renewal;
 mod request;
 mod worker;
 
@@ -24,8 +26,9 @@ use crate::database;
 use crate::embedding::{ContextSetup, Embedding, modules_with};
 use crate::process_parts::ProcessParts;
 use crate::project::{Language, Project};
-use crate::reload::{FollowedFiles, Generation, SeenFiles};
+use crate::reload::{FollowedFiles, Generation};
 use crate::worker::watchdog::Watchdog;
+use generations::Generations;
 use queue::Queue;
 use sampan_db::Database;
 use sampan_host::engine::{CANCELLED, CLOSED};
@@ -33,7 +36,7 @@ use sampan_host::{Error, ErrorKind, Module};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use worker::WorkerState;
@@ -84,23 +87,12 @@ pub(crate) struct PoolShared {
     database: Arc<Database>,
     watchdog: Watchdog,
     limits: Arc<sampan_http::Limits>,
-    /// What all isolates are to have loaded, and its number.
-    generation: Mutex<Arc<Generation>>,
-    version: AtomicU64,
-    reports: Mutex<Vec<(u64, Error)>>,
-    /// Counts the isolates that have tried the newest version.
-    tried: Mutex<usize>,
-    has_tried: Condvar,
-    /// Held by a reload.
-    reloading: Mutex<()>,
-    /// The files of the newest generation, if it is looked whether they change.
-    files: Option<FollowedFiles>,
+    /// What all isolates are to have loaded.
+    generations: Generations,
     /// The script as its author wrote it.
     script: Project,
     /// The file of ours that runs the script.
     entry: (String, String),
-    /// What was loaded before the newest version, until that is known to load.
-    before: Mutex<Option<Before>>,
     workers: Mutex<Vec<(Arc<WorkerState>, JoinHandle<()>)>>,
     count: usize,
     next_job: AtomicU64,
@@ -109,9 +101,6 @@ pub(crate) struct PoolShared {
     ending: Arc<OnceLock<Instant>>,
     started_once: Arc<std::sync::atomic::AtomicBool>,
 }
-
-/// What was loaded before a version, and the files that it was read from.
-type Before = (Arc<Generation>, Option<Arc<SeenFiles>>);
 
 /// Why a pool does not take a work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,12 +133,12 @@ impl ScriptPool {
         let pause = options.looks_every.or(config.scripts.check_time);
         let script = config.project.clone();
         let entry = module::entry_around(&script)?;
-        let (files, project) = match (&options.source, pause) {
-            (ScriptSource::Path(_), Some(pause)) => {
-                let (files, project) = FollowedFiles::of(&script, pause);
+        let (files, project) = match &options.source {
+            ScriptSource::Path(_) => {
+                let (files, project) = FollowedFiles::of(&script, pause.unwrap_or_default());
                 (Some(files), project)
             }
-            _ => (None, script.clone()),
+            ScriptSource::Text { .. } => (None, script.clone()),
         };
         config.project = project.with_entry(&entry);
         // A pool looks after its files itself.
@@ -175,16 +164,9 @@ impl ScriptPool {
             database,
             watchdog: Watchdog::default(),
             limits: Arc::new(config.http.clone()),
-            generation: Mutex::new(Arc::new(generation)),
-            version: AtomicU64::new(0),
-            reports: Mutex::default(),
-            tried: Mutex::default(),
-            has_tried: Condvar::new(),
-            reloading: Mutex::default(),
-            files,
+            generations: Generations::new(generation, files, pause.is_some()),
             script,
             entry,
-            before: Mutex::default(),
             workers: Mutex::default(),
             count,
             next_job: AtomicU64::new(1),
@@ -213,9 +195,7 @@ impl ScriptPool {
                 }
             }
         }
-        if let Some(files) = &pool.0.files {
-            files.seen().is_loaded();
-        }
+        pool.0.generations.is_loaded();
         Ok(pool)
     }
 
@@ -249,7 +229,7 @@ impl ScriptPool {
         let _ = shared.ending.set(Instant::now());
         shared.queue.close();
         let workers = std::mem::take(&mut *lock(&shared.workers));
-        let config = Arc::clone(&shared.generation().config);
+        let config = Arc::clone(&shared.generations.current().config);
         let patience = config.http.shutdown_millis_max + config.script.cleanup_millis_max;
         let deadline = Instant::now() + Duration::from_millis(patience + JOIN_MILLIS_MAX);
         let mut all_ended = true;
@@ -272,125 +252,6 @@ impl fmt::Debug for ScriptPool {
         f.debug_struct("ScriptPool")
             .field("workers", &self.0.count)
             .finish_non_exhaustive()
-    }
-}
-
-impl PoolShared {
-    pub(crate) fn generation(&self) -> Arc<Generation> {
-        Arc::clone(&lock(&self.generation))
-    }
-
-    fn version(&self) -> u64 {
-        self.version.load(Ordering::Acquire)
-    }
-
-    /// Has all isolates load the script as it is on the disk now, at the latest before their next work.
-    fn renew(&self) -> Result<(), String> {
-        let before = self.generation();
-        let mut config = Config::clone(&before.config);
-        let mut seen_before = None;
-        if let Some(files) = &self.files {
-            let (project, seen) = files.anew(&self.script);
-            config.project = project.with_entry(&self.entry);
-            seen_before = Some(files.replace(seen));
-        }
-        let parts = match before.parts.renewed(&config) {
-            Ok(parts) => parts,
-            Err(fault) => {
-                self.go_back(seen_before);
-                return Err(fault);
-            }
-        };
-        let config = Arc::new(config);
-        *lock(&self.before) = Some((before, seen_before));
-        self.publish(Arc::new(Generation { config, parts }));
-        Ok(())
-    }
-
-    fn publish(&self, generation: Arc<Generation>) {
-        *lock(&self.generation) = generation;
-        *lock(&self.tried) = 0;
-        self.version.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// The files of the newest generation do not load: those before count, and nothing is tried again until a file has changed.
-    fn go_back(&self, before: Option<Arc<SeenFiles>>) {
-        if let (Some(files), Some(before)) = (&self.files, before) {
-            let failed = files.replace(Arc::clone(&before));
-            before.wait_for_change_of(&failed);
-        }
-    }
-
-    /// Looks whether a file has changed, if that is due.
-    fn look(&self) {
-        let Some(files) = self.files.as_ref().filter(|files| files.is_due()) else {
-            return;
-        };
-        let Ok(_turn) = self.reloading.try_lock() else {
-            return;
-        };
-        if files.seen().have_changed()
-            && let Err(fault) = self.renew()
-        {
-            self.tell(&fault);
-        }
-    }
-
-    /// Says in the log that a script does not load.
-    fn tell(&self, fault: &str) {
-        let text = format!("not reloaded, the old script goes on: {fault}");
-        let logger = &self.generation().config.logger;
-        logger.text(sampan_log::Level::Error, text);
-    }
-
-    fn reload(&self) -> Result<(), String> {
-        let _turn = lock(&self.reloading);
-        self.renew()?;
-        let (version, project) = (self.version(), self.generation().config.project.clone());
-        self.queue.wake_all();
-        let mut tried = lock(&self.tried);
-        while *tried < self.count && !self.queue.is_closed() {
-            let waited = self
-                .has_tried
-                .wait_timeout(tried, Duration::from_millis(50));
-            tried = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        drop(tried);
-        let mut reports = lock(&self.reports);
-        let fault = reports.iter().find(|(of, _)| *of == version);
-        let fault = fault.map(|(_, error)| project.load_fault(error));
-        reports.clear();
-        drop(reports);
-        let Some(fault) = fault else {
-            return Ok(());
-        };
-        // Those that did load it go back too.
-        self.publish(self.generation());
-        self.queue.wake_all();
-        Err(fault)
-    }
-
-    /// An isolate has tried to load a version.
-    fn report(&self, version: u64, loaded: Result<(), Error>) {
-        match loaded {
-            Ok(()) => {
-                if let Some(files) = &self.files {
-                    // What it did not find does not matter.
-                    files.seen().is_loaded();
-                }
-            }
-            Err(error) => {
-                self.tell(&error.to_string());
-                // The first that fails: nobody loads it from now on.
-                if let Some((generation, seen)) = lock(&self.before).take() {
-                    *lock(&self.generation) = generation;
-                    self.go_back(seen);
-                }
-                lock(&self.reports).push((version, error));
-            }
-        }
-        *lock(&self.tried) += 1;
-        self.has_tried.notify_all();
     }
 }
 

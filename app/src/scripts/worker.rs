@@ -2,6 +2,7 @@
 
 use super::job::{Job, JobHandle, Outcome, Work};
 use super::queue::Next;
+use super::renewal::Renewal;
 use super::request::is_framing;
 use super::{PoolShared, cancelled, lock, stopped};
 use crate::reload;
@@ -41,7 +42,7 @@ pub(crate) struct WorkerState {
     /// The works that have begun and not ended.
     jobs: Mutex<HashMap<u64, Arc<Job>>>,
     /// It could not be stopped, and another has its place.
-    is_abandoned: AtomicBool,
+    pub(super) is_abandoned: AtomicBool,
 }
 
 impl WorkerState {
@@ -78,7 +79,7 @@ pub(super) fn start(
 ) -> Result<Receiver<Result<(), Error>>, Error> {
     let (sender, ready) = sync_channel(2);
     let state = Arc::new(WorkerState {
-        watch: watch_of(&shared.generation().config),
+        watch: watch_of(&shared.generations.current().config),
         running: AtomicU64::new(0),
         jobs: Mutex::default(),
         is_abandoned: AtomicBool::new(false),
@@ -131,8 +132,7 @@ struct Worker {
     gate: Rc<Gate>,
     loader: Rc<Loader>,
     dispatch: Rc<Dispatch>,
-    /// The version that was tried last.
-    version: u64,
+    renewal: Renewal,
 }
 
 impl Worker {
@@ -143,12 +143,13 @@ impl Worker {
         state: Arc<WorkerState>,
         ready: &Ready,
     ) -> Result<Self, Error> {
-        let version = shared.version();
+        let changes = shared.generations.changes();
+        let generation = shared.generations.current();
         let (for_deaf, deaf_state) = (Arc::clone(&shared), Arc::clone(&state));
         let plan = WorkerPlan {
             id,
             place,
-            generation: shared.generation(),
+            generation: Arc::clone(&generation),
             limits: Arc::clone(&shared.limits),
             database: Arc::clone(&shared.database),
             watchdog: shared.watchdog.clone(),
@@ -165,6 +166,13 @@ impl Worker {
             ..
         } = plan.load(Arc::clone(&state.watch), deaf).await?;
         gate.settled().await?;
+        let renewal = Renewal::new(
+            Arc::clone(&shared),
+            Arc::clone(&state),
+            Rc::clone(&loader),
+            generation,
+            changes,
+        );
         Ok(Self {
             shared,
             place,
@@ -173,7 +181,7 @@ impl Worker {
             gate,
             loader,
             dispatch,
-            version,
+            renewal,
         })
     }
 
@@ -198,10 +206,10 @@ impl Worker {
             }
             match next {
                 Next::Closed => break,
-                Next::Woken => self.renew().await,
+                Next::Woken => self.renewal.renew().await,
                 Next::Job(work, handle) => {
-                    self.shared.look();
-                    self.renew().await;
+                    self.renewal.look().await;
+                    self.renewal.renew().await;
                     self.begin(work, &handle);
                 }
             }
@@ -219,25 +227,13 @@ impl Worker {
         poll_fn(|cx| {
             let next = queue.poll_next(self.place, &mut is_waiting, cx);
             // Published before it waited, so nobody wakes it for that.
-            if next.is_pending() && self.shared.version() != self.version {
+            if next.is_pending() && self.renewal.is_behind() {
                 queue.leave(self.place);
                 return Poll::Ready(Next::Woken);
             }
             next
         })
         .await
-    }
-
-    /// Loads what the pool says is to be loaded, if that is not done.
-    async fn renew(&mut self) {
-        let version = self.shared.version();
-        if version == self.version {
-            return;
-        }
-        self.version = version;
-        let loaded = self.loader.prepare(&self.shared.generation()).await;
-        let loaded = loaded.map(|next| self.loader.swap(next));
-        self.shared.report(version, loaded);
     }
 
     /// Runs a work for the first time. One that ends at once costs no task.
@@ -297,8 +293,9 @@ impl Worker {
     }
 
     /// Lets what was given up end in order, then what the script does at its end.
-    async fn end(self) {
+    async fn end(mut self) {
         self.state.give_all_up(&stopped());
+        self.renewal.forget().await;
         // The tasks of those notice it in their next turn.
         yield_now().await;
         while self.dispatch.ending_requests() > 0 {
@@ -430,9 +427,10 @@ impl Drop for JobRun {
 /// return. Runs on the watchdog's thread, which must go on watching: the new worker is awaited on another.
 fn abandon(shared: &Arc<PoolShared>, place: usize, state: &Arc<WorkerState>, name: &str) {
     state.is_abandoned.store(true, Ordering::Release);
+    shared.generations.take_turn_from(state);
     let text = format!("{name} could not be stopped: its isolate was abandoned");
     state.give_all_up(&Error::new(ErrorKind::Stopped, text.clone()));
-    let logger = shared.generation().config.logger.clone();
+    let logger = shared.generations.current().config.logger.clone();
     logger.text(Level::Error, text);
     lock(&shared.workers).retain(|(other, _)| !Arc::ptr_eq(other, state));
     let count = shared.abandoned.fetch_add(1, Ordering::Relaxed) + 1;

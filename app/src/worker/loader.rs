@@ -349,7 +349,7 @@ impl Loader {
     }
 
     /// Drops what was loaded and never served.
-    async fn discard(&self, next: Option<NextProject>) {
+    pub(crate) async fn discard(&self, next: Option<NextProject>) {
         if let Some(NextProject { loaded, .. }) = next {
             let time_max = loaded.control.shutdown_time_max;
             reload::stop(&loaded, time_max).await;

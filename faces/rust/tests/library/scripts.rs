@@ -2,6 +2,7 @@
 
 use crate::faults::until;
 use crate::support::{Log, project, write};
+use sampan::host::{Function, FunctionKind, Module, Type};
 use sampan::{ErrorKind, Scripts, ScriptsBuilder, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -464,6 +465,161 @@ fn a_changed_file_is_loaded_anew_and_a_broken_one_is_not() {
     write(folder.path(), "app.lua", &lua("33"));
     scripts.reload().expect("it loads");
     answer("bb33");
+    scripts.stop();
+}
+
+/// All isolates answer, as each is busy for a while.
+fn answers_of_all(scripts: &Scripts) -> Vec<Value> {
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let scripts = scripts.clone();
+            std::thread::spawn(move || {
+                let answer = |_| call(&scripts, "answer", &[]).expect("an answer");
+                (0..25).map(answer).collect::<Vec<_>>()
+            })
+        })
+        .collect();
+    let threads = threads.into_iter();
+    threads
+        .flat_map(|thread| thread.join().expect("it ends"))
+        .collect()
+}
+
+#[test]
+fn isolates_agree_after_a_file_that_does_not_load() {
+    let lua = |value: &str| {
+        format!("function answer() for at = 1, 1e5 do tostring(at) end return '{value}' end")
+    };
+    let folder = project(&[("app.lua", &lua("1"))]);
+    let log = Log::default();
+    let scripts = Scripts::file(folder.path())
+        .workers(3)
+        .reload_every(Duration::ZERO)
+        .log(log.taker())
+        .load()
+        .expect("it loads");
+    let agree = |wanted: &str| {
+        let others: Vec<_> = answers_of_all(&scripts)
+            .into_iter()
+            .filter(|it| *it != Value::from(wanted))
+            .collect();
+        assert!(others.is_empty(), "not {wanted}: {others:?}");
+    };
+    agree("1");
+    for round in 2..5 {
+        let good = round.to_string();
+        write(folder.path(), "app.lua", &lua(&good));
+        // One isolate loads it. The others find a broken file behind it.
+        assert_eq!(
+            call(&scripts, "answer", &[]).expect("an answer"),
+            Value::from(good.as_str())
+        );
+        write(folder.path(), "app.lua", "this is no Lua");
+        agree(&good);
+        let told = log.text().matches("not reloaded").count();
+        assert_eq!(told, round - 1, "told once each time: {}", log.text());
+    }
+    scripts.stop();
+}
+
+static STARTS: AtomicUsize = AtomicUsize::new(0);
+
+static STARTER: Module = Module {
+    name: "starter",
+    doc: "Counts.",
+    functions: &[Function {
+        name: "count",
+        params: &[],
+        returns: Type::Int,
+        doc: "How often it was called.",
+        kind: FunctionKind::Sync(|_, _| {
+            Ok(Value::Int(STARTS.fetch_add(1, Ordering::SeqCst) as i64))
+        }),
+    }],
+    ..Module::EMPTY
+};
+
+#[test]
+fn what_one_isolate_cannot_load_none_answers_with() {
+    let lua = |value: &str, refused: &str| {
+        format!(
+            "if require('sampan').starter.count() == {refused} then error('not here') end
+            function answer() for at = 1, 1e5 do tostring(at) end return '{value}' end"
+        )
+    };
+    for (asks, refused) in [(true, "1"), (true, "0"), (false, "1"), (false, "0")] {
+        let folder = project(&[("app.lua", &lua("1", "-1"))]);
+        let builder = Scripts::file(folder.path()).workers(2).module(&STARTER);
+        let builder = match asks {
+            true => builder,
+            false => builder.reload_every(Duration::ZERO),
+        };
+        let scripts = builder.log(|_, _| {}).load().expect("it loads");
+        write(folder.path(), "app.lua", &lua("2", refused));
+        STARTS.store(0, Ordering::SeqCst);
+        if asks {
+            let fault = scripts.reload().expect_err("one isolate fails");
+            assert_eq!((fault.kind(), fault.line()), (ErrorKind::Load, Some(1)));
+        } else {
+            // The first works find out.
+            answers_of_all(&scripts);
+        }
+        let all = answers_of_all(&scripts);
+        assert!(all.iter().all(|it| *it == Value::from("1")), "{all:?}");
+        write(folder.path(), "app.lua", &lua("3", "-1"));
+        if asks {
+            scripts.reload().expect("it loads");
+        }
+        let all = answers_of_all(&scripts);
+        assert_eq!(all.last(), Some(&Value::from("3")), "{all:?}");
+        scripts.stop();
+    }
+}
+
+#[test]
+fn what_is_no_file_is_said_to_be_none() {
+    let lua = "function answer() return 1 end";
+    let folder = project(&[("a.lua", lua), ("z.lua", lua)]);
+    let path = folder.path().join("a.lua");
+    let load = || {
+        let scripts = Scripts::file(&path).workers(1);
+        let scripts = scripts.reload_every(Duration::ZERO).log(|_, _| {});
+        scripts.load()
+    };
+    let make = |program: &str, arguments: &[&str]| {
+        std::fs::remove_file(&path).expect("removed");
+        let mut command = std::process::Command::new(program);
+        let made = command.args(arguments).arg(&path).status();
+        assert!(made.expect("it runs").success());
+    };
+    let scripts = load().expect("it loads");
+    let fails = |what: &str| {
+        assert_eq!(
+            call(&scripts, "answer", &[]).expect("the old one"),
+            Value::Int(1)
+        );
+        let fault = scripts.reload().expect_err("no file").to_string();
+        assert!(
+            fault.contains(&format!("a.lua is not a regular file: it is {what}")),
+            "{fault}"
+        );
+    };
+    make("mkfifo", &[]);
+    fails("a FIFO");
+    let fault = load().expect_err("a FIFO").to_string();
+    assert!(
+        fault.contains("is not a regular file: it is a FIFO"),
+        "{fault}"
+    );
+    make("ln", &["-s", "/dev/zero"]);
+    fails("a device");
+    let fault = load().expect_err("a device").to_string();
+    assert!(
+        fault.contains("is not a regular file: it is a device"),
+        "{fault}"
+    );
+    make("mkdir", &[]);
+    fails("a folder");
     scripts.stop();
 }
 

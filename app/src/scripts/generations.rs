@@ -1,0 +1,321 @@
+//! Which generation of a script the isolates of a pool have loaded or are to load.
+//!
+//! A generation counts once an isolate has loaded it, and its texts are kept as that one read them ([`FollowedFiles`]). So the other isolates
+//! load the same, however late they do and whatever lies on the disk by then. Two things make a generation:
+//! - A worker that finds a changed file loads it alone. If it loads, it counts, and each other isolate loads it before its next work.
+//! - A reload that the program asks for is a trial: all isolates load it beside what they serve, and it counts when all have.
+
+use super::worker::WorkerState;
+use super::{PoolShared, lock};
+use crate::config::Config;
+use crate::reload::{FollowedFiles, Generation, SeenFiles};
+use sampan_host::{Error, Sources};
+use sampan_log::Level;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often a reload that waits for isolates looks whether the pool is still there.
+const LOOKS_EVERY: Duration = Duration::from_millis(50);
+
+/// A generation, and the files that it was read from, where they are noted.
+type Read = (Arc<Generation>, Option<Arc<SeenFiles>>);
+
+/// What the isolates of a pool are to load.
+pub(super) struct Generations {
+    state: Mutex<State>,
+    /// Counts the changes of the state, so that a worker sees without a lock that there is something to do.
+    changes: AtomicU64,
+    has_tried: Condvar,
+    turn: TurnHolder,
+    /// The files of the generation that counts; none if the script is a text.
+    files: Option<FollowedFiles>,
+    /// Whether work has the files looked at.
+    looks: bool,
+}
+
+struct State {
+    /// What all isolates answer with, or will before their next work.
+    current: Read,
+    /// What counted before, for the case that an isolate cannot load what another could.
+    before: Option<Read>,
+    trial: Option<Trial>,
+}
+
+/// A generation that all isolates are asked to load.
+struct Trial {
+    generation: Arc<Generation>,
+    /// How many have loaded it.
+    loaded: usize,
+    /// Why one of them could not.
+    fault: Option<Error>,
+}
+
+/// What there is to do for a worker.
+pub(super) struct Wanted {
+    /// What it is to answer with.
+    pub(super) current: Arc<Generation>,
+    /// What it is to load beside that.
+    pub(super) trial: Option<Arc<Generation>>,
+}
+
+impl Generations {
+    pub(super) fn new(first: Generation, files: Option<FollowedFiles>, looks: bool) -> Self {
+        let seen = files.as_ref().map(FollowedFiles::seen);
+        Self {
+            state: Mutex::new(State {
+                current: (Arc::new(first), seen),
+                before: None,
+                trial: None,
+            }),
+            changes: AtomicU64::new(0),
+            has_tried: Condvar::new(),
+            turn: TurnHolder::default(),
+            files,
+            looks,
+        }
+    }
+
+    /// What counts.
+    pub(super) fn current(&self) -> Arc<Generation> {
+        Arc::clone(&lock(&self.state).current.0)
+    }
+
+    pub(super) fn wanted(&self) -> Wanted {
+        let state = lock(&self.state);
+        let trial = state.trial.as_ref();
+        Wanted {
+            current: Arc::clone(&state.current.0),
+            trial: trial.map(|trial| Arc::clone(&trial.generation)),
+        }
+    }
+
+    /// Another number than before if a worker has something to do.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// The first generation has been loaded.
+    pub(super) fn is_loaded(&self) {
+        if let Some(files) = &self.files {
+            files.seen().keep_missing();
+        }
+    }
+
+    /// The turn of a worker that finds a changed file, if it is time to look and nobody reloads.
+    pub(super) fn changed(&self, worker: &Arc<WorkerState>) -> Option<Turn<'_>> {
+        let files = self.files.as_ref().filter(|_| self.looks)?;
+        if !files.is_due() {
+            return None;
+        }
+        let turn = self.turn.try_take(worker)?;
+        files.seen().have_changed().then_some(turn)
+    }
+
+    /// Takes the turn from a worker that will not give it back.
+    pub(super) fn take_turn_from(&self, worker: &Arc<WorkerState>) {
+        self.turn.release(Some(worker));
+    }
+
+    /// An isolate has loaded it: it counts.
+    pub(super) fn accept(&self, (generation, seen): Read) {
+        if let (Some(files), Some(seen)) = (&self.files, &seen) {
+            seen.keep_missing();
+            files.replace(Arc::clone(seen));
+        }
+        let mut state = lock(&self.state);
+        let before = std::mem::replace(&mut state.current, (generation, seen));
+        state.before = Some(before);
+        state.trial = None;
+        drop(state);
+        self.tell_workers();
+    }
+
+    /// It does not load: what counts goes on, and nothing is tried again until a file has changed.
+    pub(super) fn reject(&self, (_, seen): &Read) {
+        if let (Some(files), Some(seen)) = (&self.files, seen) {
+            files.seen().wait_for_change_of(seen);
+        }
+    }
+
+    /// What an isolate made of a trial.
+    pub(super) fn report(&self, tried: &Arc<Generation>, loaded: Result<(), Error>) {
+        let mut state = lock(&self.state);
+        let trial = state.trial.as_mut();
+        let Some(trial) = trial.filter(|trial| Arc::ptr_eq(&trial.generation, tried)) else {
+            return;
+        };
+        match loaded {
+            Ok(()) => trial.loaded += 1,
+            Err(error) => drop(trial.fault.get_or_insert(error)),
+        }
+        drop(state);
+        self.has_tried.notify_all();
+    }
+
+    /// An isolate cannot load what another has loaded: all go back to what they had before. An isolate that cannot load that either goes on
+    /// with what it has.
+    pub(super) fn go_back(&self, failed: &Arc<Generation>) {
+        let mut state = lock(&self.state);
+        if !Arc::ptr_eq(&state.current.0, failed) {
+            return;
+        }
+        let Some(before) = state.before.take() else {
+            return;
+        };
+        let (_, failed) = std::mem::replace(&mut state.current, before);
+        if let (Some(files), Some(seen), Some(failed)) = (&self.files, &state.current.1, failed) {
+            seen.wait_for_change_of(&failed);
+            files.replace(Arc::clone(seen));
+        }
+        drop(state);
+        self.tell_workers();
+    }
+
+    fn set_trial(&self, trial: Option<Trial>) {
+        lock(&self.state).trial = trial;
+        self.tell_workers();
+    }
+
+    fn tell_workers(&self) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+impl PoolShared {
+    /// The script as it is on the disk now.
+    pub(super) fn read_anew(&self) -> Result<Read, String> {
+        let before = self.generations.current();
+        let mut config = Config::clone(&before.config);
+        let seen = self.generations.files.as_ref().map(|files| {
+            let (project, seen) = files.anew(&self.script);
+            config.project = project.with_entry(&self.entry);
+            seen
+        });
+        if let Some(seen) = &seen {
+            // Noted whatever it is, so that it is not tried again until it has changed.
+            let _ = seen.read(self.script.entry());
+        }
+        let config = Arc::new(config);
+        let parts = self.script.check_entry();
+        let parts = parts.and_then(|()| before.parts.renewed(&config));
+        match parts {
+            Ok(parts) => Ok((Arc::new(Generation { config, parts }), seen)),
+            Err(fault) => {
+                self.generations.reject(&(before, seen));
+                Err(fault)
+            }
+        }
+    }
+
+    /// Says in the log that a script does not load.
+    pub(super) fn tell(&self, fault: &str) {
+        let text = format!("not reloaded, the old script goes on: {fault}");
+        let logger = &self.generations.current().config.logger;
+        logger.text(Level::Error, text);
+    }
+
+    /// Loads the script anew in all isolates, or in none.
+    pub(super) fn reload(&self) -> Result<(), String> {
+        let _turn = self.generations.turn.take();
+        let read = self.read_anew()?;
+        self.generations.set_trial(Some(Trial {
+            generation: Arc::clone(&read.0),
+            loaded: 0,
+            fault: None,
+        }));
+        self.queue.wake_all();
+        let fault = self.fault_of_trial();
+        match &fault {
+            None => self.generations.accept(read),
+            Some(error) => {
+                self.generations.reject(&read);
+                self.generations.set_trial(None);
+                self.tell(&error.to_string());
+            }
+        }
+        // Those that wait swap now, or drop what they loaded.
+        self.queue.wake_all();
+        let project = &self.script;
+        fault.map_or(Ok(()), |error| Err(project.load_fault(&error)))
+    }
+
+    /// Waits until all isolates have loaded what is tried, or one could not.
+    fn fault_of_trial(&self) -> Option<Error> {
+        let mut state = lock(&self.generations.state);
+        loop {
+            let trial = state.trial.as_ref()?;
+            if trial.fault.is_some() || trial.loaded >= self.count {
+                return trial.fault.clone();
+            }
+            if self.queue.is_closed() {
+                return Some(super::stopped());
+            }
+            let waited = self.generations.has_tried.wait_timeout(state, LOOKS_EVERY);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// Who reloads, one at a time.
+#[derive(Default)]
+struct TurnHolder {
+    holder: Mutex<Option<Holder>>,
+    is_free: Condvar,
+}
+
+/// A worker; none for the thread of a program.
+type Holder = Option<Arc<WorkerState>>;
+
+/// Somebody's turn, until this is dropped or taken away.
+pub(super) struct Turn<'a> {
+    of: &'a TurnHolder,
+    holder: Holder,
+}
+
+impl TurnHolder {
+    fn take(&self) -> Turn<'_> {
+        let mut holder = lock(&self.holder);
+        while holder.is_some() {
+            let waited = self.is_free.wait(holder);
+            holder = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        *holder = Some(None);
+        Turn {
+            of: self,
+            holder: None,
+        }
+    }
+
+    fn try_take(&self, worker: &Arc<WorkerState>) -> Option<Turn<'_>> {
+        let mut holder = lock(&self.holder);
+        if holder.is_some() {
+            return None;
+        }
+        *holder = Some(Some(Arc::clone(worker)));
+        Some(Turn {
+            of: self,
+            holder: Some(Arc::clone(worker)),
+        })
+    }
+
+    /// It is nobody's turn any more, if it was this one's.
+    fn release(&self, whose: Option<&Arc<WorkerState>>) {
+        let mut holder = lock(&self.holder);
+        let is_theirs = match (&*holder, whose) {
+            (Some(Some(worker)), Some(whose)) => Arc::ptr_eq(worker, whose),
+            (Some(None), None) => true,
+            _ => false,
+        };
+        if is_theirs {
+            *holder = None;
+            self.is_free.notify_one();
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.of.release(self.holder.as_ref());
+    }
+}
