@@ -386,7 +386,8 @@ sampan_status sampan_scripts_call(sampan_scripts scripts,
                                   sampan_error *error);
 
 // Hands over requests and calls: sampan_request_entry, one behind the other. Never waits. *taken is how many of them were taken, of which each
-// gets one answer by sampan_scripts_next. The first that cannot be taken ends it, and is what the function returns.
+// gets one answer by sampan_scripts_next. The first that cannot be taken ends it, and is what the function returns. Those behind it have not been
+// looked at, and can be handed over by another call: behind one that was refused with SAMPAN_ERROR_ARGUMENT at once.
 //
 // Errors: SAMPAN_ERROR_LIMIT if the queue is full, SAMPAN_ERROR_STOPPED, SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
 //
@@ -501,8 +502,8 @@ sampan_status sampan_server_stop(sampan_server server,
 sampan_status sampan_server_free(sampan_server server);
 
 // Moves requests of the routes of sampan_server_queue_route into a buffer: sampan_request_entry, one behind the other, as many as there are and
-// fit. *len is what they have in bytes. Waits for the first, at most timeout_millis: -1 is for ever, 0 not at all. Several threads may do so at
-// the same time. Each request is to be answered once, by sampan_server_answer; also one that an entry with SAMPAN_TAG_GONE names.
+// fit. *len is what they have in bytes. Waits for the first, at most timeout_millis: any negative number is for ever, 0 not at all. Several threads
+// may do so at the same time. Each request is to be answered once, by sampan_server_answer; also one that an entry with SAMPAN_TAG_GONE names.
 //
 // Gives SAMPAN_TIMEOUT; SAMPAN_SMALL_BUFFER: *len is what the first entry needs, nothing is taken; SAMPAN_ERROR_STOPPED: none comes any more;
 // SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.

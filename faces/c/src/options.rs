@@ -61,7 +61,7 @@ pub(crate) unsafe fn settings<'a>(
     count: usize,
 ) -> Result<Vec<&'a str>, Fault> {
     // SAFETY: by this function's contract.
-    let texts = unsafe { text::slice(settings, count) }.iter();
+    let texts = unsafe { text::slice(settings, count, "settings") }?.iter();
     // SAFETY: as above.
     let texts = texts.map(|text| unsafe { text::required(*text, "one of settings") });
     texts.collect()

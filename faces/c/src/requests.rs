@@ -331,16 +331,19 @@ pub(crate) fn checked(
 ///
 /// # Safety
 /// `fields` is NULL or points to `count` fields, whose texts live as long as `'a`.
-pub(crate) unsafe fn pairs<'a>(fields: *const sampan_field, count: usize) -> Vec<Pair<'a>> {
+pub(crate) unsafe fn pairs<'a>(
+    fields: *const sampan_field,
+    count: usize,
+) -> Result<Vec<Pair<'a>>, Fault> {
     // SAFETY: by this function's contract.
-    let fields = unsafe { text::slice(fields, count) }.iter();
+    let fields = unsafe { text::slice(fields, count, "headers") }?.iter();
     let pair = |field: &sampan_field| {
         // SAFETY: by this function's contract; a `c_char` is a byte.
         unsafe {
-            (
-                text::slice(field.name.cast(), field.name_len),
-                text::slice(field.value.cast(), field.value_len),
-            )
+            Ok((
+                text::slice(field.name.cast(), field.name_len, "name of a header")?,
+                text::slice(field.value.cast(), field.value_len, "value of a header")?,
+            ))
         }
     };
     fields.map(pair).collect()
@@ -370,9 +373,9 @@ pub unsafe extern "C" fn sampan_answer(
         let response = unsafe { response.as_ref() };
         let response = response.ok_or_else(|| Fault::argument("response is NULL"))?;
         // SAFETY: by this function's contract.
-        let headers = unsafe { pairs(response.headers, response.header_count) };
+        let headers = unsafe { pairs(response.headers, response.header_count) }?;
         // SAFETY: as above.
-        let body = unsafe { text::slice(response.body.cast::<u8>(), response.body_len) };
+        let body = unsafe { text::slice(response.body.cast::<u8>(), response.body_len, "body") }?;
         let answer = checked(response.status, &headers, body.to_vec())?;
         Ok(give(request, answer))
     })
@@ -394,7 +397,7 @@ pub unsafe extern "C" fn sampan_answer_text(
         // SAFETY: by this function's contract.
         let content_type = unsafe { text::optional(content_type, "content_type") }?;
         // SAFETY: as above.
-        let body = unsafe { text::slice(body.cast::<u8>(), body_len) };
+        let body = unsafe { text::slice(body.cast::<u8>(), body_len, "body") }?;
         let header = content_type.map(|value| (&b"Content-Type"[..], value.as_bytes()));
         let header: Vec<Pair<'_>> = header.into_iter().collect();
         let answer = checked(status, &header, body.to_vec())?;
@@ -457,7 +460,7 @@ unsafe fn find(
             let (mut value, mut len) = (text::place(value, "value")?, text::place(len, "len")?);
             let (fields, count) = fields().ok_or_else(|| Fault::argument("request is NULL"))?;
             let is_it = |(key, _): &&Pair<'_>| key.eq_ignore_ascii_case(name.as_bytes());
-            let all = pairs(fields, count);
+            let all = pairs(fields, count)?;
             let found = all.iter().find(is_it);
             let none = || Fault::new(SAMPAN_ERROR_MISSING, "there is none");
             let (_, found) = found.ok_or_else(none)?;

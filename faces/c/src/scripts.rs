@@ -286,8 +286,8 @@ pub unsafe extern "C" fn sampan_scripts_handle(
                 text::utf8(request.method, request.method_len, "method")?,
                 text::utf8(request.target, request.target_len, "target")?,
                 text::utf8(request.remote, request.remote_len, "remote")?,
-                &pairs(request.headers, request.header_count),
-                text::slice(request.body.cast(), request.body_len),
+                &pairs(request.headers, request.header_count)?,
+                text::slice(request.body.cast(), request.body_len, "body")?,
             )?;
             let (answer, fault) = wait(&entry, work, timeout_millis)?;
             reply.write(answer);
@@ -328,7 +328,8 @@ pub unsafe extern "C" fn sampan_scripts_call(
         unsafe {
             let mut reply = text::place(reply, "reply")?;
             let function = text::required(function, "function")?;
-            let work = call_work(function, text::slice(arguments.cast(), arguments_len))?;
+            let arguments = text::slice(arguments.cast(), arguments_len, "arguments")?;
+            let work = call_work(function, arguments)?;
             reply.write(wait(&entry, work, timeout_millis)?.0);
         }
         Ok(SAMPAN_OK)
@@ -407,7 +408,8 @@ fn answer_entry(id: u64, outcome: Result<Outcome, Error>) -> Vec<u8> {
 }
 
 /// Hands over requests and calls: sampan_request_entry, one behind the other. Never waits. *taken is how many of them were taken, of which each
-/// gets one answer by sampan_scripts_next. The first that cannot be taken ends it, and is what the function returns.
+/// gets one answer by sampan_scripts_next. The first that cannot be taken ends it, and is what the function returns. Those behind it have not been
+/// looked at, and can be handed over by another call: behind one that was refused with SAMPAN_ERROR_ARGUMENT at once.
 ///
 /// Errors: SAMPAN_ERROR_LIMIT if the queue is full, SAMPAN_ERROR_STOPPED, SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
 ///
@@ -426,7 +428,7 @@ pub unsafe extern "C" fn sampan_scripts_submit(
         taken.write(0);
         let entry = entry(scripts)?;
         // SAFETY: by this function's contract.
-        let mut rest: &[u8] = unsafe { text::slice(entries.cast(), len) };
+        let mut rest: &[u8] = unsafe { text::slice(entries.cast(), len, "entries") }?;
         let mut count = 0;
         while !rest.is_empty() {
             let read = read_request(rest);

@@ -395,8 +395,8 @@ pub extern "C" fn sampan_server_free(server: sampan_server) -> sampan_status {
 }
 
 /// Moves requests of the routes of sampan_server_queue_route into a buffer: sampan_request_entry, one behind the other, as many as there are and
-/// fit. *len is what they have in bytes. Waits for the first, at most timeout_millis: -1 is for ever, 0 not at all. Several threads may do so at
-/// the same time. Each request is to be answered once, by sampan_server_answer; also one that an entry with SAMPAN_TAG_GONE names.
+/// fit. *len is what they have in bytes. Waits for the first, at most timeout_millis: any negative number is for ever, 0 not at all. Several threads
+/// may do so at the same time. Each request is to be answered once, by sampan_server_answer; also one that an entry with SAMPAN_TAG_GONE names.
 ///
 /// Gives SAMPAN_TIMEOUT; SAMPAN_SMALL_BUFFER: *len is what the first entry needs, nothing is taken; SAMPAN_ERROR_STOPPED: none comes any more;
 /// SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_HANDLE.
@@ -434,8 +434,11 @@ pub unsafe extern "C" fn sampan_server_answer(
 ) -> sampan_status {
     protect_plain(|| {
         entry(server)?;
-        if entries.is_null() || len == 0 {
+        if len == 0 {
             return Ok(SAMPAN_OK);
+        }
+        if entries.is_null() {
+            return Err(Fault::argument("entries is NULL, its length is not 0"));
         }
         // SAFETY: by this function's contract.
         let mut rest = unsafe { std::slice::from_raw_parts_mut(entries.cast::<u8>(), len) };

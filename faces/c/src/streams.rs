@@ -173,8 +173,8 @@ pub unsafe extern "C" fn sampan_answer_begin(
         let response = response.ok_or_else(|| Fault::argument("response is NULL"))?;
         // SAFETY: by this function's contract.
         let (headers, begins) = unsafe {
-            let body = text::slice(response.body.cast::<u8>(), response.body_len);
-            (pairs(response.headers, response.header_count), body)
+            let body = text::slice(response.body.cast::<u8>(), response.body_len, "body")?;
+            (pairs(response.headers, response.header_count)?, body)
         };
         let mut answer = checked(response.status, &headers, Vec::new())?;
         let pipe = Arc::<Pipe>::default();
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn sampan_stream_write(
     protect_plain(|| {
         let pipe = STREAMS.get(stream).map_err(|_| Fault::handle("stream"))?;
         // SAFETY: by this function's contract.
-        let piece: &[u8] = unsafe { text::slice(bytes.cast(), len) };
+        let piece: &[u8] = unsafe { text::slice(bytes.cast(), len, "bytes") }?;
         // A callback holds up the worker that would make room.
         let timeout_millis = if is_in_callback() { 0 } else { timeout_millis };
         Ok(pipe.write(piece, timeout_millis))

@@ -31,16 +31,23 @@ pub(crate) unsafe fn required<'a>(text: *const c_char, name: &str) -> Result<&'a
     text.ok_or_else(|| Fault::argument(format!("{name} is NULL")))
 }
 
-/// A list; NULL is an empty one, whatever `len` says.
+/// A list; NULL is an empty one, but only with length 0.
 ///
 /// # Safety
 /// `data` is NULL, or points to `len` values that stay as they are for `'a`.
-pub(crate) unsafe fn slice<'a, T>(data: *const T, len: usize) -> &'a [T] {
-    if data.is_null() || len == 0 {
-        return &[];
+pub(crate) unsafe fn slice<'a, T>(
+    data: *const T,
+    len: usize,
+    name: &str,
+) -> Result<&'a [T], Fault> {
+    match (data.is_null(), len) {
+        (_, 0) => Ok(&[]),
+        (true, _) => Err(Fault::argument(format!(
+            "{name} is NULL, its length is not 0"
+        ))),
+        // SAFETY: by this function's contract; not NULL.
+        (false, _) => Ok(unsafe { std::slice::from_raw_parts(data, len) }),
     }
-    // SAFETY: by this function's contract; not NULL.
-    unsafe { std::slice::from_raw_parts(data, len) }
 }
 
 /// Bytes that must be UTF-8.
@@ -53,7 +60,7 @@ pub(crate) unsafe fn utf8<'a>(
     name: &str,
 ) -> Result<&'a str, Fault> {
     // SAFETY: passed on; a `c_char` is a byte.
-    let bytes = unsafe { slice(data.cast::<u8>(), len) };
+    let bytes = unsafe { slice(data.cast::<u8>(), len, name) }?;
     std::str::from_utf8(bytes).map_err(|_| Fault::argument(format!("{name} is not UTF-8")))
 }
 

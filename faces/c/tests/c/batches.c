@@ -94,6 +94,7 @@ static void one_at_a_time(void) {
   ((sampan_answer_entry *)at)->header_count = 0xffffffff;
   SAME(sampan_server_answer(server, answers, used), SAMPAN_ERROR_ARGUMENT);
   SAME(sampan_server_answer(server, NULL, 0), SAMPAN_OK);
+  SAME(sampan_server_answer(server, NULL, 40), SAMPAN_ERROR_ARGUMENT);
   /* A client that leaves is told of, once. */
   client = dial(port);
   say(client, "POST /q/1 HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");

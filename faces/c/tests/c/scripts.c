@@ -90,6 +90,12 @@ static void waited_for(const char *name, const char *text, unsigned line) {
   request.remote = "nobody", request.remote_len = 6;
   SAME(sampan_scripts_handle(scripts, &request, -1, &reply, &error), SAMPAN_ERROR_ARGUMENT);
   SAME(sampan_scripts_handle(scripts, NULL, -1, &reply, &error), SAMPAN_ERROR_ARGUMENT);
+  /* NULL is empty with length 0 only. */
+  SAME(sampan_scripts_call(scripts, "add", NULL, 5, -1, &reply, &error), SAMPAN_ERROR_ARGUMENT);
+  CHECK(strstr(error.message, "arguments is NULL"));
+  sampan_request hollow = failing;
+  hollow.body_len = 4;
+  SAME(sampan_scripts_handle(scripts, &hollow, -1, &reply, &error), SAMPAN_ERROR_ARGUMENT);
   SAME(sampan_scripts_reload(scripts, &error), SAMPAN_OK);
   SAME(sampan_scripts_free(scripts), SAMPAN_OK);
   SAME(sampan_scripts_free(scripts), SAMPAN_ERROR_HANDLE);
@@ -184,6 +190,8 @@ static void batches(const char *name, const char *text, unsigned line) {
   }
   SAME(sampan_scripts_cancel(scripts, 99), SAMPAN_ERROR_HANDLE);
   /* What is no entry. */
+  SAME(sampan_scripts_submit(scripts, NULL, 0, &taken), SAMPAN_OK);
+  SAME(sampan_scripts_submit(scripts, NULL, 40, &taken), SAMPAN_ERROR_ARGUMENT);
   memset(buffer, 0xff, 256);
   SAME(sampan_scripts_submit(scripts, buffer, 256, &taken), SAMPAN_ERROR_ARGUMENT);
   SAME(taken, 0);
@@ -191,6 +199,16 @@ static void batches(const char *name, const char *text, unsigned line) {
   SAME(sampan_scripts_submit(scripts, buffer, len, &taken), SAMPAN_ERROR_ARGUMENT);
   len = put(at, 6, SAMPAN_HANDLE, "G T", "/", "");
   SAME(sampan_scripts_submit(scripts, buffer, len, &taken), SAMPAN_ERROR_ARGUMENT);
+  /* Behind what is refused the rest can be handed over. */
+  size_t refused = put(at, 6, SAMPAN_HANDLE, "G T", "/", "");
+  len = refused + put(at + refused, 8, SAMPAN_CALL, "", "add", "[1, 2]");
+  SAME(sampan_scripts_submit(scripts, buffer, len, &taken), SAMPAN_ERROR_ARGUMENT);
+  SAME(taken, 0);
+  SAME(sampan_scripts_submit(scripts, at + refused, len - refused, &taken), SAMPAN_OK);
+  SAME(taken, 1);
+  wait_until_it_waits(scripts);
+  entry = next_answer(scripts, &body, &message);
+  CHECK(entry.id == 8 && strcmp(body, "3") == 0);
   /* What is under way at the end is answered too. */
   len = put(at, 7, SAMPAN_CALL, "", "sleeps", "");
   SAME(sampan_scripts_submit(scripts, buffer, len, &taken), SAMPAN_OK);
