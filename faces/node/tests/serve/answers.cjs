@@ -164,6 +164,10 @@ test("an import changes nothing of Bun, and its own Responses are answers too", 
     process.exit(texts.join() === "theirs,static" ? 0 : 1);`;
   const { status } = spawnSync(process.execPath, ["-e", program], { cwd: require("node:path").join(__dirname, "../../package") });
   assert.equal(status, 0);
+  // Here ours stands in its place, and Bun's own class still works where it was kept.
+  const theirs = Bun.serve({ port: 0, fetch: () => new PlatformResponse("kept") });
+  assert.equal(await (await fetch(theirs.url)).text(), "kept");
+  await theirs.stop(true);
   const large = "x".repeat(100_000);
   const stream = () => new ReadableStream({ start(c) { c.enqueue(new TextEncoder().encode("piece")); c.close(); } });
   const routes = {

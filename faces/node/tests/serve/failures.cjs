@@ -126,7 +126,8 @@ test("the status of an error is that of its answer, also of what error gives", a
 test("an error whose own answer fails is answered once", async (reports) => {
   let calls = 0;
   const error = () => {
-    calls++;
+    // Else a server that asks without end would never fail this test.
+    if (++calls > 3) return "asked again";
     return new Response(new ReadableStream({ pull() { throw new Error("again"); } }));
   };
   await serving({ fetch: () => { throw new Error("first"); }, error }, async (server) => {
