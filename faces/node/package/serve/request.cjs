@@ -3,9 +3,11 @@
 
 const { METHODS, textOf, readUtf8 } = require("./wire.cjs");
 const { RequestHeaders } = require("./headers.cjs");
+const { aborted } = require("./clients.cjs");
 const { showAs, shownHeaders } = require("./inspect.cjs");
 
 const PlatformRequest = require("./globals.cjs").platform("Request");
+const OVER = "the request is over: it was answered, or its client has left";
 const NO_PARAMS = Object.freeze({});
 
 /** The platform's request behind ours; made once. */
@@ -205,13 +207,22 @@ class ServedRequest {
     return this.#platform === undefined ? this.#isUsed : this.#platform.bodyUsed;
   }
 
+  #isOpen() {
+    if (this.#isHere()) return true;
+    try {
+      return this.#wire.native.method(this.#wire.id, this.place, this.serial) !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
   get signal() {
-    return (this.#signal ??= this.#server.signals.of(this.place, this.serial));
+    return (this.#signal ??= this.#isOpen() ? this.#server.signals.of(this.place, this.serial) : AbortSignal.abort(aborted(OVER)));
   }
 
   [platform]() {
     if (this.#platform === undefined) {
-      const hasBody = this.method !== "GET" && this.method !== "HEAD" && !this.#isUsed && this.#hasBody();
+      const hasBody = this.method !== "GET" && this.method !== "HEAD" && this.#hasBody();
       const headers = [...this.headers];
       this.#platform = new PlatformRequest(this.url, {
         method: this.method,
@@ -219,6 +230,8 @@ class ServedRequest {
         body: hasBody ? this.#readBytes() : undefined,
         signal: this.signal,
       });
+      // What was read before cannot be read again.
+      if (this.#isUsed) this.#platform.arrayBuffer().catch(() => {});
     }
     return this.#platform;
   }

@@ -68,7 +68,8 @@ class Server {
     const { signal } = checked;
     if (signal?.aborted) this.stop(true);
     else signal?.addEventListener("abort", () => this.stop(true), { once: true });
-    this.run();
+    // Not at once: handlers may use what `serve` is about to return.
+    this.schedule();
   }
 
   configure(checked) {

@@ -2,7 +2,9 @@
 // What programs and their users may do to confuse answers with each other.
 
 const assert = require("node:assert/strict");
+const net = require("node:net");
 const { inspect } = require("node:util");
+const { Worker } = require("node:worker_threads");
 const { test, serving, serve, ask, exchange, sleep } = require("./harness.cjs");
 
 /** Requests on one connection in one piece, so that they are one batch; the bodies of their answers. */
@@ -186,3 +188,51 @@ test("signals of requests are forgotten with them", () =>
     for (let round = 0; round < 10; round++) await together(server, Array.from({ length: 16 }, () => "/"));
     assert.equal(server.signals.size, 0);
   }));
+
+test("a body that was read is read, whatever is asked for afterwards", () =>
+  serving({
+    routes: {
+      "/clone": { POST: async (request) => { await request.text(); try { request.clone(); return "cloned"; } catch (error) { return `${error.name} ${request.bodyUsed}`; } } },
+      "/again": { POST: async (request) => { await request.json(); const again = await request.formData().catch((error) => error.name); return `${again} ${request.bodyUsed}`; } },
+      "/before": { POST: async (request) => `${await request.clone().text()} ${await request.text()}` },
+    },
+  }, async (server) => {
+    const post = async (target) => (await ask(server, target, { method: "POST", body: "[1]" })).body;
+    assert.equal(await post("/clone"), "TypeError true");
+    assert.equal(await post("/again"), "TypeError true");
+    assert.equal(await post("/before"), "[1] [1]");
+  }));
+
+test("a signal that is asked for after the client has left is aborted", async () => {
+  let told;
+  const late = new Promise((resolve) => { told = resolve; });
+  await serving({ fetch: async (request) => { await sleep(200); told(request.signal.aborted); return "late"; } }, async (server) => {
+    const socket = net.connect(server.port, "127.0.0.1", () => socket.write("GET / HTTP/1.1\r\nHost: h\r\n\r\n"));
+    await sleep(50);
+    socket.destroy();
+    await late;
+  });
+  assert.equal(await late, true);
+});
+
+test("no handler runs before serve has returned", async () => {
+  const routes = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`/route/${at}`, () => "x"]));
+  let server;
+  const seen = [];
+  const port = await new Promise((resolve) => {
+    const probe = net.createServer().listen(0, "127.0.0.1", () => { const { port } = probe.address(); probe.close(() => resolve(port)); });
+  });
+  const knocking = new Worker(`
+    const net = require("node:net");
+    const { parentPort, workerData } = require("node:worker_threads");
+    const knock = () => { const socket = net.connect(workerData, "127.0.0.1", () => socket.write("GET / HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n")); socket.on("error", () => setTimeout(knock, 1)); socket.on("data", (data) => parentPort.postMessage(String(data))); };
+    knock(); parentPort.postMessage("up");
+  `, { eval: true, workerData: port });
+  await new Promise((resolve) => knocking.once("message", resolve));
+  const answered = new Promise((resolve) => knocking.once("message", resolve));
+  server = serve({ port, hostname: "127.0.0.1", routes, fetch: () => { seen.push(server !== undefined); return "x"; } });
+  await answered;
+  await knocking.terminate();
+  await server.stop(true);
+  assert.deepEqual(seen, [true]);
+});
