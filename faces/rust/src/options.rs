@@ -58,6 +58,19 @@ impl Options {
         Ok(())
     }
 
+    /// Whether a fault is one of an option, whose name it begins with.
+    pub(crate) fn is_named_in(&self, fault: &str) -> bool {
+        let names = self.flags.names;
+        let begins = |name: &str| {
+            fault
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with(": "))
+        };
+        [names.listen, names.workers, names.set]
+            .into_iter()
+            .any(begins)
+    }
+
     pub(crate) fn config(&mut self, path: &Path) {
         self.flags.config = Some(path.to_owned());
     }

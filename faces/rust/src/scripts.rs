@@ -390,7 +390,13 @@ impl ScriptsBuilder {
             modules: self.options.modules.clone(),
         };
         let pool = ScriptPool::start(&options, |config| self.options.adapt(config, &[]));
-        let pool = pool.map_err(|text| Error::told(ErrorKind::Load, &text))?;
+        let pool = pool.map_err(|text| {
+            let kind = match self.options.is_named_in(&text) {
+                true => ErrorKind::Config,
+                false => ErrorKind::Load,
+            };
+            Error::told(kind, &text)
+        })?;
         Ok(Scripts(std::sync::Arc::new(Pool(pool))))
     }
 }

@@ -96,6 +96,11 @@ fn faults_of_options_name_the_function_that_gives_them() {
         let error = app.start().expect_err(told);
         assert!(error.message().starts_with(told), "{error}");
     }
+    let script = || Scripts::text("x.lua", "");
+    for script in [script().set("limits.nothing=1"), script().workers(0)] {
+        let error = script.load().expect_err("a wrong option");
+        assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+    }
 }
 
 static OURS: Module = Module {
