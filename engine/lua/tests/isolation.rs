@@ -228,6 +228,35 @@ fn random_numbers_that_one_request_chose_are_not_those_of_another() {
 }
 
 #[test]
+fn requests_that_wait_keep_the_numbers_that_they_chose() {
+    let rig = load(
+        "app.get('/', function(req)
+          if req.query.seed then math.randomseed(tonumber(req.query.seed)) end
+          local drawn = { math.random(1, 1e9) }
+          app.time.sleep(0.01)
+          drawn[2] = math.random(1, 1e9)
+          app.time.sleep(0.01)
+          drawn[3] = math.random(1, 1e9)
+          return drawn
+        end)",
+    );
+    let ask = |targets: &[&str]| {
+        let targets: Vec<_> = targets.iter().map(|it| (*it).to_owned()).collect();
+        together(&rig, &targets)
+    };
+    let (alone, other) = (ask(&["/?seed=42"]).remove(0), ask(&["/?seed=7"]).remove(0));
+    assert_ne!(alone, other);
+    let all = ask(&["/?seed=42", "/", "/?seed=7", "/?seed=42", "/"]);
+    assert_eq!([&all[0], &all[2], &all[3]], [&alone, &other, &alone]);
+    // Those that chose none draw on, and from no seed that another knows.
+    let last = ask(&["/"]);
+    let free = [&all[1], &all[4], &last[0]].map(String::as_str);
+    let unlike =
+        |at: usize| !free[..at].contains(&free[at]) && free[at] != alone && free[at] != other;
+    assert!((0..3).all(unlike), "{free:?}");
+}
+
+#[test]
 fn requests_that_wait_keep_their_own_world() {
     let rig = load_files(&[
         (
@@ -252,33 +281,38 @@ fn requests_that_wait_keep_their_own_world() {
         ),
         ("late.lua", "late = mine return late"),
     ]);
-    let start = |name: &str| {
-        let call = rig.call(get(&format!("/?name={name}")), Some(rig.handler("/")), &[]);
+    let names = ["c", "b", "a"];
+    let answers = together(&rig, &names.map(|name| format!("/?name={name}")));
+    for (n, answer) in names.iter().zip(answers) {
+        let expected = format!(r#"["{n}","{n}","{n}","{n}","{n}","{n}{n}","{n}","{n}"]"#);
+        assert_eq!(answer, expected);
+    }
+}
+
+/// What requests for the only route are answered that all wait before any of them goes on.
+fn together(rig: &Rig, targets: &[String]) -> Vec<String> {
+    let start = |target: &String| {
+        let call = rig.call(get(target), Some(rig.handler("/")), &[]);
         match rig.start(call) {
-            End::Waits(rest, answer) => (rest, answer),
+            End::Waits(rest, answer) => (Some(rest), answer),
             _ => panic!("it does not wait"),
         }
     };
-    let mut waiting: Vec<_> = ["a", "b", "c"].map(|name| (name, start(name))).into();
-    waiting.reverse();
-    let mut done = 0;
+    let mut all: Vec<_> = targets.iter().map(start).collect();
     block_on(|cx| {
-        waiting.retain_mut(|(name, (rest, answer))| match rest.poll(cx, answer) {
-            std::task::Poll::Pending => true,
-            std::task::Poll::Ready(ended) => {
+        for (waits, answer) in &mut all {
+            let ended = waits.as_mut().map(|rest| rest.poll(cx, answer));
+            if let Some(std::task::Poll::Ready(ended)) = ended {
                 ended.expect("an answer");
-                let n = *name;
-                let expected = format!(r#"["{n}","{n}","{n}","{n}","{n}","{n}{n}","{n}","{n}"]"#);
-                assert_eq!(answer.text(), expected);
-                done += 1;
-                false
+                *waits = None;
             }
-        });
-        match done {
-            3 => std::task::Poll::Ready(()),
-            _ => std::task::Poll::Pending,
+        }
+        match all.iter().all(|(waits, _)| waits.is_none()) {
+            true => std::task::Poll::Ready(()),
+            false => std::task::Poll::Pending,
         }
     });
+    all.iter().map(|(_, answer)| answer.text()).collect()
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::vm::bind;
 use crate::vm::bind::bracket;
 use crate::vm::error;
 use crate::vm::isolate::{Core, current};
+use crate::vm::random;
 use crate::vm::state::{RegistryRefs, State, guard, key, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::answer::AnswerKind;
@@ -56,7 +57,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 19] = [
+        let functions: [(&CStr, lua_CFunction); 20] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
             (c"check_status", response::check_status),
@@ -76,6 +77,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             (c"decide", guards::decide),
             (c"is_multipart", object::is_multipart),
             (c"entropy", entropy),
+            (c"choose_random", random::choose),
         ];
         for (name, function) in functions {
             lua_pushcfunction(state, function);

@@ -8,6 +8,7 @@ pub(crate) mod limits;
 pub(crate) mod load;
 pub(crate) mod memory;
 pub(crate) mod raise;
+pub(crate) mod random;
 pub(crate) mod stack;
 pub(crate) mod state;
 pub(crate) mod worlds;

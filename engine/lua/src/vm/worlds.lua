@@ -29,10 +29,10 @@ function base.getmetatable(value)
   return meta
 end
 
--- Random numbers have one source. A request that has chosen the next ones must not choose those of others.
-local seed, is_seeded = base.math.randomseed, false
+-- Random numbers have one source. A request that has chosen the next ones must not choose those of others, so the engine puts them aside.
+local seed, choose = base.math.randomseed, host.choose_random
 function base.math.randomseed(...)
-  is_seeded = true
+  choose()
   return seed(...)
 end
 
@@ -244,10 +244,6 @@ local worlds, make_entry = { here = here, string_meta = string_meta }, nil
 
 -- A new world, which runs from now on, and the project's file as a function in it.
 function worlds.open()
-  if is_seeded then
-    is_seeded = false
-    seed(host.entropy())
-  end
   local world = new_world()
   here[1], string_meta.__index = world, world[0]
   setfenv(make_entry, world.env)

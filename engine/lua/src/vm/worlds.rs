@@ -7,6 +7,7 @@ use crate::libraries::chunk;
 use crate::request::object;
 use crate::vm::bind;
 use crate::vm::isolate::{Core, current};
+use crate::vm::random::{Numbers, Random};
 use crate::vm::state::{State, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::Rerun;
@@ -21,6 +22,8 @@ pub(crate) struct World {
     anchor: c_int,
     /// The functions that its run of the file gave to capabilities.
     given: RefCell<Vec<c_int>>,
+    /// Its random numbers, if it has chosen them, while another runs.
+    random: Cell<Option<Numbers>>,
     core: Weak<Core>,
 }
 
@@ -55,6 +58,7 @@ pub(crate) struct Worlds {
     place: c_int,
     string_meta: c_int,
     index_name: c_int,
+    random: Random,
     rerun: Rc<Rerun>,
     /// The world whose scripts run, or ran last.
     here: RefCell<Option<Rc<World>>>,
@@ -71,6 +75,7 @@ pub(crate) struct Worlds {
 pub(crate) unsafe fn install(state: State, core: &Core, [host, own, env, prelude]: [c_int; 4]) {
     // SAFETY: under protection; what has a destructor is made when nothing raises any more.
     unsafe {
+        let random = Random::of(state, own);
         chunk::push(state, WORLDS, c"=[worlds]");
         for index in [own, host, env, prelude] {
             lua_pushvalue(state, index);
@@ -92,6 +97,7 @@ pub(crate) unsafe fn install(state: State, core: &Core, [host, own, env, prelude
             place,
             string_meta,
             index_name,
+            random,
             rerun: core.context.get().unwrap_or_default(),
             here: RefCell::default(),
             entered: Cell::new(0),
@@ -117,6 +123,7 @@ impl Worlds {
 
     /// The same for a request.
     pub(crate) unsafe fn open(&self, state: State) {
+        self.leave();
         // SAFETY: as above.
         unsafe {
             push_ref(state, self.open);
@@ -135,6 +142,7 @@ impl Worlds {
         let world = World {
             anchor,
             given: RefCell::default(),
+            random: Cell::default(),
             core: current().me(),
         };
         self.here.replace(Some(Rc::new(world)));
@@ -152,6 +160,19 @@ impl Worlds {
         self.is_ready.set(true);
     }
 
+    pub(super) fn random(&self) -> &Random {
+        &self.random
+    }
+
+    /// The world that runs gives way to another.
+    fn leave(&self) {
+        if let Some(numbers) = self.random.leave()
+            && let Some(here) = &*self.here.borrow()
+        {
+            here.random.set(Some(numbers));
+        }
+    }
+
     /// The world that runs.
     pub(crate) fn here(&self) -> Option<Rc<World>> {
         self.here.borrow().clone()
@@ -161,6 +182,8 @@ impl Worlds {
     pub(crate) fn enter(&self, core: &Core, world: &Rc<World>) -> Option<Rc<World>> {
         let state = core.state;
         if self.entered.replace(world.anchor) != world.anchor {
+            self.leave();
+            self.random.enter(world.random.take());
             // SAFETY: raw reads, and writes to fields that are there: nothing allocates. C functions have room for these, and so has the main
             // thread where none runs.
             unsafe {

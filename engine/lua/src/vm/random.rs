@@ -1,0 +1,81 @@
+//! Isolation per request: random numbers. LuaJIT has one source of them. A world that has chosen its numbers by `math.randomseed` keeps the state
+//! of that source while others run, and all that have chosen none share one.
+
+use mlua_sys::lua51::*;
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::ptr::NonNull;
+
+use crate::vm::isolate::current;
+use crate::vm::state::{State, push_text};
+
+/// The state of the source, as LuaJIT keeps it (`PRNGState` in its `lj_def.h`).
+pub(crate) type Numbers = [u64; 4];
+
+/// The source of random numbers of an isolate whose requests have worlds of their own.
+pub(crate) struct Random {
+    place: NonNull<Numbers>,
+    /// The state that worlds share, while one runs that has its own.
+    shared: Cell<Option<Numbers>>,
+}
+
+impl Random {
+    /// The source of LuaJIT's globals at `own`. May raise; under protection.
+    pub(crate) unsafe fn of(state: State, own: c_int) -> Self {
+        // SAFETY: under protection; nothing here has a destructor.
+        unsafe {
+            lua_getfield(state, own, c"math".as_ptr());
+            lua_getfield(state, -1, c"random".as_ptr());
+            let has_one = !lua_getupvalue(state, -1, 1).is_null();
+            let place = match has_one && lua_objlen(state, -1) == size_of::<Numbers>() {
+                true => NonNull::new(lua_touserdata(state, -1).cast()),
+                false => None,
+            };
+            let Some(place) = place else {
+                push_text(state, b"LuaJIT keeps the state of random numbers elsewhere");
+                lua_error(state)
+            };
+            // It lives as long as the isolate.
+            luaL_ref(state, LUA_REGISTRYINDEX);
+            lua_pop(state, 2);
+            Self {
+                place,
+                shared: Cell::new(None),
+            }
+        }
+    }
+
+    fn replace(&self, numbers: Numbers) -> Numbers {
+        // SAFETY: LuaJIT's userdata are aligned for numbers of 64 bits and do not move; this one has that size and is anchored. Scripts of the
+        // isolate, which write there too, run on this thread, and not meanwhile.
+        unsafe { self.place.replace(numbers) }
+    }
+
+    /// The world that runs chooses its numbers.
+    fn choose(&self) {
+        if self.shared.get().is_none() {
+            // SAFETY: as above.
+            self.shared.set(Some(unsafe { self.place.read() }));
+        }
+    }
+
+    /// The world that runs gives way to another: what it keeps until it runs again.
+    pub(super) fn leave(&self) -> Option<Numbers> {
+        self.shared.take().map(|shared| self.replace(shared))
+    }
+
+    /// A world runs that has kept this.
+    pub(super) fn enter(&self, numbers: Option<Numbers>) {
+        if let Some(numbers) = numbers {
+            self.shared.set(Some(self.replace(numbers)));
+        }
+    }
+}
+
+/// `host.choose_random()`: the request that runs is about to choose its random numbers.
+pub(super) unsafe extern "C-unwind" fn choose(_: State) -> c_int {
+    if let Some(worlds) = current().worlds.get() {
+        worlds.random().choose();
+    }
+    0
+}
