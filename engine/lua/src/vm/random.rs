@@ -14,13 +14,17 @@ pub(crate) type Numbers = [u64; 4];
 
 /// The source of random numbers of an isolate whose requests have worlds of their own.
 pub(crate) struct Random {
-    place: NonNull<Numbers>,
+    /// Where LuaJIT has it. Nothing if this is a LuaJIT that keeps it elsewhere: then no world can choose its numbers.
+    place: Option<NonNull<Numbers>>,
     /// The state that worlds share, while one runs that has its own.
     shared: Cell<Option<Numbers>>,
 }
 
 impl Random {
-    /// The source of LuaJIT's globals at `own`. May raise; under protection.
+    /// The source of LuaJIT's globals at `own`. May raise.
+    ///
+    /// # Safety
+    /// Under protection.
     pub(crate) unsafe fn of(state: State, own: c_int) -> Self {
         // SAFETY: under protection; nothing here has a destructor.
         unsafe {
@@ -30,10 +34,6 @@ impl Random {
             let place = match has_one && lua_objlen(state, -1) == size_of::<Numbers>() {
                 true => NonNull::new(lua_touserdata(state, -1).cast()),
                 false => None,
-            };
-            let Some(place) = place else {
-                push_text(state, b"LuaJIT keeps the state of random numbers elsewhere");
-                lua_error(state)
             };
             // It lives as long as the isolate.
             luaL_ref(state, LUA_REGISTRYINDEX);
@@ -45,37 +45,48 @@ impl Random {
         }
     }
 
-    fn replace(&self, numbers: Numbers) -> Numbers {
+    fn replace(&self, numbers: Numbers) -> Option<Numbers> {
         // SAFETY: LuaJIT's userdata are aligned for numbers of 64 bits and do not move; this one has that size and is anchored. Scripts of the
         // isolate, which write there too, run on this thread, and not meanwhile.
-        unsafe { self.place.replace(numbers) }
+        self.place.map(|place| unsafe { place.replace(numbers) })
     }
 
-    /// The world that runs chooses its numbers.
-    fn choose(&self) {
+    /// The world that runs chooses its numbers. False if it cannot.
+    fn choose(&self) -> bool {
+        let Some(place) = self.place else {
+            return false;
+        };
         if self.shared.get().is_none() {
             // SAFETY: as above.
-            self.shared.set(Some(unsafe { self.place.read() }));
+            self.shared.set(Some(unsafe { place.read() }));
         }
+        true
     }
 
     /// The world that runs gives way to another: what it keeps until it runs again.
     pub(super) fn leave(&self) -> Option<Numbers> {
-        self.shared.take().map(|shared| self.replace(shared))
+        self.shared.take().and_then(|shared| self.replace(shared))
     }
 
     /// A world runs that has kept this.
     pub(super) fn enter(&self, numbers: Option<Numbers>) {
         if let Some(numbers) = numbers {
-            self.shared.set(Some(self.replace(numbers)));
+            self.shared.set(self.replace(numbers));
         }
     }
 }
 
 /// `host.choose_random()`: the request that runs is about to choose its random numbers.
-pub(super) unsafe extern "C-unwind" fn choose(_: State) -> c_int {
-    if let Some(worlds) = current().worlds.get() {
-        worlds.random().choose();
+// SAFETY: called by Lua alone, while the isolate is entered.
+pub(super) unsafe extern "C-unwind" fn choose(state: State) -> c_int {
+    let worlds = current().worlds.get();
+    if worlds.is_some_and(|worlds| !worlds.random().choose()) {
+        // SAFETY: called by Lua alone; nothing on this frame has a destructor.
+        unsafe {
+            let fault = b"math.randomseed: with isolation = \"request\" this LuaJIT cannot keep a seed for one request";
+            push_text(state, fault);
+            lua_error(state);
+        }
     }
     0
 }
