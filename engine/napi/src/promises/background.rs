@@ -3,7 +3,7 @@
 use crate::request::slots::{RequestKey, RequestSlot};
 use crate::sys::Failure;
 use crate::vm::core::{Core, Cx};
-use sampan_host::Error;
+use sampan_host::{Error, HandlerId};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
@@ -14,9 +14,6 @@ const BACKGROUND_MILLIS_MAX: u64 = 30_000;
 
 /// How many requests may have such work at a time.
 const BACKGROUND_MAX: usize = 1_024;
-
-/// The platform's microtasks have run by then: they may have begun something else.
-const PAUSE: Duration = Duration::from_millis(1);
 
 /// A handler and its answer have ended. Its request ends when nothing is left that it waits for.
 pub(crate) fn ended(core: &Rc<Core>, key: RequestKey) {
@@ -47,7 +44,7 @@ pub(crate) fn ended(core: &Rc<Core>, key: RequestKey) {
                 slot.tasks.cancel_all();
                 break;
             }
-            (kept.0.sleep)(PAUSE).await;
+            microtasks(&kept.0).await;
             if !slot.tasks.is_waiting() {
                 break;
             }
@@ -69,6 +66,21 @@ async fn is_over(slot: &RequestSlot, until: Instant) -> bool {
         Poll::Pending
     })
     .await
+}
+
+/// Waits until the platform has run its microtasks, which may begin something else.
+async fn microtasks(core: &Rc<Core>) {
+    let number = core.enter(HandlerId::MAX, None, |cx| {
+        let number = cx.core().call_own("afterMicrotasks", &[]).ok()?;
+        cx.number_of(number)
+    });
+    if let Some(number) = number {
+        poll_fn(|cx| match core.poll_wait(number as u32, cx) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        })
+        .await;
+    }
 }
 
 /// Work that goes on; dropping it ends its request.

@@ -124,7 +124,6 @@ pub(crate) struct Core {
     pub(crate) report: Rc<dyn Fn(Error)>,
     pub(crate) console: sampan_host::Console,
     pub(crate) spawn: Rc<dyn Fn(LocalFuture<()>)>,
-    pub(crate) sleep: sampan_host::Sleep,
     /// How many requests are answered and have work that goes on.
     pub(crate) background: Cell<usize>,
     watch: Arc<Watch>,
@@ -166,7 +165,6 @@ impl Core {
             report: setup.report,
             console: setup.console,
             spawn: setup.spawn,
-            sleep: setup.sleep,
             background: Cell::new(0),
             watch: setup.watch,
             declared: RefCell::new(Some(Program::default())),

@@ -43,6 +43,12 @@ function ended(number) {
   waits.delete(number);
   if (waited?.isFailed) throw waited.value;
 }
+// The number of a wait for what the platform has to run before it turns to us again.
+function afterMicrotasks() {
+  const number = nextNumber();
+  then(resolved(), () => native.wake(number));
+  return number;
+}
 function drop(number) {
   waits.delete(number);
   streams.delete(number);

@@ -294,6 +294,6 @@ const exports = { app, default: app };
 for (const name of keys(builders)) exports[name] = builders[name];
 for (const name of keys(modules)) exports[name] ??= modules[name];
 return {
-  exports, run, take, next, classify, keyOf, store, describe, served, follow, ended, drop, cancelStream, abort, requestEnded, requestKey,
+  exports, run, take, next, classify, keyOf, store, describe, served, follow, ended, afterMicrotasks, drop, cancelStream, abort, requestEnded, requestKey,
   forgetAdded, isCyclic, toJson, ofMap, keysOfMap, rowsOf, append, newObject, waitingFunction, unfinished, stringify, here, toError, lastThrown, shown,
 };
