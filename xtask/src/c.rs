@@ -33,7 +33,12 @@ pub(crate) struct COptions {
 /// When a tool is missing or a file cannot be written.
 pub(crate) fn run(options: &COptions) -> Result<bool, Error> {
     let root = project::root();
-    let library = static_library(&root, !options.debug)?;
+    let kind = if options.debug {
+        Kind::Debug
+    } else {
+        Kind::Release
+    };
+    let library = static_library(&root, kind)?;
     let folder = root.join("target/c");
     let shared = built(&root, !options.debug).join("libsampan_c.so");
     fs::copy(&shared, folder.join("libsampan.so"))
@@ -44,25 +49,38 @@ pub(crate) fn run(options: &COptions) -> Result<bool, Error> {
     Ok(true)
 }
 
+/// Which of cargo's libraries is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Release,
+    Debug,
+    /// What the tests have built and link just now: to build it again would take it away from them for a moment.
+    OfTests,
+}
+
 /// Makes `target/c/libsampan.a`, and tells where it is.
 ///
 /// # Errors
 ///
 /// When it does not compile, or a tool of the linker is missing.
-pub(crate) fn static_library(root: &Path, is_release: bool) -> Result<PathBuf, Error> {
+pub(crate) fn static_library(root: &Path, kind: Kind) -> Result<PathBuf, Error> {
     let mut build = project::cargo(root);
-    if is_release {
+    match kind {
         // Beside the kind that Rust programs link, nothing is optimised while it is linked.
-        build.args(["rustc", "--package", "sampan-c", "--release"]);
-        build.args(["--crate-type", "staticlib,cdylib"]);
-    } else {
-        // As the tests build it: chosen alone it would have other features, and all would be compiled again.
-        build.args(["build", "--workspace", "--lib"]);
-    }
-    if !build.status()?.success() {
+        Kind::Release => build
+            .args(["rustc", "--package", "sampan-c", "--release"])
+            .args(["--crate-type", "staticlib,cdylib"]),
+        // Chosen alone it would have other features than the tests have, and all would be compiled again.
+        Kind::Debug | Kind::OfTests => build.args(["build", "--workspace", "--lib"]),
+    };
+    if kind != Kind::OfTests && !build.status()?.success() {
         return Err("the C library does not compile".into());
     }
-    let all = built(root, is_release).join("libsampan_c.a");
+    let folder = built(root, kind == Kind::Release);
+    let all = match kind {
+        Kind::OfTests => folder.join("deps/libsampan_c.a"),
+        Kind::Release | Kind::Debug => folder.join("libsampan_c.a"),
+    };
     let folder = root.join("target/c");
     fs::create_dir_all(&folder)?;
     let (object, library) = (folder.join("sampan.o"), folder.join("libsampan.a"));

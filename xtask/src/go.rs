@@ -28,6 +28,9 @@ pub(crate) struct GoOptions {
     /// Build the library as it is released, instead of as tests need it
     #[arg(long)]
     release: bool,
+    /// Take the library that the tests have built
+    #[arg(long, hide = true, conflicts_with = "release")]
+    built: bool,
     /// Only put the library into its place
     #[arg(long)]
     no_tests: bool,
@@ -45,7 +48,12 @@ pub(crate) fn run(options: &GoOptions) -> Result<bool, Error> {
         println!("0 passed, 0 failed");
         return Ok(true);
     }
-    let library = c::static_library(&root, options.release)?;
+    let kind = match (options.release, options.built) {
+        (true, _) => c::Kind::Release,
+        (false, true) => c::Kind::OfTests,
+        (false, false) => c::Kind::Debug,
+    };
+    let library = c::static_library(&root, kind)?;
     place(&root, &library)?;
     if options.no_tests {
         return Ok(true);

@@ -143,7 +143,7 @@ fn go(root: &Path) -> Result<TestStep, Error> {
     // The build step may have made this program anew in its place.
     let program = std::env::current_exe()?.with_file_name("xtask");
     let mut command = std::process::Command::new(program);
-    command.current_dir(root).arg("go");
+    command.current_dir(root).args(["go", "--built"]);
     Ok(TestStep {
         name: "faces/go".to_owned(),
         command,
