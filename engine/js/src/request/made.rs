@@ -1,124 +1,164 @@
-//! Responses of builders, made in one step.
+//! Makes the responses of builders natively.
 //!
-//! The prelude can make them property by property, and does so where objects cannot be looked into. That costs some thousand instructions; an
-//! object of a shape that is known gets all its values at once.
+//! The prelude can make them too, but an object literal with computed keys costs it some thousand instructions.
 
-use crate::values::layout::{Layout, Shape};
+use crate::values::layout::SharedShape;
 use crate::vm::isolate::Core;
 use crate::vm::sys::{Cx, Failure, NULL, RawValue, Thrown, UNDEFINED, Val, whole};
 use rquickjs::qjs;
 use sampan_host::answer;
 use std::cell::RefCell;
 
-/// The shapes of a response and of its headers, and texts that most have. Objects that are kept elsewhere have these shapes.
-struct ResponseShapes {
-    response: Shape,
-    headers: Shape,
+/// The parts that responses of one isolate share.
+struct ResponseParts {
+    response_prototype: Val,
+    headers_prototype: Val,
+    /// The property name of the status text.
+    status_text: qjs::JSAtom,
+    /// Make both objects at once, where QuickJS lets them.
+    shared_response: Option<SharedShape>,
+    shared_headers: Option<SharedShape>,
     content_type: Val,
     html: Val,
+    // For `status_text`.
+    ctx: *mut qjs::JSContext,
 }
 
-/// Of an isolate, once they are known.
-#[derive(Default)]
-pub(crate) struct KnownShapes(RefCell<Option<ResponseShapes>>);
+impl Drop for ResponseParts {
+    fn drop(&mut self) {
+        // SAFETY: the name is owned, and the context lives: the core clears the parts before it frees the context.
+        unsafe { qjs::JS_FreeAtom(self.ctx, self.status_text) };
+    }
+}
 
-impl KnownShapes {
-    /// Learns them from a response that the prelude has made and keeps. Does nothing if its values lie in another order than the prelude writes
-    /// them.
+/// Makes responses, once the prelude has run.
+#[derive(Default)]
+pub(crate) struct ResponseMaker(RefCell<Option<ResponseParts>>);
+
+impl ResponseMaker {
+    /// Takes the prototypes from a response that the prelude has made.
     pub(crate) fn learn(&self, cx: Cx<'_>, response: &Val) -> Result<(), Failure> {
-        let Some(layout) = cx.core().layout.get() else {
-            return Ok(());
-        };
         let atoms = &cx.core().atoms;
         let headers = cx.get_atom(response.raw(), atoms.web_headers)?;
-        let status_text = cx.core().hidden.atom(cx, "statusText")?;
-        let expected = [
-            atoms.web_status,
-            status_text,
-            atoms.web_headers,
-            atoms.web_body,
-            atoms.web_used,
-        ];
-        let is_known = lies_as(cx, layout, response, &expected)
-            .and_then(|is_known| Ok(is_known && lies_as(cx, layout, &headers, &[atoms.web_list])?));
-        // SAFETY: the atom is owned.
-        unsafe { qjs::JS_FreeAtom(cx.raw(), status_text) };
-        if is_known? {
-            let known = ResponseShapes {
-                response: layout.shape(response.raw()),
-                headers: layout.shape(headers.raw()),
-                content_type: cx.string("content-type")?,
-                html: cx.string(answer::HTML)?,
+        let mut parts = ResponseParts {
+            response_prototype: cx.prototype(response)?,
+            headers_prototype: cx.prototype(&headers)?,
+            shared_response: None,
+            shared_headers: None,
+            content_type: cx.string("content-type")?,
+            html: cx.string(answer::HTML)?,
+            status_text: cx.core().hidden.atom(cx, "statusText")?,
+            ctx: cx.raw(),
+        };
+        if let Some(layout) = cx.core().layout.get() {
+            let shared = |prototype: &Val, names: &[qjs::JSAtom]| {
+                SharedShape::new(cx, layout, prototype.clone(), names)
             };
-            self.0.replace(Some(known));
+            parts.shared_response = shared(&parts.response_prototype, &parts.names(cx))?;
+            parts.shared_headers = shared(&parts.headers_prototype, &[atoms.web_list])?;
         }
+        self.0.replace(Some(parts));
         Ok(())
     }
 
-    /// Lets the texts go; to be called before the context goes.
+    /// Releases the parts; to be called before the context is freed.
     pub(crate) fn clear(&self) {
         self.0.take();
     }
 }
 
-/// Whether an object has its values in the order of these names.
-fn lies_as(
-    cx: Cx<'_>,
-    layout: Layout,
-    object: &Val,
-    names: &[qjs::JSAtom],
-) -> Result<bool, Thrown> {
-    for (at, name) in names.iter().enumerate() {
-        let value = cx.get_atom(object.raw(), *name)?;
-        // SAFETY: the prelude has given the object so many properties.
-        let is_there = unsafe {
-            let there = layout.values(object.raw()).add(at).read();
-            qjs::JS_IsStrictEqual(cx.raw(), there, value.raw())
-        };
-        if !is_there {
-            return Ok(false);
-        }
+impl ResponseParts {
+    /// Makes a response whose only header field is its content type.
+    fn make(
+        &self,
+        cx: Cx<'_>,
+        status: Val,
+        status_text: Val,
+        content_type: Val,
+        body: Val,
+    ) -> Result<Val, Thrown> {
+        let list = cx.array(vec![self.content_type.clone(), content_type])?;
+        let list_name = [cx.core().atoms.web_list];
+        let headers = object(
+            cx,
+            &self.shared_headers,
+            &self.headers_prototype,
+            list_name,
+            [list],
+        )?;
+        let values = [status, status_text, headers, body, cx.own(qjs::JS_FALSE)];
+        let names = self.names(cx);
+        object(
+            cx,
+            &self.shared_response,
+            &self.response_prototype,
+            names,
+            values,
+        )
     }
-    Ok(true)
+
+    /// The names of a response's properties, in the order in which the prelude gives them.
+    fn names(&self, cx: Cx<'_>) -> [qjs::JSAtom; 5] {
+        let atoms = &cx.core().atoms;
+        [
+            atoms.web_status,
+            self.status_text,
+            atoms.web_headers,
+            atoms.web_body,
+            atoms.web_used,
+        ]
+    }
 }
 
-/// A response with these parts. None where it cannot be made in one step.
-fn made(
+/// Makes an object with these properties, at once where it can be.
+fn object<const COUNT: usize>(
     cx: Cx<'_>,
-    status: Val,
-    status_text: Val,
-    content_type: Val,
-    body: Val,
-) -> Result<Option<Val>, Thrown> {
+    shared: &Option<SharedShape>,
+    prototype: &Val,
+    names: [qjs::JSAtom; COUNT],
+    values: [Val; COUNT],
+) -> Result<Val, Thrown> {
+    let mut values = values.map(Ok).into_iter();
+    if let Some(shared) = shared {
+        values = match shared.object(cx, values)? {
+            Ok(object) => return Ok(object),
+            Err(values) => values,
+        };
+    }
+    let object = cx.object_of(prototype)?;
+    for (name, value) in names.into_iter().zip(values) {
+        cx.define_atom(object.raw(), name, value?)?;
+    }
+    Ok(object)
+}
+
+/// `makeResponse(status, statusText, type, body)`. Returns undefined while the prelude itself is loaded.
+pub(crate) fn make(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
     let core: &Core = cx.core();
-    let known = core.response_shapes.0.borrow();
-    let (Some(known), Some(layout)) = (&*known, core.layout.get()) else {
+    let parts = core.responses.0.borrow();
+    let Some(parts) = &*parts else {
+        return Ok(cx.undefined());
+    };
+    let argument = |at: usize| cx.dup(args.get(at).copied().unwrap_or(UNDEFINED));
+    Ok(parts.make(cx, argument(0), argument(1), argument(2), argument(3))?)
+}
+
+/// Returns the response of a row that builds answers, with the default status. `None` while the prelude is loaded.
+pub(crate) fn answered(cx: Cx<'_>, body: &Val, content_type: &str) -> Result<Option<Val>, Thrown> {
+    let parts = cx.core().responses.0.borrow();
+    let Some(parts) = &*parts else {
         return Ok(None);
     };
-    let list = cx.array(vec![known.content_type.clone(), content_type])?;
-    // SAFETY: the kept response has these shapes, with one name and with five.
-    unsafe {
-        let headers = layout.object(cx, known.headers, 1, [Ok(list)].into_iter())?;
-        let values = [status, status_text, headers, body, cx.own(qjs::JS_FALSE)].map(Ok);
-        let response = layout.object(cx, known.response, 5, values.into_iter())?;
-        Ok(Some(response))
-    }
-}
-
-/// `makeAtOnce(status, statusText, type, body)`: undefined where the prelude must make it.
-pub(crate) fn make(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
-    let argument = |at: usize| cx.dup(args.get(at).copied().unwrap_or(UNDEFINED));
-    let made = made(cx, argument(0), argument(1), argument(2), argument(3))?;
-    Ok(made.unwrap_or_else(|| cx.undefined()))
-}
-
-/// The answer of a row, with the status that nobody chose. None where the prelude must make it.
-pub(crate) fn answered(cx: Cx<'_>, body: &Val, content_type: &str) -> Result<Option<Val>, Thrown> {
-    let content_type = match &*cx.core().response_shapes.0.borrow() {
-        None => return Ok(None),
-        Some(known) if content_type == answer::HTML => known.html.clone(),
-        Some(_) => cx.string(content_type)?,
+    let content_type = match content_type {
+        answer::HTML => parts.html.clone(),
+        other => cx.string(other)?,
     };
-    let status = cx.own(whole(200));
-    made(cx, status, cx.own(NULL), content_type, body.clone())
+    let made = parts.make(
+        cx,
+        cx.own(whole(200)),
+        cx.own(NULL),
+        content_type,
+        body.clone(),
+    );
+    made.map(Some)
 }

@@ -118,6 +118,12 @@ pub(crate) fn own(
     }
 }
 
+/// Reports whether an object that is no proxy has an own property.
+pub(crate) fn has_own(cx: Cx<'_>, object: RawValue, atom: qjs::JSAtom) -> bool {
+    // SAFETY: object and atom are alive; without a descriptor nothing is written.
+    unsafe { qjs::JS_GetOwnProperty(cx.raw(), std::ptr::null_mut(), object, atom) > 0 }
+}
+
 /// The prototype of an object that is no proxy.
 fn prototype(cx: Cx<'_>, object: &Val) -> Val {
     // SAFETY: the object is alive.

@@ -6,8 +6,10 @@
 //! its sources, which are a part of the build; a probe makes sure of them (see [`Layout::find`]), and without them everything works but
 //! less quickly.
 
+mod shared;
 mod text;
 
+pub(crate) use shared::SharedShape;
 pub(crate) use text::TextLayout;
 
 use crate::vm::sys::{Cx, RawValue, Thrown, Val, address, class_id, int_of, tag, whole};
@@ -32,9 +34,6 @@ const VALUES_WORD: usize = 4;
 
 /// The address of an array's items, of which the half of a word behind it says how many there are.
 const ITEMS_WORD: usize = 7;
-
-/// Up to this many values an object has room for from the start.
-const VALUES_MIN: usize = 2;
 
 impl Layout {
     /// Looks for the shape, which is the same in objects with equal names and another in others, and for the values of objects that
@@ -90,13 +89,7 @@ impl Layout {
         if !is_found {
             return Ok(None);
         }
-        let values = || [7, 8].map(|value| Ok(cx.own(whole(value)))).into_iter();
-        // SAFETY: `one` has two plain values.
-        let made = unsafe { layout.object(cx, layout.shape(one.raw()), 2, values())? };
-        Ok(
-            (holds(&made, 7) && layout.shape(made.raw()) == layout.shape(one.raw()))
-                .then_some(layout),
-        )
+        Ok(Some(layout))
     }
 
     /// The shape of an object.
@@ -146,53 +139,6 @@ impl Layout {
                 .add(VALUES_WORD)
                 .read()
         }
-    }
-
-    /// A plain object of this shape, with `values` in it, of which there are `count`.
-    ///
-    /// # Safety
-    /// The shape must be alive, be that of a plain object without accessors, and have `count` names.
-    #[inline]
-    pub(crate) unsafe fn object(
-        self,
-        cx: Cx<'_>,
-        shape: Shape,
-        count: usize,
-        values: impl Iterator<Item = Result<Val, Thrown>>,
-    ) -> Result<Val, Thrown> {
-        let object = cx.object()?;
-        // SAFETY: until the shape is there, the object has no names, so that nobody looks at its values; afterwards it has
-        // as many as the shape has names, in an array that is at least as large as the shape says: it grows by halves. The
-        // object's reference of its shape is replaced by one of the other; that of all empty objects is kept elsewhere.
-        unsafe {
-            let words = address(object.raw()).cast::<*mut c_void>();
-            let mut room = self.values(object.raw());
-            if count > VALUES_MIN {
-                let bytes = (count + count / 2 + 2) * size_of::<RawValue>();
-                room = qjs::js_realloc(cx.raw(), room.cast(), bytes as _).cast();
-                if room.is_null() {
-                    return Err(Thrown);
-                }
-                words.add(VALUES_WORD).write(room.cast());
-            }
-            let mut written = 0;
-            for value in values.take(count) {
-                match value {
-                    Ok(value) => room.add(written).write(value.into_raw()),
-                    Err(thrown) => {
-                        (0..written).for_each(|at| drop(cx.own(room.add(at).read())));
-                        return Err(thrown);
-                    }
-                }
-                written += 1;
-            }
-            (written..count).for_each(|at| room.add(at).write(qjs::JS_UNDEFINED));
-            let empty = words.add(SHAPE_WORD).read();
-            qjs::JS_DupValue(cx.raw(), qjs::JS_MKPTR(qjs::JS_TAG_OBJECT, shape));
-            words.add(SHAPE_WORD).write(shape);
-            qjs::JS_FreeValue(cx.raw(), qjs::JS_MKPTR(qjs::JS_TAG_OBJECT, empty));
-        }
-        Ok(object)
     }
 }
 

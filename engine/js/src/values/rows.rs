@@ -3,6 +3,7 @@
 //! What is derived from a set of columns is kept with its batch's `Arc`, which all results of one prepared statement share: the
 //! property names, and the shape, which QuickJS would forget with the last row otherwise.
 
+use crate::values::layout::SharedShape;
 use crate::values::shapes::{NAMES_MAX, WritePlan, keep_shapes};
 use crate::values::value::integer;
 use crate::vm::sys::{Cx, NULL, Thrown, Val, number};
@@ -21,7 +22,9 @@ struct KnownColumns {
     /// Holds the address that it is found by.
     columns: Arc<[String]>,
     names: Vec<ColumnName>,
-    /// How rows are made and written at once, if they can be.
+    /// Makes a row at once, where QuickJS lets it.
+    shared: Option<SharedShape>,
+    /// Writes rows as JSON at once, if they can be.
     plan: Option<Rc<WritePlan>>,
     /// Objects that keep the shapes which a row passes through that is made name by name.
     _shapes: Vec<Val>,
@@ -67,6 +70,7 @@ impl Columns {
         let mut known = KnownColumns {
             columns: columns.clone(),
             names: Vec::with_capacity(columns.len()),
+            shared: None,
             plan: None,
             _shapes: Vec::new(),
             ctx: cx.raw(),
@@ -83,6 +87,9 @@ impl Columns {
             && are_in_order(columns)
         {
             known.plan = WritePlan::new(cx, object, &known.names)?;
+            if let Some(layout) = cx.core().layout.get() {
+                known.shared = SharedShape::new(cx, layout, cx.prototype(object)?, &known.names)?;
+            }
         }
         known._shapes = shapes;
         let known = Rc::new(known);
@@ -135,10 +142,11 @@ fn known(cx: Cx<'_>, rows: &Rows) -> Result<Rc<KnownColumns>, Thrown> {
 #[inline]
 fn object(cx: Cx<'_>, rows: &Rows, known: &KnownColumns, row: usize) -> Result<Val, Thrown> {
     let names = &known.names;
-    if let (Some(plan), Some(layout)) = (&known.plan, cx.core().layout.get()) {
+    if let Some(shared) = &known.shared {
         let values = (0..names.len()).map(|column| cell(cx, rows.raw(row, column)));
-        // SAFETY: the plan keeps a plain object of the shape, which has these names.
-        return unsafe { layout.object(cx, plan.shape, names.len(), values) };
+        if let Ok(object) = shared.object(cx, values)? {
+            return Ok(object);
+        }
     }
     let object = cx.object()?;
     for (column, name) in names.iter().enumerate() {

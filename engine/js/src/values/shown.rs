@@ -215,11 +215,48 @@ impl ShownReader<'_> {
             }
             // SAFETY: an index of 31 bits makes an atom without memory; a larger one is released below.
             let atom = unsafe { qjs::JS_NewAtomUInt32(self.cx.raw(), index) };
-            items.push(self.own(list, atom).unwrap_or_default());
+            let item = self.own(list, atom);
+            let is_hole = item.is_none() && !inspect::has_own(self.cx, list, atom);
             // SAFETY: the atom is owned.
             unsafe { qjs::JS_FreeAtom(self.cx.raw(), atom) };
+            if is_hole {
+                self.read_sparse(list, index, length, &mut items);
+                break;
+            }
+            items.push(item.unwrap_or_default());
         }
         Value::List(items)
+    }
+
+    /// Reads the items from `next` on, the first of which is a hole, by their names: a short list may be 4 billion items long.
+    fn read_sparse(&mut self, list: RawValue, mut next: u32, length: u32, items: &mut Vec<Value>) {
+        let cx = self.cx;
+        let Ok(names) = PropertyNames::of(cx, list) else {
+            drop(cx.exception());
+            return;
+        };
+        for name in names.iter() {
+            let text = cx.name(name).and_then(|name| cx.text(name.raw()));
+            let Ok(index) = text.unwrap_or_default().parse::<u32>() else {
+                // Indices come first, in order.
+                break;
+            };
+            if index < next || index >= length {
+                continue;
+            }
+            if self.values_left == 0 || self.bytes_left == 0 {
+                items.push(named("..."));
+                return;
+            }
+            if index > next {
+                items.push(empty_items(index - next));
+            }
+            items.push(self.own(list, name).unwrap_or_default());
+            next = index + 1;
+        }
+        if length > next {
+            items.push(empty_items(length - next));
+        }
     }
 
     fn read_members(&mut self, object: RawValue) -> Value {
@@ -305,6 +342,12 @@ impl ShownReader<'_> {
             }
         }
     }
+}
+
+/// Stands for holes of a list, as Node.js shows them.
+fn empty_items(count: u32) -> Value {
+    let s = if count == 1 { "" } else { "s" };
+    Value::Text(format!("[{count} empty item{s}]"))
 }
 
 fn named(name: &str) -> Value {

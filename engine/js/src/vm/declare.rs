@@ -35,7 +35,7 @@ pub(crate) const FUNCTIONS: &[(&CStr, Native)] = &[
     (c"location", entry(location)),
     (c"headerList", entry(header_list)),
     (c"report", entry(hooks::report)),
-    (c"makeAtOnce", entry(made::make)),
+    (c"makeResponse", entry(made::make)),
     (c"showToFetch", entry(prototypes::show_to_fetch)),
     (c"requestField", entry(prototypes::request_field)),
     (c"nativeMiddleware", entry(guards::function)),

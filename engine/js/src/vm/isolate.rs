@@ -10,7 +10,7 @@ pub(crate) use run::RunResult;
 
 use crate::promises::tasks::Tasks;
 use crate::request::fields::ParameterNames;
-use crate::request::made::KnownShapes;
+use crate::request::made::ResponseMaker;
 use crate::request::object::RequestPool;
 use crate::values::json_write::MemberNames;
 use crate::values::layout::{Layout, TextLayout};
@@ -81,7 +81,7 @@ pub(crate) struct Core {
     pub(crate) classes: Classes,
     pub(crate) member_names: MemberNames,
     pub(crate) shapes: Shapes,
-    pub(crate) response_shapes: KnownShapes,
+    pub(crate) responses: ResponseMaker,
     pub(crate) columns: Columns,
     /// Where objects keep their values, if that is known.
     pub(crate) layout: Cell<Option<Layout>>,
@@ -201,7 +201,7 @@ impl Core {
             classes,
             member_names: MemberNames::new(),
             shapes: Shapes::new(),
-            response_shapes: KnownShapes::default(),
+            responses: ResponseMaker::default(),
             columns: Columns::new(),
             layout: Cell::new(None),
             text_layout: Cell::new(None),
@@ -369,7 +369,7 @@ impl Drop for Core {
         self.waiters.take();
         self.member_names.clear(cx);
         self.reader_places.clear();
-        self.response_shapes.clear();
+        self.responses.clear();
         self.shapes.clear();
         self.columns.clear();
         self.reader_names.clear(cx);

@@ -134,7 +134,7 @@ fn tables(cx: Cx<'_>) -> Result<Tables, Failure> {
     let prelude = prelude(cx, &web)?;
     let kept = cx.get(prelude.raw(), c"kept")?;
     let core = cx.core();
-    core.response_shapes.learn(cx, &cx.at(kept.raw(), 0)?)?;
+    core.responses.learn(cx, &cx.at(kept.raw(), 0)?)?;
     core.shapes.keep_own(kept);
     Ok(Tables {
         run_handler: cx.get(prelude.raw(), c"runHandler")?,

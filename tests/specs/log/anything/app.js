@@ -17,6 +17,13 @@ app.get("/", () => {
   console.log(new Proxy(function f() {}, { get() { throw new Error("never"); } }), loop);
   return "logged";
 });
+app.get("/sparse", () => {
+  const seats = ["first"];
+  seats[4294967290] = 1;
+  log.info("seats", { seats });
+  log.info("length", { rows: new Array(4294967295), mixed: [undefined, , 2] });
+  return "logged";
+});
 app.get("/error", () => {
   log.error("failed", new Error("outer", { cause: new TypeError("inner") }));
   log.warn(new AggregateError([new Error("first"), "second"], "both"));

@@ -19,6 +19,14 @@ app.get("/", function()
   print(setmetatable({}, { __tostring = function() error("never") end }), loop)
   return "logged"
 end)
+app.get("/sparse", function()
+  log.info("seats", { seats = { "first", [4294967290] = 1 } })
+  -- Asked for its length, this table says 2^30.
+  local rows = { "first" }
+  for power = 1, 30 do rows[2 ^ power] = 1 end
+  log.info("length", { rows = rows })
+  return "logged"
+end)
 app.get("/error", function()
   local error_of_ours = setmetatable({}, { __tostring = function() return "outer: inner" end })
   log.error("failed", error_of_ours)

@@ -4,7 +4,7 @@
 (function prelude(native) {
   "use strict";
   const { route, use, notFound, onError, stringify, answerText, symbols, modules, version, worker, types } = native;
-  const { answering, makeAtOnce } = native;
+  const { answering, makeResponse } = native;
   const { checkStatus, checkRedirect, check, checkPattern, unknownOption, location: locationOf, statusOfNothing } = native;
   const { showToFetch, requestField, headerList, report, addedFields, addedMethods } = native;
   const { nativeMiddleware, ask, decide, now } = native;
@@ -28,7 +28,7 @@
   // them without loading that surface: its prototype loads it when a method is touched.
   // The status text is null where nobody chose the status: the handler of an error then answers with that of the error.
   function response(status, type, body, statusText = "") {
-    const whole = type === null ? undefined : makeAtOnce(status, statusText, type, body);
+    const whole = type === null ? undefined : makeResponse(status, statusText, type, body);
     if (whole !== undefined) return whole;
     return {
       __proto__: responsePrototype,

@@ -139,6 +139,18 @@ impl<'a> Cx<'a> {
         self.check(unsafe { qjs::JS_NewObjectProto(self.raw, NULL) })
     }
 
+    /// Returns a new object with this prototype.
+    pub(crate) fn object_of(self, prototype: &Val) -> Result<Val, Thrown> {
+        // SAFETY: the context and the prototype are alive.
+        self.check(unsafe { qjs::JS_NewObjectProto(self.raw, prototype.raw()) })
+    }
+
+    /// Returns the prototype of an object.
+    pub(crate) fn prototype(self, object: &Val) -> Result<Val, Thrown> {
+        // SAFETY: the context and the object are alive.
+        self.check(unsafe { qjs::JS_GetPrototype(self.raw, object.raw()) })
+    }
+
     /// An array of `items`.
     pub(crate) fn array(self, items: Vec<Val>) -> Result<Val, Thrown> {
         let raws: Vec<RawValue> = items.into_iter().map(Val::into_raw).collect();
