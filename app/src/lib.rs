@@ -45,6 +45,7 @@ pub use local_app::{LocalApp, LocalRun, LocalScript};
 pub use profile::Profiler;
 pub use project::{Language, Project};
 pub use reload::{ReloadAnswer, Reloaded, Reloader, reload_servers};
+pub use request::dispatch::release_memory_with;
 pub use request::proxies::{Cidr, TrustedProxy};
 pub use routing::loaded::check_native_routes;
 pub use sampan_db as db;

@@ -17,7 +17,7 @@ use crate::worker::watchdog::Watchdog;
 use crate::worker::{LoadedWorker, STACK_BYTES, WorkerPlan, run_here, watch_of};
 use sampan_db::{Database, Durability, RestorePoint, migrate};
 use sampan_host::{Callback, Context, Error, Isolate, LocalFuture, Module, Watch};
-use sampan_http::{DirectAnswer, Limits, answer_directly};
+use sampan_http::{DirectAnswer, Limits, UnsentBytes, answer_directly};
 use std::cell::RefCell;
 use std::fs;
 use std::net::SocketAddr;
@@ -178,6 +178,7 @@ impl LocalApp {
                 config: Arc::clone(&config),
                 parts: parts.clone(),
             }),
+            unsent: UnsentBytes::new(&limits),
             limits: Arc::clone(&limits),
             database: Arc::clone(&database),
             watchdog: watchdog.clone(),

@@ -223,6 +223,8 @@ raw_limits! {
         backlog_max: i32,
         pipeline_bytes_max: Bytes,
         out_bytes_max: Bytes,
+        unsent_bytes_max: Bytes,
+        unsent_bytes_per_client_max: Bytes,
         held_max: usize,
         linger_millis_max: Millis,
         linger_idle_millis_max: Millis,

@@ -69,6 +69,14 @@ impl Handler for DevHandler {
         Some(self.dispatch.observe_for(&self.dev, peer, request))
     }
 
+    fn closed_unread(&self, closed: &sampan_http::ClosedUnread) {
+        self.dispatch.closed_unread(closed);
+    }
+
+    fn memory_freed(&self) {
+        self.dispatch.memory_freed();
+    }
+
     fn panicked(&self, message: &str) {
         self.dispatch.panicked(message);
     }

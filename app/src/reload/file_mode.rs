@@ -170,6 +170,14 @@ impl Handler for FileModeHandler {
         self.dispatch.observe(peer, request)
     }
 
+    fn closed_unread(&self, closed: &sampan_http::ClosedUnread) {
+        self.dispatch.closed_unread(closed);
+    }
+
+    fn memory_freed(&self) {
+        self.dispatch.memory_freed();
+    }
+
     fn panicked(&self, message: &str) {
         self.dispatch.panicked(message);
     }

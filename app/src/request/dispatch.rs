@@ -22,12 +22,14 @@ use sampan_host::{
     Call, Error, ErrorKind, FileAnswer, GuardStep, HandlerId, Isolate, RequestView, Step, Suspended,
 };
 use sampan_http::codec::Exceeded;
-use sampan_http::{Answer, BodyRule, Handler, Method, Observer, Peer, Request, Response};
+use sampan_http::{
+    Answer, BodyRule, ClosedUnread, Handler, Method, Observer, Peer, Request, Response,
+};
 use sampan_log::{Cause, Entry, Level};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The handler of one worker: the project as it is now.
 pub(crate) struct Dispatch {
@@ -200,6 +202,27 @@ impl Handler for Dispatch {
         Some(self.record_next(record))
     }
 
+    fn closed_unread(&self, closed: &ClosedUnread) {
+        let (name, max) = closed.limit;
+        let client = closed
+            .peer
+            .ip()
+            .map_or("a Unix socket".to_owned(), |ip| ip.to_string());
+        let text = format!(
+            "closed the connection of {client}, which held {} bytes and had read nothing for {} ms: clients have more unread bytes than \
+             [limits] {name} ({max} bytes); {} connections were closed for that",
+            closed.bytes, closed.still_millis, closed.closed
+        );
+        let logger = Rc::clone(&self.current.borrow().control.logger);
+        logger.text(Level::Warn, text);
+    }
+
+    fn memory_freed(&self) {
+        if let Some(release) = RELEASE_MEMORY.get() {
+            release();
+        }
+    }
+
     fn panicked(&self, message: &str) {
         let control = Rc::clone(&self.current.borrow().control);
         // A panic leaves the request in place whose run it ended.
@@ -209,6 +232,14 @@ impl Handler for Dispatch {
         let text = format!("a fault of the server itself: {message}");
         response_sink::log_of(&control.logger, request.as_deref(), text, &error);
     }
+}
+
+/// Gives memory that was freed back to the system; known to the program that chooses the allocator.
+static RELEASE_MEMORY: OnceLock<fn()> = OnceLock::new();
+
+/// Has workers call this function after large answers were freed. The first call counts.
+pub fn release_memory_with(release: fn()) {
+    let _ = RELEASE_MEMORY.set(release);
 }
 
 pub(super) fn view(

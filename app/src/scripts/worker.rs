@@ -15,7 +15,7 @@ use crate::worker::{
     LoadedWorker, STACK_BYTES, WorkerPlan, deaf_while_loading, loader::Loader, run_here, watch_of,
 };
 use sampan_host::{Error, ErrorKind, Isolate, LocalFuture, StopCause, Watch};
-use sampan_http::answer_directly;
+use sampan_http::{UnsentBytes, answer_directly};
 use sampan_log::Level;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -150,6 +150,7 @@ impl Worker {
             id,
             place,
             generation: Arc::clone(&generation),
+            unsent: UnsentBytes::new(&shared.limits),
             limits: Arc::clone(&shared.limits),
             database: Arc::clone(&shared.database),
             watchdog: shared.watchdog.clone(),

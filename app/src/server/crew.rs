@@ -75,6 +75,7 @@ impl ServerShared {
             place,
             generation: self.generation(),
             limits: Arc::clone(&self.limits),
+            unsent: Arc::clone(&self.unsent),
             database: Arc::clone(&self.database),
             watchdog: self.watchdog.clone(),
             ending: Arc::clone(&self.ending),

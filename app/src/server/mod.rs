@@ -21,7 +21,7 @@ use crate::worker::watchdog::Watchdog;
 use crew::CrewMember;
 use sampan_db::Database;
 use sampan_files::SPOOLED_FILES_MAX;
-use sampan_http::{Accepting, Limits, Workers};
+use sampan_http::{Accepting, Limits, UnsentBytes, Workers};
 use sampan_log::Level;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -92,6 +92,8 @@ pub(crate) struct ServerShared {
     /// As it was at start: what a reload does not change.
     pub(crate) config: Arc<Config>,
     limits: Arc<Limits>,
+    /// What clients have not read, counted for all workers.
+    unsent: Arc<UnsentBytes>,
     pub(crate) database: Arc<Database>,
     /// What the workers serve; a worker that takes another's place loads it.
     generation: Mutex<Arc<Generation>>,
@@ -145,6 +147,7 @@ impl Server {
         };
         let shared = Arc::new(ServerShared {
             config,
+            unsent: UnsentBytes::new(&limits),
             limits: Arc::new(limits),
             database,
             generation: Mutex::new(Arc::new(generation)),

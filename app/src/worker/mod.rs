@@ -14,7 +14,7 @@ use crate::request::dispatch::Dispatch;
 use loader::{Loader, WorkerGeneration};
 use sampan_db::Database;
 use sampan_host::{CurrentRun, Error, ErrorKind, Watch};
-use sampan_http::{Limits, WorkerHandle};
+use sampan_http::{Limits, UnsentBytes, WorkerHandle};
 use std::io;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -39,6 +39,8 @@ pub(crate) struct WorkerPlan {
     /// What it loads first.
     pub(crate) generation: Arc<Generation>,
     pub(crate) limits: Arc<Limits>,
+    /// What clients have not read, counted for all workers of the server.
+    pub(crate) unsent: Arc<UnsentBytes>,
     pub(crate) database: Arc<Database>,
     pub(crate) watchdog: Watchdog,
     /// Set when the server begins to shut down.
@@ -83,7 +85,8 @@ impl WorkerPlan {
         let opened = WorkerGeneration::open(&self.generation)?;
         let loader = Rc::new(Loader::new(&self, watch, Rc::clone(&gate), opened, current));
         let loaded = loader.load(&loader.generation())?;
-        let (handle, sockets) = sampan_http::worker(Arc::clone(&self.limits));
+        let (handle, sockets) =
+            sampan_http::worker_sharing(Arc::clone(&self.limits), Arc::clone(&self.unsent));
         gate.serve(handle.clone());
         loader.sessions.serve(config);
         loader.start_hooks(&loaded).await?;

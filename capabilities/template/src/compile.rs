@@ -3,6 +3,7 @@
 use crate::program::{
     Compare, Escape, Known, KnownFilter, KnownTest, LoopField, Math, Op, Program, Source, Template,
 };
+use crate::tree::check_constants;
 use minijinja::machinery::ast::{self, Stmt};
 use minijinja::machinery::{CodeGenerator, Instruction, Instructions, Token, parse, tokenize};
 use minijinja::syntax::SyntaxConfig;
@@ -35,6 +36,7 @@ pub(crate) fn compile(name: &str, text: &str) -> Result<Template, Error> {
 fn compile_tree(name: &str, text: &str) -> Result<Template, Error> {
     check_nesting(text)?;
     let tree = parse(text, name, SyntaxConfig::default())?;
+    check_constants(&tree)?;
     let mut required = BTreeSet::new();
     find_required(std::slice::from_ref(&tree), &mut required);
     let mut generator = CodeGenerator::new(name, text);

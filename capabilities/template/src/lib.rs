@@ -14,6 +14,7 @@ mod objects;
 mod program;
 mod script;
 mod templates;
+mod tree;
 mod value;
 mod vm;
 

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::codec::{Exceeded, reason};
+use crate::driver::ClosedUnread;
 use crate::peer::Peer;
 use crate::precomputed::Precomputed;
 use crate::request::Request;
@@ -99,6 +100,14 @@ pub trait Handler: 'static {
     fn ticked(&self, now_millis: u64) {
         let _ = now_millis;
     }
+
+    /// Called when connections were closed because too many bytes waited for clients that do not read, on the worker that noticed it.
+    fn closed_unread(&self, closed: &ClosedUnread) {
+        let _ = closed;
+    }
+
+    /// Called at a tick after large answers were freed that clients had been slow to read: the allocator may give memory back to the system.
+    fn memory_freed(&self) {}
 
     /// Called after a panic in the handler or its future was caught; the panic hook has run before.
     fn panicked(&self, message: &str) {

@@ -36,9 +36,9 @@ mod driver;
 mod limits;
 mod listener;
 mod method;
-mod open_files;
 mod peer;
 mod precomputed;
+mod process;
 mod request;
 mod request_body;
 mod response;
@@ -51,14 +51,14 @@ pub use answer::{
 };
 pub use direct::{DirectAnswer, answer_directly};
 pub use driver::{
-    Direction, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, Worker, WorkerHandle, panic_text,
-    worker,
+    ClosedUnread, Direction, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, UnsentBytes, Worker,
+    WorkerHandle, panic_text, worker, worker_sharing,
 };
 pub use limits::Limits;
 pub use method::Method;
-pub use open_files::raise_open_files;
 pub use peer::Peer;
 pub use precomputed::{Precomputed, PrecomputedRest};
+pub use process::{process_memory_bytes, raise_open_files};
 pub use request::Request;
 pub use request_body::ReadError;
 pub use response::{Body, BodyError, BodyStream, Chunk, FilePart, HeaderError, Response};

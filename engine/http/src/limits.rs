@@ -3,6 +3,8 @@
 //! Nothing in the engine waits or grows without one of these. All can be set; [`Limits::check`] says in
 //! one line what is wrong with a set of values before anything is started with it.
 
+use crate::process::process_memory_bytes;
+
 /// More header fields than this cannot be configured: the parser keeps that many on the stack.
 pub(crate) const HEADERS_CEILING: usize = 256;
 
@@ -63,6 +65,11 @@ pub struct Limits {
     pub pipeline_bytes_max: usize,
     /// Unsent output above which a connection's further requests and chunks wait.
     pub out_bytes_max: usize,
+    /// Memory that waits for clients of the whole process to read it; over it the slowest connections are closed. 0 stands for a quarter of
+    /// the memory that the process may have.
+    pub unsent_bytes_max: usize,
+    /// The same of one client address; 0 stands for half of `unsent_bytes_max`.
+    pub unsent_bytes_per_client_max: usize,
     /// Answers that one connection keeps behind an undecided ticket.
     pub held_max: usize,
 
@@ -97,6 +104,8 @@ impl Default for Limits {
             backlog_max: 4096,
             pipeline_bytes_max: 64 * 1024,
             out_bytes_max: 256 * 1024,
+            unsent_bytes_max: 0,
+            unsent_bytes_per_client_max: 0,
             held_max: 64,
             linger_millis_max: 30_000,
             linger_idle_millis_max: 5_000,
@@ -106,6 +115,22 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Returns the limit of unsent bytes of the process, where 0 is chosen by its memory.
+    pub fn unsent_bytes_max(&self) -> usize {
+        match self.unsent_bytes_max {
+            0 => usize::try_from(process_memory_bytes() / 4).unwrap_or(usize::MAX),
+            bytes => bytes,
+        }
+    }
+
+    /// Returns the limit of unsent bytes of one client address.
+    pub fn unsent_bytes_per_client_max(&self) -> usize {
+        match self.unsent_bytes_per_client_max {
+            0 => self.unsent_bytes_max() / 2,
+            bytes => bytes,
+        }
+    }
+
     /// Whether the engine can run with these values.
     ///
     /// # Errors

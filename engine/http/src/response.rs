@@ -39,6 +39,17 @@ pub enum Body {
     Stream(Box<dyn BodyStream>),
 }
 
+impl Body {
+    /// The memory that the body holds for this response alone, in bytes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match self {
+            Body::Bytes(bytes) => bytes.capacity(),
+            Body::Lent(lender) => (**lender).as_ref().len(),
+            Body::Empty | Body::Shared(_) | Body::File(_) | Body::Stream(_) => 0,
+        }
+    }
+}
+
 /// A part of an open file.
 #[derive(Clone, Debug)]
 pub struct FilePart {

@@ -3,6 +3,7 @@
 //! Exit status: 0 for an end in good order, 2 for a command line that makes no sense, 1 for anything else that keeps it
 //! from running, 70 if the server gave up on itself.
 
+mod allocator;
 mod backup;
 mod bench;
 mod build;
@@ -24,10 +25,6 @@ use sampan_app::{Archive, Config, Flags, Storage};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use terminal::{paint, prompt, signals};
-
-/// Faster than the system's under many small allocations, which is what requests are.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// A web application server in one executable, for Lua and JavaScript.
 #[derive(Parser)]
@@ -164,6 +161,7 @@ impl StorageArgs {
 }
 
 fn main() {
+    sampan_app::release_memory_with(allocator::release);
     let result = match Archive::of_this_program() {
         Ok(None) => command(),
         Ok(Some(archive)) => build::built::run(&archive),

@@ -26,6 +26,7 @@ use super::output::Output;
 use super::runtime::readiness::{read_once, write_once};
 use super::runtime::{Direction, Runtime, Socket};
 use super::shared::SharedSocket;
+use super::shared::unsent::{COUNTED_BYTES_MIN, UnsentPart};
 use super::streaming::{Receiving, Streaming};
 use crate::answer::LocalFuture;
 use crate::codec::{Exceeded, Exchange};
@@ -106,6 +107,8 @@ pub(super) struct Connection<S: Socket> {
     pub(super) write_by: u64,
     /// Bytes written since `write_by` was set.
     written_bytes: usize,
+    /// Counts what the client has not read, from a write that left something over.
+    unsent: Option<UnsentPart>,
 
     /// Who takes the connection over when the output is sent, and has done so.
     pub(super) takeover: Option<Takeover>,
@@ -154,6 +157,7 @@ impl<S: Socket> Connection<S> {
             observed: Answers::default(),
             write_by: NEVER,
             written_bytes: 0,
+            unsent: None,
             takeover: None,
             taken: None,
             linger: false,
@@ -286,6 +290,7 @@ impl<S: Socket> Connection<S> {
                         self.local.now_millis() + self.local.limits.write_idle_millis_max;
                     self.written_bytes = 0;
                 }
+                self.note_unsent(turn > 0);
                 return Ok(false);
             };
             let len = written?;
@@ -300,12 +305,37 @@ impl<S: Socket> Connection<S> {
             }
         }
         self.output.release(&self.local.pool);
+        self.forget_unsent();
         if self.write_by != NEVER {
             self.write_by = NEVER;
             // Nothing was read from the client while it took its time to read.
             self.restart_reading();
         }
         Ok(true)
+    }
+
+    /// Ends the count: everything has been sent, or the connection ends.
+    fn forget_unsent(&mut self) {
+        if let Some(part) = self.unsent.take() {
+            self.local.note_freed(part.bytes());
+        }
+    }
+
+    /// Counts what is left over, which may close this connection or slower ones.
+    fn note_unsent(&mut self, has_moved: bool) {
+        let queued: usize = self.queue.iter().map(Queued::held_bytes).sum();
+        let bytes = self.output.held_bytes() + queued;
+        if self.unsent.is_none() && bytes < COUNTED_BYTES_MIN {
+            return;
+        }
+        let part = self.unsent.get_or_insert_with(|| {
+            let socket = Arc::clone(&self.socket) as SharedSocket;
+            UnsentPart::new(Arc::clone(&self.local.shared.unsent), self.peer, socket)
+        });
+        part.grew_to(bytes);
+        for closed in part.set(bytes, has_moved, self.local.now_millis()) {
+            self.local.handler().closed_unread(&closed);
+        }
     }
 
     /// Reads once. `ahead` is for reading while a request is being answered: to see the end, within a limit.
@@ -375,6 +405,7 @@ impl<S: Socket> Future for Connection<S> {
 impl<S: Socket> Drop for Connection<S> {
     fn drop(&mut self) {
         self.observed.cut(self.output.sent_bytes());
+        self.forget_unsent();
         if self.local.has_ended() {
             self.tell_unanswered();
         }

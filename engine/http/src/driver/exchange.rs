@@ -53,6 +53,16 @@ pub(super) struct Queued {
     observed: Observed,
 }
 
+impl Queued {
+    /// The memory that its response holds, in bytes.
+    pub(super) fn held_bytes(&self) -> usize {
+        match &self.reply {
+            Reply::Response(response) => response.body().held_bytes(),
+            Reply::Precomputed(_) | Reply::Upgrade(_) => 0,
+        }
+    }
+}
+
 /// A handler's future under way. At most one per connection: the requests behind it wait.
 pub(super) struct RunningHandler {
     future: LocalFuture<Answer>,

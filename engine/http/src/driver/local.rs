@@ -20,6 +20,9 @@ const TICK_MILLIS: u64 = 20;
 /// sleeps. It still wakes for the earliest deadline.
 const QUIET_TICKS_MAX: u32 = 3;
 
+/// The allocator is told to give memory back after answers of so many bytes were freed.
+const FREED_BYTES_MIN: usize = 16 * 1024 * 1024;
+
 /// The longest sleep of a calm worker.
 const CALM_MILLIS_MAX: u64 = 60_000;
 
@@ -39,6 +42,8 @@ pub(super) struct Local {
     /// Whether a connection has run since the last tick, and how many ticks ago one has.
     active: Cell<bool>,
     quiet_ticks: Cell<u32>,
+    /// Bytes of large answers that were freed since the allocator was told to give memory back.
+    freed_bytes: Cell<usize>,
     calm: Cell<bool>,
 }
 
@@ -56,6 +61,7 @@ impl Local {
             killed: Cell::new(false),
             active: Cell::new(false),
             quiet_ticks: Cell::new(0),
+            freed_bytes: Cell::new(0),
             calm: Cell::new(false),
         }
     }
@@ -72,6 +78,12 @@ impl Local {
     /// Whether connections end where they are, without a further answer.
     pub(super) fn has_ended(&self) -> bool {
         self.killed.get() || self.shared.abandoned.load(Relaxed)
+    }
+
+    /// Notes that a connection no longer holds so many bytes.
+    pub(super) fn note_freed(&self, bytes: usize) {
+        self.freed_bytes
+            .set(self.freed_bytes.get().saturating_add(bytes));
     }
 
     /// Called whenever a connection runs: the clock is never older than one tick there.
@@ -105,6 +117,10 @@ impl Local {
             self.handler().ticked(now);
         }
         self.deadlines.sweep(self.now_millis());
+        if self.freed_bytes.get() >= FREED_BYTES_MIN {
+            self.freed_bytes.set(0);
+            self.handler().memory_freed();
+        }
         if self.active.replace(false) || self.draining.get() {
             self.quiet_ticks.set(0);
         } else {

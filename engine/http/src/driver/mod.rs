@@ -25,4 +25,5 @@ pub(crate) use input::UNKNOWN;
 pub use runtime::pump::{Pump, PumpSocket, Turn};
 pub use runtime::{Direction, Runtime, Socket, Tokio};
 pub use shared::WorkerHandle;
-pub use worker::{Worker, worker};
+pub use shared::unsent::{ClosedUnread, UnsentBytes};
+pub use worker::{Worker, worker, worker_sharing};

@@ -133,6 +133,16 @@ impl Output {
         self.pending() + self.tail_pending()
     }
 
+    /// The memory that waits for the client: all of a body that is kept for it, but none of what others keep anyway.
+    pub(super) fn held_bytes(&self) -> usize {
+        let tail = match &self.tail {
+            Some(Tail::Bytes(bytes)) => bytes.capacity(),
+            Some(Tail::Lent(lender) | Tail::LentBriefly(lender)) => (**lender).as_ref().len(),
+            Some(Tail::Shared(_) | Tail::File(_)) | None => 0,
+        };
+        self.buffer.capacity() + tail
+    }
+
     /// One write of as much as the socket takes. A client that has gone is an error, not a SIGPIPE.
     pub(super) fn write(&self, socket: &Socket) -> io::Result<Written> {
         let first = &self.buffer[self.sent..];

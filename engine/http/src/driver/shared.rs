@@ -1,5 +1,7 @@
 //! The part of a worker that other threads use: sockets go in, counts come out, and the end is announced.
 
+pub(super) mod unsent;
+
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -9,6 +11,7 @@ use slab::Slab;
 use socket2::SockRef;
 use tokio::sync::Notify;
 
+use self::unsent::UnsentBytes;
 use super::clock::process_millis;
 
 /// A worker that has not ticked for longer than this is not given connections while another has.
@@ -46,6 +49,8 @@ pub(super) struct Shared {
     pub(super) calm: AtomicBool,
     pub(super) shutdown: AtomicBool,
     pub(super) abandoned: AtomicBool,
+    /// What clients have not read yet, of this worker and of those beside it.
+    pub(super) unsent: Arc<UnsentBytes>,
     /// All open sockets, for [`WorkerHandle::abandon`]. Locked only where a connection begins or ends, never
     /// while a handler runs, so a worker that is stuck in one does not hold it. A socket is closed after it
     /// was taken out of here; a number that the system has given to another file is never shut down.
@@ -60,7 +65,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    pub(super) fn new() -> Shared {
+    pub(super) fn new(unsent: Arc<UnsentBytes>) -> Shared {
         Shared {
             inbox: Mutex::default(),
             notify: Notify::new(),
@@ -71,6 +76,7 @@ impl Shared {
             calm: AtomicBool::new(false),
             shutdown: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
+            unsent,
             sockets: Mutex::new(Slab::new()),
         }
     }
@@ -166,6 +172,11 @@ impl WorkerHandle {
     /// Requests that have reached the handler since the start.
     pub fn requests(&self) -> u64 {
         self.0.requests.load(Relaxed)
+    }
+
+    /// The bytes that clients of the worker, and of those that share its counts, have not read yet.
+    pub fn unsent(&self) -> &UnsentBytes {
+        &self.0.unsent
     }
 
     /// How long ago the worker last ticked, in milliseconds. It ticks about every 20 ms while there is

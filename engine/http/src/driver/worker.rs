@@ -10,13 +10,20 @@ use std::task::Poll;
 use super::connection::Connection;
 use super::local::Local;
 use super::runtime::{Runtime, Tokio};
+use super::shared::unsent::UnsentBytes;
 use super::shared::{Incoming, Shared, WorkerHandle};
 use crate::answer::HandlerSlot;
 use crate::limits::Limits;
 
 /// A worker before it runs, and the handle by which other threads use it.
 pub fn worker(limits: Arc<Limits>) -> (WorkerHandle, Worker) {
-    let shared = Arc::new(Shared::new());
+    let unsent = UnsentBytes::new(&limits);
+    worker_sharing(limits, unsent)
+}
+
+/// The same for one of several workers of a server, which count together what their clients have not read.
+pub fn worker_sharing(limits: Arc<Limits>, unsent: Arc<UnsentBytes>) -> (WorkerHandle, Worker) {
+    let shared = Arc::new(Shared::new(unsent));
     (WorkerHandle(shared.clone()), Worker { limits, shared })
 }
 
