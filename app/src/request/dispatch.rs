@@ -494,7 +494,8 @@ impl DispatchedRequest {
         } else {
             error
         };
-        self.log(error);
+        let shown = self.with_declaration(error);
+        self.log(&shown);
         AnswerHooks::handler_failed(&*self.view);
         let loaded = &self.loaded;
         if error.kind() == ErrorKind::Memory && loaded.engine.is_worn_out() {
@@ -503,7 +504,7 @@ impl DispatchedRequest {
         // A script that used up its time or memory does not get more of it to say so.
         let is_spent = matches!(error.kind(), ErrorKind::Stopped | ErrorKind::Memory);
         let Some(handler) = loaded.on_error.filter(|_| !is_spent) else {
-            return self.release(&visit, self.default_answer(error, None));
+            return self.release(&visit, self.default_answer(&shown, None));
         };
         let status = error.kind().status();
         let mut sink = HttpSink::new(status, &loaded.control, Some(&self.view));
@@ -519,20 +520,31 @@ impl DispatchedRequest {
         let step = self.start(call, &mut sink, &mut visit);
         match step {
             Step::Done => self.release(&visit, sink.into_response()),
-            Step::Failed(second) => self.release(&visit, self.failed_twice(error, &second)),
+            Step::Failed(second) => self.release(&visit, self.failed_twice(&shown, &second)),
             Step::Waiting(suspended) => {
-                let error = error.clone();
                 visit.remember();
                 Answer::Later(Box::pin(async move {
                     let waited = self.wait(suspended, &mut sink, &mut visit).await;
                     let response = match waited {
                         Ok(()) => sink.into_response(),
-                        Err(second) => self.failed_twice(&error, &second),
+                        Err(second) => self.failed_twice(&shown, &second),
                     };
                     self.release(&visit, response)
                 }))
             }
         }
+    }
+
+    /// Returns the error with the place where the route was declared behind its stack, as people see it. The script is given the error as it is,
+    /// because the engine knows by it which value was thrown.
+    fn with_declaration(&self, error: &Error) -> Error {
+        let (Some(declared), true) = (self.view.place(), errors::is_logged(error.kind())) else {
+            return error.clone();
+        };
+        let stack = error.stack().unwrap_or_default();
+        let line_end = if stack.is_empty() { "" } else { "\n" };
+        let stack = format!("{stack}{line_end}  {declared}, where the route is declared");
+        error.clone().with_stack(stack)
     }
 
     fn finish(&self, sink: HttpSink) -> Response {

@@ -65,7 +65,7 @@ fn what_is_refused_says_so_and_what_to_use() {
         ),
         (
             "debug.setmetatable('', {})",
-            "debug.setmetatable is not in the sandbox",
+            "debug.setmetatable: only tables can be given a metatable here, not a string",
         ),
         (
             "package.loadlib('x', 'y')",
@@ -197,7 +197,7 @@ fn debug_tells_where_the_script_is_and_nothing_else() {
          local info = named() local keys = {}
          for key in pairs(info) do table.insert(keys, key) end table.sort(keys)
          return { table.concat(keys, ' '), info.source, info.short_src, info.currentline, info.linedefined, info.what, info.name, info.namewhat }",
-        r#"["currentline linedefined name namewhat short_src source what","@app.lua","app.lua",3,3,"Lua","named","local"]"#,
+        r#"["currentline isvararg lastlinedefined linedefined name namewhat nparams short_src source what","@app.lua","app.lua",3,3,"Lua","named","local"]"#,
     );
     check(
         "local co = coroutine.create(function() coroutine.yield() end) coroutine.resume(co)
@@ -206,7 +206,7 @@ fn debug_tells_where_the_script_is_and_nothing_else() {
     );
     check_error(
         "debug.getinfo(1, 'f')",
-        "'f' and 'L' are not in the sandbox",
+        "'L', and 'f' of a level, are not in the sandbox",
     );
     check_error("debug.getinfo(1, '>S')", "invalid option");
     check_error("debug.getinfo('x')", "function or level expected");
@@ -356,4 +356,35 @@ fn library_calls_are_stopped_and_bounded_like_any_other() {
         let after = rig.nth(1, get("/path")).expect("the isolate goes on");
         assert_eq!(after.text(), "ok", "{body}");
     }
+}
+
+#[test]
+fn a_stack_overflow_has_a_traceback() {
+    for handler in [
+        "debug.traceback",
+        "function(message) return debug.traceback(message, 2) end",
+    ] {
+        let trace = run(&format!(
+            "local function deeper(n) return 1 + deeper(n + 1) end local _, text = xpcall(deeper, {handler}, 1) return text"
+        ));
+        let trace = trace.expect("a traceback");
+        assert!(
+            trace.starts_with(
+                "app.lua:2: stack overflow\nstack traceback:\n\tapp.lua:2: in function 'deeper'\n"
+            ),
+            "{trace}"
+        );
+        assert!(trace.contains("\n\t...\n"), "{trace}");
+    }
+}
+
+#[test]
+fn metatables_are_shown_and_set_as_without_debug() {
+    check(
+        "local meta = { x = 1 } local own = debug.setmetatable({}, meta) local function meta_of() end
+         return { debug.getmetatable(own) == meta, debug.getmetatable('') == false, debug.getmetatable(req) == false,
+           debug.getmetatable(app.json.array()) == false, debug.getmetatable(print) == nil, debug.getinfo(meta_of, 'f').func == meta_of,
+           pcall(debug.setmetatable, req, {}), debug.setmetatable('', nil), ('x'):upper() }",
+        r#"[true,true,true,true,true,true,false,"","X"]"#,
+    );
 }

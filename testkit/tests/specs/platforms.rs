@@ -49,6 +49,11 @@ const EXCEPTIONS: &[Exception] = &[
         &["a function that does not end"],
         RUNAWAY,
     ),
+    whole(
+        "errors/did_you_mean",
+        BOTH,
+        "what is said of a missing function is the platform's matter",
+    ),
     part(
         "db/batch",
         BOTH,

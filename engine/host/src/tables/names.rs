@@ -1,4 +1,4 @@
-//! One spelling for both languages: rows are named in snake_case and JavaScript sees camelCase.
+//! Names in both languages: rows are named in snake_case and JavaScript sees camelCase; and what a misspelt name means.
 
 /// `now_ms` as JavaScript spells it: `nowMs`.
 pub fn camel_case(snake: &str) -> String {
@@ -29,6 +29,46 @@ pub fn snake_case(camel: &str) -> String {
     out
 }
 
+/// Returns the name among `known` that a misspelt `name` most probably means: it begins alike, or few letters differ.
+pub fn nearest_name(name: &str, known: Vec<String>) -> Option<String> {
+    const START_MIN: usize = 3;
+    let most = if name.chars().count() <= 4 { 1 } else { 2 };
+    let far = |other: &String| {
+        let is_start =
+            |long: &str, short: &str| short.len() >= START_MIN && long.starts_with(short);
+        match is_start(name, other) || is_start(other, name) {
+            true => 1,
+            false => distance(name, other),
+        }
+    };
+    let known = known.into_iter().map(|other| (far(&other), other));
+    let near = known.filter(|(far, _)| *far <= most);
+    near.min_by_key(|(far, _)| *far).map(|(_, other)| other)
+}
+
+/// How many letters have to be changed, added, left out or swapped with the next.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
+    for at in 1..=one.len() {
+        let mut row = vec![at];
+        for to in 1..=other.len() {
+            let changed = usize::from(one[at - 1] != other[to - 1]);
+            let mut least = (rows[at - 1][to - 1] + changed)
+                .min(rows[at - 1][to] + 1)
+                .min(row[to - 1] + 1);
+            let is_swapped =
+                at > 1 && to > 1 && one[at - 1] == other[to - 2] && one[at - 2] == other[to - 1];
+            if is_swapped {
+                least = least.min(rows[at - 2][to - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[one.len()][other.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +82,22 @@ mod tests {
         ] {
             assert_eq!(camel_case(snake), camel);
             assert_eq!(snake_case(camel), snake);
+        }
+    }
+
+    #[test]
+    fn the_nearest_name_is_found() {
+        let known = || ["get", "put", "use", "warn", "onError", "validate"].map(str::to_owned);
+        let found = |name| nearest_name(name, known().to_vec());
+        for (name, expected) in [
+            ("gte", Some("get")),
+            ("warning", Some("warn")),
+            ("onErorr", Some("onError")),
+            ("validates", Some("validate")),
+            ("listen", None),
+            ("x", None),
+        ] {
+            assert_eq!(found(name).as_deref(), expected, "{name}");
         }
     }
 }

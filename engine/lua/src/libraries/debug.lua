@@ -1,14 +1,16 @@
--- `debug`: where the script is. No functions, locals, upvalues or metatables are given out: they would lead into the server's own code.
-local G, _, env = ...
+-- `debug`: where the script is. No locals, upvalues or functions are given out that the script does not have: they would lead into the
+-- server's own code. Metatables are those that `getmetatable` and `setmetatable` show.
+local G, host, env = ...
 
-local error, type, tostring, tonumber = G.error, G.type, G.tostring, G.tonumber
-local raw_getinfo, raw_traceback = G.debug.getinfo, G.debug.traceback
-local find, sub = G.string.find, G.string.sub
-local concat = G.table.concat
+local error, type, tonumber = G.error, G.type, G.tonumber
+local raw_getinfo = G.debug.getinfo
+local find = G.string.find
 
-local debug = {}
+local debug = { traceback = host.traceback, getmetatable = env.getmetatable }
 
-local FIELDS = { "source", "short_src", "currentline", "linedefined", "what", "name", "namewhat" }
+local FIELDS = {
+  "source", "short_src", "currentline", "linedefined", "lastlinedefined", "what", "name", "namewhat", "nparams", "isvararg",
+}
 
 function debug.getinfo(...)
   local thread, at, what = ...
@@ -16,47 +18,34 @@ function debug.getinfo(...)
   if what ~= nil and (type(what) ~= "string" or find(what, "[^SlnufLtr]")) then
     error("bad argument #2 to 'getinfo' (invalid option)", 2)
   end
-  if what and find(what, "[fL]") then
-    error("debug.getinfo: 'f' and 'L' are not in the sandbox; there are 'S', 'l' and 'n'", 2)
+  local fn = type(at) == "function" and at or nil
+  if what and (find(what, "L", 1, true) or not fn and find(what, "f", 1, true)) then
+    error("debug.getinfo: 'L', and 'f' of a level, are not in the sandbox; there are 'S', 'l', 'n' and 'u'", 2)
   end
-  if type(at) ~= "function" then
+  if not fn then
     local level = tonumber(at)
     if not level then error("bad argument #1 to 'getinfo' (function or level expected)", 2) end
     if not (level >= 0 and level < 1e6) then return nil end
     at = thread and level or level + 1
   end
   local info
-  if thread then info = raw_getinfo(thread, at, "Sln") else info = raw_getinfo(at, "Sln") end
+  if thread then info = raw_getinfo(thread, at, "Slnu") else info = raw_getinfo(at, "Slnu") end
   if not info then return nil end
-  local shown = {}
+  local shown = { func = fn }
   for at = 1, #FIELDS do shown[FIELDS[at]] = info[FIELDS[at]] end
   return shown
 end
 
--- Lines of the server's own Lua tell a reader nothing.
-local OWN = "^\t%[[a-z0-9]+%]:%d+:"
-local function without_own(text)
-  local lines, start = {}, 1
-  repeat
-    local stop = find(text, "\n", start, true)
-    local line = sub(text, start, stop and stop - 1)
-    if not find(line, OWN) then lines[#lines + 1] = line end
-    start = stop and stop + 1
-  until not stop
-  return concat(lines, "\n")
-end
-
-function debug.traceback(...)
-  local thread, message, level = ...
-  if type(thread) ~= "thread" then thread, message, level = nil, thread, message end
-  local kind = type(message)
-  if kind ~= "string" and kind ~= "number" and kind ~= "nil" then return message end
-  level = tonumber(level)
-  if level and not (level >= 0 and level < 1e6) then level = 1e6 end
-  local stack
-  if thread then stack = raw_traceback(thread, "", level or 0) else stack = raw_traceback("", (level or 1) + 1) end
-  stack = without_own(sub(stack, 2))
-  return message == nil and stack or tostring(message) .. "\n" .. stack
+-- Values other than tables share the metatable of their type, and with it all scripts of the isolate. A library that takes away that of
+-- strings while it reads foreign text, and gives back what `getmetatable` gave it, goes on: the metatable stays where it is.
+local setmetatable = env.setmetatable
+function debug.setmetatable(value, meta)
+  if type(value) == "string" and not meta then return value end
+  if type(value) ~= "table" then
+    error("debug.setmetatable: only tables can be given a metatable here, not a " .. type(value) ..
+      ": all values of its type would share it", 2)
+  end
+  return setmetatable(value, meta)
 end
 
 env.debug = debug

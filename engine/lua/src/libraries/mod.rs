@@ -2,6 +2,7 @@
 //! what the sandbox refuses. Each is a chunk of Lua.
 
 pub(crate) mod chunk;
+pub(crate) mod traceback;
 
 use crate::vm::state::State;
 use mlua_sys::lua51::*;

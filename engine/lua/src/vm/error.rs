@@ -1,5 +1,7 @@
 //! From Lua errors to the errors of the contract.
 
+mod advice;
+
 use crate::libraries;
 use crate::values::{shown, value::STACK_SLOTS};
 use crate::vm::isolate::current;
@@ -34,7 +36,7 @@ pub(crate) unsafe extern "C-unwind" fn note_raised(state: State) -> c_int {
         lua_settop(state, 1);
         if !is_raised(state) && !is_stop_noted() {
             let noted = guard(|| {
-                let (place, stack) = (place_of(state), stack_of(state));
+                let (place, stack) = (place_of(state), stack_of(state, None));
                 let is_stop = core.watch.must_stop();
                 *core.raised.borrow_mut() = Some(Raised {
                     place,
@@ -138,7 +140,10 @@ pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Uncaug
             return UncaughtError(Error::new(ErrorKind::Script, "stack overflow"));
         }
         let error = match lua_type(from, -1) {
-            LUA_TSTRING => from_text(&String::from_utf8_lossy(text_at(from, -1))),
+            LUA_TSTRING => {
+                let text = String::from_utf8_lossy(text_at(from, -1));
+                advice::advised(from, from_text(&text))
+            }
             LUA_TTABLE => from_table(main, from),
             LUA_TNUMBER => Error::script(lua_tonumber(from, -1).to_string()),
             kind => {
@@ -154,7 +159,7 @@ pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Uncaug
         let (place, stack) = match raised {
             Some(raised) => (raised.place, raised.stack),
             None if main == from => (place_of(from), String::new()),
-            None => (place_of(from), stack_of(from)),
+            None => (place_of(from), stack_of(from, error.place())),
         };
         let error = match error.place() {
             Some(_) => error,

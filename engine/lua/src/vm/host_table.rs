@@ -57,9 +57,10 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 20] = [
+        let functions: [(&CStr, lua_CFunction); 21] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
+            (c"traceback", libraries::traceback::traceback),
             (c"check_status", response::check_status),
             (c"check_redirect", response::check_redirect),
             (c"check", response::check),

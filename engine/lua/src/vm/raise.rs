@@ -146,7 +146,7 @@ unsafe fn push_detailed(state: State, at: Option<State>, error: &Error, details:
             let scratch = &mut *current().scratch.get();
             scratch.clear();
             let _ = guard(|| {
-                scratch.add(stack_of(at).as_bytes());
+                scratch.add(stack_of(at, None).as_bytes());
                 Ok(())
             });
             if let Some(stack) = scratch.first() {

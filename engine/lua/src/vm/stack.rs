@@ -58,18 +58,22 @@ pub(crate) unsafe fn place_of(thread: State) -> Option<Place> {
     place
 }
 
-/// The calls on the stack of `thread`, innermost first, one a line.
-pub(crate) unsafe fn stack_of(thread: State) -> String {
+/// The calls on the stack of `thread`, innermost first, one a line. `raised` is where the error was raised, if that is known: LuaJIT forgets
+/// the line of a function that failed itself, without a call.
+pub(crate) unsafe fn stack_of(thread: State, raised: Option<&Place>) -> String {
     let mut out = String::new();
     let mut calls = 0;
     // SAFETY: as above.
     unsafe {
         each_frame(thread, |frame| {
+            let forgotten = raised.filter(|place| {
+                calls == 0 && frame.line <= 0 && frame.source.strip_prefix('@') == Some(&place.file)
+            });
             let name = |tail: &str| match &frame.name {
                 Some(name) => format!(" in {name}{tail}"),
                 None => tail.to_owned(),
             };
-            if let Some(Place { file, line }) = frame.place() {
+            if let Some(Place { file, line }) = frame.place().or_else(|| forgotten.cloned()) {
                 // The name is the caller's word for the function that was replaced.
                 let name = if frame.replaced.is_some() {
                     String::new()
@@ -260,7 +264,7 @@ unsafe fn push_local(thread: State, frame: &lua_Debug, name: &CStr) -> bool {
     }
 }
 
-unsafe fn push_upvalue(thread: State, function: c_int, name: &CStr) -> bool {
+pub(crate) unsafe fn push_upvalue(thread: State, function: c_int, name: &CStr) -> bool {
     // SAFETY: the caller has room for one.
     unsafe {
         for at in 1.. {
@@ -278,7 +282,7 @@ unsafe fn push_upvalue(thread: State, function: c_int, name: &CStr) -> bool {
 }
 
 /// Pushes the field of the table on top, found without making a string.
-unsafe fn push_field(thread: State, name: &CStr) -> bool {
+pub(crate) unsafe fn push_field(thread: State, name: &CStr) -> bool {
     // SAFETY: the caller has room for three; `lua_next` is given keys of the table, so it does not raise.
     unsafe {
         lua_pushnil(thread);

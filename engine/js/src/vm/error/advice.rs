@@ -2,6 +2,7 @@
 
 use crate::values::value::PropertyNames;
 use crate::vm::sys::{Cx, Thrown, is_object};
+use sampan_host::names::nearest_name;
 use std::ffi::CString;
 
 /// Globals of other runtimes, and what there is here.
@@ -76,65 +77,5 @@ fn nearest(cx: Cx<'_>, owner: &str, name: &str) -> Result<Option<String>, Thrown
     for atom in PropertyNames::of(cx, object.raw())?.iter() {
         known.push(cx.text(cx.name(atom)?.raw())?);
     }
-    Ok(most_like(name, known))
-}
-
-fn most_like(name: &str, known: Vec<String>) -> Option<String> {
-    const START_MIN: usize = 3;
-    let most = if name.chars().count() <= 4 { 1 } else { 2 };
-    let far = |other: &String| {
-        let is_start =
-            |long: &str, short: &str| short.len() >= START_MIN && long.starts_with(short);
-        match is_start(name, other) || is_start(other, name) {
-            true => 1,
-            false => distance(name, other),
-        }
-    };
-    let known = known.into_iter().map(|other| (far(&other), other));
-    let near = known.filter(|(far, _)| *far <= most);
-    near.min_by_key(|(far, _)| *far).map(|(_, other)| other)
-}
-
-/// How many letters have to be changed, added, left out or swapped with the next.
-fn distance(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
-    for at in 1..=one.len() {
-        let mut row = vec![at];
-        for to in 1..=other.len() {
-            let changed = usize::from(one[at - 1] != other[to - 1]);
-            let mut least = (rows[at - 1][to - 1] + changed)
-                .min(rows[at - 1][to] + 1)
-                .min(row[to - 1] + 1);
-            let is_swapped =
-                at > 1 && to > 1 && one[at - 1] == other[to - 2] && one[at - 2] == other[to - 1];
-            if is_swapped {
-                least = least.min(rows[at - 2][to - 2] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[one.len()][other.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_name_is_found() {
-        let known = || ["get", "put", "use", "warn", "onError", "validate"].map(str::to_owned);
-        let found = |name| most_like(name, known().to_vec());
-        for (name, expected) in [
-            ("gte", Some("get")),
-            ("warning", Some("warn")),
-            ("onErorr", Some("onError")),
-            ("validates", Some("validate")),
-            ("listen", None),
-            ("x", None),
-        ] {
-            assert_eq!(found(name).as_deref(), expected, "{name}");
-        }
-    }
+    Ok(nearest_name(name, known))
 }

@@ -76,9 +76,10 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
                 Type::Json => json_write::text(state, at),
                 Type::Shown => Ok(shown::read(state, at)),
                 Type::InPlace => Ok(Value::Null),
-                Type::Function => match lua_type(state, at) {
-                    LUA_TFUNCTION => Ok(Value::Bool(true)),
-                    LUA_TNIL => Ok(Value::Null),
+                ty if ty.takes_function() => match (lua_type(state, at), ty) {
+                    (LUA_TFUNCTION, _) => Ok(Value::Bool(true)),
+                    (LUA_TNIL, _) => Ok(Value::Null),
+                    (LUA_TSTRING, Type::TextOrFunction) => value::read(state, at),
                     _ => {
                         let found = response::found(state, at);
                         return Err(Args::wrong(&WORDS, row.owner, function, index, &found));

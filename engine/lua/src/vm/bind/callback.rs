@@ -10,7 +10,7 @@ use crate::vm::state::{State, data, guard, push_ref};
 use crate::vm::worlds::{Home, World, Worlds};
 use mlua_sys::lua51::*;
 use sampan_host::callback::isolate_is_gone;
-use sampan_host::{Callback, Error, LocalFuture, ScriptFunction, Type, Value};
+use sampan_host::{Callback, Error, LocalFuture, ScriptFunction, Value};
 use std::any::Any;
 use std::ffi::c_int;
 use std::rc::{Rc, Weak};
@@ -28,7 +28,7 @@ pub(crate) type Functions = Vec<(usize, Callback)>;
 pub(crate) unsafe fn anchor(state: State, row: &BoundRow) -> References {
     let mut references = [None; FUNCTIONS_MAX];
     let wanted = row.function.params.iter().enumerate();
-    let wanted = wanted.filter(|(_, param)| param.ty == Type::Function);
+    let wanted = wanted.filter(|(_, param)| param.ty.takes_function());
     for ((index, _), reference) in wanted.zip(&mut references) {
         let at = (index + row.before()) as c_int + 1;
         // SAFETY: called by a C function with its arguments on the stack and room for more.

@@ -101,8 +101,10 @@ end
 env.coroutine = coroutine
 
 -- A message handler runs with hooks off while a stop is raised, so that it could not be stopped itself: it is passed over.
-local raw_xpcall = G.xpcall
+local raw_xpcall, traceback = G.xpcall, host.traceback
 function env.xpcall(fn, handler, ...)
+  -- It looks for the stop itself, and the stack has no room for more where it overflowed.
+  if handler == traceback then return raw_xpcall(fn, handler, ...) end
   return raw_xpcall(fn, function(message)
     if host.must_stop() then return message end
     return handler(message)

@@ -1,0 +1,240 @@
+//! The names that a script may have meant where it called or indexed a field that is nil: a few words behind the message of an error that
+//! was not caught.
+//!
+//! LuaJIT's message names the field alone. Its owner is read off the line of the project's file, and looked up where the function of that
+//! line sees it. Owners that cannot be found so, such as a parameter, are known by their names.
+
+use crate::request::object::METHODS;
+use crate::vm::isolate::{Core, current};
+use crate::vm::stack::{push_field, push_upvalue};
+use crate::vm::state::{State, text_at};
+use mlua_sys::lua51::*;
+use sampan_host::names::nearest_name;
+use sampan_host::request::FIELDS;
+use sampan_host::{Error, Function};
+use std::ffi::{CStr, CString, c_int};
+
+/// How many calls of the stack are searched for the function of a line.
+const CALLS_MAX: c_int = 20;
+/// How many members of a table are looked at.
+const MEMBERS_MAX: usize = 1_000;
+/// Names under which handlers know their request.
+const REQUESTS: [&str; 3] = ["req", "request", "r"];
+
+/// Returns the error with the name behind its message that the script may have meant. `thread` is the one that failed; its stack is as it was.
+#[cold]
+pub(super) fn advised(thread: State, error: Error) -> Error {
+    let Some(missing) = Missing::read(error.message()) else {
+        return error;
+    };
+    // SAFETY: reads what lies on the stack of a thread that does not run, and pops what is pushed; nothing allocates in Lua.
+    match unsafe { meant(thread, &error, missing) } {
+        Some(meant) => {
+            let message = format!("{}: did you mean {meant}?", error.message());
+            error.with_message(message)
+        }
+        None => error,
+    }
+}
+
+/// A name that LuaJIT's message says is nil.
+#[derive(Clone, Copy)]
+struct Missing<'a> {
+    name: &'a str,
+    is_global: bool,
+    is_call: bool,
+}
+
+impl<'a> Missing<'a> {
+    /// Reads `attempt to call field 'x' (a nil value)`, and the same of methods, of globals and of what is indexed.
+    fn read(message: &'a str) -> Option<Self> {
+        let rest = message.strip_prefix("attempt to ")?;
+        let (doing, rest) = rest.split_once(' ')?;
+        let (kind, rest) = rest.split_once(" '")?;
+        let name = rest.strip_suffix("' (a nil value)")?;
+        let is_known =
+            matches!(doing, "call" | "index") && matches!(kind, "field" | "method" | "global");
+        is_known.then_some(Self {
+            name,
+            is_global: kind == "global",
+            is_call: doing == "call",
+        })
+    }
+}
+
+/// Returns the name with its owner, as the script would write it.
+unsafe fn meant(thread: State, error: &Error, missing: Missing<'_>) -> Option<String> {
+    let core = current();
+    let place = error.place()?;
+    // SAFETY: as for the caller; the height of the stack is restored.
+    unsafe {
+        if lua_checkstack(thread, 16) == 0 {
+            return None;
+        }
+        let top = lua_gettop(thread);
+        let has_function = push_function(thread, &place.file, place.line);
+        let found = if missing.is_global {
+            has_function
+                .then(|| {
+                    lua_getfenv(thread, -1);
+                    nearest_name(missing.name, members(thread, missing.is_call))
+                })
+                .flatten()
+        } else {
+            let text = core.sources.read(&place.file)?;
+            let text = String::from_utf8_lossy(&text);
+            let line = text.lines().nth((place.line as usize).checked_sub(1)?)?;
+            let known = |owner: &str| {
+                let path: Vec<&str> = owner.split('.').collect();
+                let mut known = names_of(core, &path);
+                if has_function && push_path(thread, &path) {
+                    known.extend(members(thread, missing.is_call));
+                }
+                nearest_name(missing.name, known)
+            };
+            owner_of(line, missing.name)
+                .and_then(|(owner, mark)| Some(format!("{owner}{mark}{}", known(owner)?)))
+        };
+        lua_settop(thread, top);
+        found
+    }
+}
+
+/// Returns what stands before `.name` or `:name` in a line of Lua, and the mark between them.
+fn owner_of<'a>(line: &'a str, name: &str) -> Option<(&'a str, char)> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    line.match_indices(name).find_map(|(at, _)| {
+        let (before, behind) = (&line[..at], &line[at + name.len()..]);
+        let mark = before
+            .chars()
+            .next_back()
+            .filter(|mark| matches!(mark, '.' | ':'))?;
+        let before = &before[..before.len() - 1];
+        let start = before
+            .rfind(|c| !is_part(c) && c != '.')
+            .map_or(0, |last| last + 1);
+        let owner = &before[start..];
+        let is_whole = !behind.starts_with(is_part)
+            && owner.starts_with(|c: char| is_part(c) && !c.is_ascii_digit());
+        is_whole.then_some((owner, mark))
+    })
+}
+
+/// Pushes the function on the stack of `thread` that a line of a file belongs to.
+unsafe fn push_function(thread: State, file: &str, line: u32) -> bool {
+    // SAFETY: `lua_getinfo` pushes a function for `f`; the source belongs to its prototype.
+    unsafe {
+        let mut record: lua_Debug = std::mem::zeroed();
+        for level in 0..CALLS_MAX {
+            if lua_getstack(thread, level, &raw mut record) == 0
+                || lua_getinfo(thread, c"Sf".as_ptr(), &raw mut record) == 0
+            {
+                return false;
+            }
+            let source = CStr::from_ptr(record.source).to_bytes();
+            let lines = record.linedefined..=record.lastlinedefined;
+            if source.strip_prefix(b"@") == Some(file.as_bytes())
+                && (record.linedefined == 0 || lines.contains(&(line as c_int)))
+            {
+                return true;
+            }
+            lua_pop(thread, 1);
+        }
+        false
+    }
+}
+
+/// Pushes the table that a path such as `app.db` means to the function on top: its first name is an upvalue or a global.
+unsafe fn push_path(thread: State, path: &[&str]) -> bool {
+    // SAFETY: the caller has made room; fields are read without making strings.
+    unsafe {
+        let function = lua_gettop(thread);
+        let mut names = path.iter().map(|name| CString::new(*name));
+        let Some(Ok(first)) = names.next() else {
+            return false;
+        };
+        if !push_upvalue(thread, function, &first) {
+            lua_getfenv(thread, function);
+            if !push_field(thread, &first) {
+                return false;
+            }
+        }
+        for name in names {
+            let Ok(name) = name else { return false };
+            if lua_type(thread, -1) != LUA_TTABLE || !push_field(thread, &name) {
+                return false;
+            }
+        }
+        lua_type(thread, -1) == LUA_TTABLE
+    }
+}
+
+/// Returns the names of the members of the table on top; of those that can be called alone where `is_call`.
+unsafe fn members(thread: State, is_call: bool) -> Vec<String> {
+    let mut names = Vec::new();
+    // SAFETY: the caller has made room; `lua_next` is given keys of the table, so it does not raise.
+    unsafe {
+        lua_pushnil(thread);
+        for _ in 0..MEMBERS_MAX {
+            if lua_next(thread, -2) == 0 {
+                break;
+            }
+            let is_meant = !is_call || matches!(lua_type(thread, -1), LUA_TFUNCTION | LUA_TTABLE);
+            if is_meant && lua_type(thread, -2) == LUA_TSTRING {
+                names.push(String::from_utf8_lossy(text_at(thread, -2)).into_owned());
+            }
+            lua_pop(thread, 1);
+        }
+    }
+    names
+}
+
+/// Returns the names that modules, requests and objects have, known by what scripts call them.
+fn names_of(core: &Core, path: &[&str]) -> Vec<String> {
+    let owner = path.last().copied().unwrap_or_default();
+    let mut names: Vec<&str> = Vec::new();
+    let mut add = |rows: &'static [Function]| names.extend(rows.iter().map(|row| row.name));
+    for module in core.modules {
+        if module.name == owner {
+            add(module.functions);
+        }
+        for class in module.classes {
+            if class.variable == owner {
+                add(class.methods);
+            }
+        }
+        if REQUESTS.contains(&owner) {
+            add(module.request_fields);
+            add(module.request_methods);
+        }
+    }
+    if REQUESTS.contains(&owner) {
+        names.extend(FIELDS.iter().map(|(name, _)| *name));
+        names.extend(METHODS);
+        names.push("chunks");
+    }
+    if owner == "app" {
+        names.extend(core.modules.iter().map(|module| module.name));
+    }
+    names.into_iter().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_are_read_off_a_line() {
+        for (line, name, expected) in [
+            ("return app.jsno({})", "jsno", Some(("app", '.'))),
+            ("x = app.db.querry('a')", "querry", Some(("app.db", '.'))),
+            ("req:forn()", "forn", Some(("req", ':'))),
+            ("local forn = req:forn()", "forn", Some(("req", ':'))),
+            ("f().g()", "g", None),
+            ("gg(a.g)", "g", Some(("a", '.'))),
+            ("app.gets()", "get", None),
+        ] {
+            assert_eq!(owner_of(line, name), expected, "{line}");
+        }
+    }
+}

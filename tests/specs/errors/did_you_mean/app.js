@@ -1,0 +1,11 @@
+import { app, db, log } from "sampan";
+
+app.get("/app", () => app.gte("/x", () => "x"));
+app.get("/module", () => log.warning("x"));
+app.get("/local", () => db.qurey("x"));
+app.get("/request", (req) => req.forn());
+app.get("/object", (req) => req.session.claer());
+app.get("/index", () => app.bd.one("x"));
+app.get("/library", () => JSON.strinify("x"));
+app.get("/global", () => pritn("x"));
+app.get("/far", () => app.listen(3000));

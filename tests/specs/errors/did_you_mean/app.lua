@@ -1,0 +1,12 @@
+local app = require "sampan"
+local db = app.db
+
+app.get("/app", function() return app.jsno({}) end)
+app.get("/module", function() return app.log.warning("x") end)
+app.get("/local", function() return db.qurey("x") end)
+app.get("/request", function(req) return req:forn() end)
+app.get("/object", function(req) return req.session:claer() end)
+app.get("/index", function() return app.bd.one("x") end)
+app.get("/library", function() return string.fomat("x") end)
+app.get("/global", function() pritn("x") end)
+app.get("/far", function() return app.listen(3000) end)

@@ -1,0 +1,5 @@
+import { app } from "sampan";
+
+app.get("/direct", (req) => {
+  return req.nothing.name;
+});

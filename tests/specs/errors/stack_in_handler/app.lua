@@ -1,0 +1,5 @@
+local app = require "sampan"
+
+app.get("/direct", function(req)
+  return req.nothing.name
+end)
