@@ -7,9 +7,13 @@ use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
 /// What holds of an import, for the `exports` and `imports` of a package. A package's own order decides among those that hold.
-pub(crate) const IMPORT: &[&str] = &["sampan", "workerd", "worker", "import", "default"];
+pub(crate) const IMPORT: &[&str] = &[
+    "sampan", "workerd", "worker", "browser", "import", "default",
+];
 /// What holds of a `require`.
-pub(crate) const REQUIRE: &[&str] = &["sampan", "workerd", "worker", "require", "default"];
+pub(crate) const REQUIRE: &[&str] = &[
+    "sampan", "workerd", "worker", "browser", "require", "default",
+];
 
 /// How deep conditions and lists may nest.
 const DEPTH_MAX: usize = 32;
@@ -27,6 +31,8 @@ pub(crate) struct Package {
     /// What its own files import by `#name`.
     pub(crate) imports: Target,
     workspaces: Target,
+    /// Files, or one in the place of `main`, that need nothing of Node.js.
+    browser: Target,
 }
 
 /// Whether the text of a `package.json` says that packages lie below its folder, which share what is installed.
@@ -47,7 +53,18 @@ impl Package {
 
     /// The file of the package itself, where there are no `exports`.
     pub(crate) fn main(&self) -> Option<&str> {
-        self.main.text()
+        self.browser.text().or_else(|| self.main.text())
+    }
+
+    /// The name in place of `name`, by a map under `browser`: a file is `./lib/x.js`, other names are of packages.
+    pub(crate) fn for_browsers(&self, name: &str) -> Option<&str> {
+        let Target::Choices(choices) = &self.browser else {
+            return None;
+        };
+        let plain = name.strip_suffix(".js").filter(|_| name.starts_with("./"));
+        let fits = |key: &str| key == name || Some(key) == plain;
+        let (_, target) = choices.iter().find(|(key, _)| fits(key))?;
+        target.text()
     }
 
     /// `module` or `commonjs`, where it says.

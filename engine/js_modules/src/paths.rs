@@ -42,6 +42,13 @@ pub(crate) fn package_of(path: &str) -> Option<String> {
     split_package(inside).map(|(name, _)| name.to_owned())
 }
 
+/// The folder of the package in which a file lies: what stands behind the last `node_modules` of its path.
+pub(crate) fn package_root(path: &str) -> Option<&str> {
+    let (_, inside) = path.rsplit_once("node_modules/")?;
+    let (name, _) = split_package(inside)?;
+    Some(&path[..path.len() - inside.len() + name.len()])
+}
+
 /// `@scope/name/sub/path` as the package's name and what is asked of it, without the slash between.
 pub(crate) fn split_package(name: &str) -> Option<(&str, &str)> {
     let slashes = if name.starts_with('@') { 2 } else { 1 };

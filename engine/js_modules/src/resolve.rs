@@ -1,7 +1,9 @@
 //! Which file an import means, by Node.js's rules for modules and with what users of TypeScript leave out.
 
 use crate::package::{IMPORT, Package, REQUIRE};
-use crate::paths::{extension, is_of_package, is_outside, join, package_of, parent, split_package};
+use crate::paths::{
+    extension, is_of_package, is_outside, join, package_of, package_root, parent, split_package,
+};
 use crate::tsconfig::TsConfig;
 use sampan_host::Sources;
 use std::collections::HashMap;
@@ -59,6 +61,23 @@ const NODE_MODULES: &[&str] = &[
     "zlib",
 ];
 
+/// Modules of Node.js that packages for other servers ask for too, and what there is here.
+const NODE_ADVICE: &[(&str, &str)] = &[
+    (
+        "async_hooks",
+        "AsyncLocalStorage is not there yet; pass the request, or what belongs to it, as an argument",
+    ),
+    (
+        "crypto",
+        "use the global crypto (crypto.subtle, crypto.getRandomValues), or crypto of the module sampan",
+    ),
+    ("fs", "use files of the module sampan"),
+    (
+        "buffer",
+        "use Uint8Array, TextEncoder and codec of the module sampan",
+    ),
+];
+
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
@@ -111,6 +130,26 @@ impl Resolver {
         name: &str,
         asked: Asked,
     ) -> Result<String, String> {
+        let found = self.found(config, importer, name, asked)?;
+        Ok(self.for_browsers(&found).unwrap_or(found))
+    }
+
+    /// The file that a package has in place of another one where Node.js is not there.
+    fn for_browsers(&self, path: &str) -> Option<String> {
+        let place = package_root(path)?;
+        let package = self.package_in(place)?;
+        let inside = path.strip_prefix(place)?;
+        let target = package.for_browsers(&format!(".{inside}"))?;
+        self.below(place, &join(place, target))
+    }
+
+    fn found(
+        &self,
+        config: &TsConfig,
+        importer: &str,
+        name: &str,
+        asked: Asked,
+    ) -> Result<String, String> {
         let folder = parent(importer);
         if name.starts_with("./") || name.starts_with("../") || matches!(name, "." | "..") {
             return self.near(importer, &join(&folder, name));
@@ -126,6 +165,19 @@ impl Resolver {
         {
             return Ok(found);
         }
+        if let Some(place) = package_root(importer)
+            && let Some(package) = self.package_in(place)
+            && let Some(target) = package.for_browsers(name)
+        {
+            return match target.starts_with("./") {
+                true => self
+                    .below(place, &join(place, target))
+                    .ok_or_else(|| format!("there is no file {}", join(place, target))),
+                false => self
+                    .bare(place, target, asked)
+                    .unwrap_or_else(|| Err(absent(importer, target))),
+            };
+        }
         self.bare(&folder, name, asked)
             .unwrap_or_else(|| Err(absent(importer, name)))
     }
@@ -136,9 +188,11 @@ impl Resolver {
             if !is_outside(importer) {
                 return Err("it lies outside the project".to_owned());
             }
-            let own = self
-                .package_above(&parent(importer))
-                .map(|(folder, _)| folder);
+            // A package may have further files package.json below its own.
+            let own = package_root(importer).map(str::to_owned).or_else(|| {
+                let above = self.package_above(&parent(importer));
+                above.map(|(folder, _)| folder)
+            });
             if !own.is_some_and(|own| {
                 path.strip_prefix(&own)
                     .is_some_and(|rest| rest.starts_with('/'))
@@ -384,7 +438,13 @@ fn absent(importer: &str, name: &str) -> String {
             Some(package) => format!("the package {package} needs"),
             None => format!("{importer} needs"),
         };
-        return format!("{needs} Node.js's module \"{plain}\", which Sampan does not have");
+        let instead = match NODE_ADVICE.iter().find(|(known, _)| *known == top) {
+            Some((_, instead)) => format!(": {instead}"),
+            None => String::new(),
+        };
+        return format!(
+            "{needs} Node.js's module \"{plain}\", which Sampan does not have{instead}"
+        );
     }
     let Some((package, _)) = split_package(name) else {
         return "this is no name of a package: files of the project begin with \"./\"".to_owned();

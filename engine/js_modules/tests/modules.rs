@@ -267,3 +267,72 @@ fn a_hundred_files_are_ready_within_a_tenth_of_a_second() {
     println!("{FILES} files of 125 lines in {best:?}");
     assert!(best < Duration::from_millis(100), "{best:?}");
 }
+
+#[test]
+fn a_package_below_the_parent_reads_across_its_own_further_package_files() {
+    let (_, modules) = project(&[
+        (
+            "../node_modules/zod/package.json",
+            r#"{"exports": {".": "./index.js"}}"#,
+        ),
+        ("../node_modules/zod/index.js", ""),
+        ("../node_modules/zod/core/index.js", ""),
+        (
+            "../node_modules/zod/mini/package.json",
+            r#"{"type": "module", "main": "./index.js"}"#,
+        ),
+        ("../node_modules/zod/mini/index.js", ""),
+        ("../node_modules/other/index.js", ""),
+    ]);
+    let importer = "../node_modules/zod/mini/index.js";
+    let found = modules.resolve(importer, "../core/index.js", Asked::Import);
+    assert_eq!(found.as_deref(), Ok("../node_modules/zod/core/index.js"));
+    let fault = modules.resolve(importer, "../../other/index.js", Asked::Import);
+    assert_eq!(fault, Err("it lies outside its package".to_owned()));
+}
+
+#[test]
+fn packages_give_what_they_have_for_browsers() {
+    let (_, modules) = project(&[
+        (
+            "node_modules/nanoid/package.json",
+            r#"{"exports": {".": {"browser": "./index.browser.js", "default": "./index.js"}, "./*": "./*.js"},
+                "browser": {"./pool.js": "./pool.browser.js", "crypto": "./own.js"}}"#,
+        ),
+        ("node_modules/nanoid/index.js", ""),
+        ("node_modules/nanoid/index.browser.js", ""),
+        ("node_modules/nanoid/pool.js", ""),
+        ("node_modules/nanoid/pool.browser.js", ""),
+        ("node_modules/nanoid/own.js", ""),
+        (
+            "node_modules/old/package.json",
+            r#"{"main": "./node.js", "browser": "./web.js"}"#,
+        ),
+        ("node_modules/old/node.js", ""),
+        ("node_modules/old/web.js", ""),
+    ]);
+    for (importer, name, found) in [
+        ("app.js", "nanoid", "node_modules/nanoid/index.browser.js"),
+        (
+            "app.js",
+            "nanoid/pool",
+            "node_modules/nanoid/pool.browser.js",
+        ),
+        (
+            "node_modules/nanoid/index.js",
+            "crypto",
+            "node_modules/nanoid/own.js",
+        ),
+        ("app.js", "old", "node_modules/old/web.js"),
+    ] {
+        let resolved = modules.resolve(importer, name, Asked::Import);
+        assert_eq!(resolved.as_deref(), Ok(found), "{name}");
+    }
+    let fault = modules
+        .resolve("app.js", "node:async_hooks", Asked::Import)
+        .expect_err("not there");
+    assert!(
+        fault.contains("AsyncLocalStorage is not there yet"),
+        "{fault}"
+    );
+}

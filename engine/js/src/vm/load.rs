@@ -271,10 +271,11 @@ fn default_fetch(
     if !cx.is_function(fetch.raw()) {
         return Ok(None);
     }
-    let bytes_max = cx.get(exported.raw(), c"bodyBytesMax")?;
-    let compress = cx.get(exported.raw(), c"compress")?;
+    // A router such as itty-router's has a function under every name that it does not have itself.
+    let bytes_max = cx.get_own(exported.raw(), c"bodyBytesMax")?;
+    let compress = cx.get_own(exported.raw(), c"compress")?;
     let body = BodyOptions {
-        stream: is_true(cx.get(exported.raw(), c"stream")?.raw()),
+        stream: is_true(cx.get_own(exported.raw(), c"stream")?.raw()),
         bytes_max: match is_nothing(bytes_max.raw()) {
             true => None,
             false => Some(cx.text(bytes_max.raw())?),

@@ -1,12 +1,14 @@
 // What the addon's workers need of the platform, on each thread that has one.
 "use strict";
 const { AsyncLocalStorage } = require("node:async_hooks");
-const { createRequire, registerHooks } = require("node:module");
-const { join } = require("node:path");
-const { pathToFileURL } = require("node:url");
+const { readFileSync } = require("node:fs");
+const Module = require("node:module");
+const { dirname, join } = require("node:path");
+const { fileURLToPath, pathToFileURL } = require("node:url");
 const { format } = require("node:util");
 const { fill } = require("./scripts.cjs");
 
+const { createRequire, registerHooks } = Module;
 let isLoaded = false;
 const tools = {
   format,
@@ -22,12 +24,35 @@ const tools = {
     if (isLoaded) throw new Error("the platform keeps the modules that it has loaded: start the process anew");
     isLoaded = true;
     try {
-      return createRequire(file)(file);
+      return isModuleAmongScripts(file) ? loadedAsModule(file) : createRequire(file)(file);
     } catch (error) {
       throw placed(error, file);
     }
   },
 };
+
+// Reports whether a `.js` of the project is written as a module although the nearest `package.json` says `commonjs`, as `npm init` writes it.
+// The executable runs such a file, so Node.js does too. Bun does by itself.
+function isModuleAmongScripts(file) {
+  if (typeof Bun === "object" || !file.endsWith(".js") || file.includes("/node_modules/")) return false;
+  if (!/^[ \t]*(?:import\b(?!\s*\()|export\b)/m.test(readFileSync(file, "utf8"))) return false;
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    try {
+      return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).type === "commonjs";
+    } catch (error) {
+      if (error.code !== "ENOENT" || folder === dirname(folder)) return false;
+    }
+  }
+}
+
+function loadedAsModule(file) {
+  if (typeof registerHooks === "function") return createRequire(file)(file);
+  const module = new Module(file);
+  module.filename = file;
+  module.paths = Module._nodeModulePaths(dirname(file));
+  module._compile(readFileSync(file, "utf8"), file, "module");
+  return module.exports;
+}
 
 // Errors of the platform's own words, in ours where those say what to do. Some know their place and do not say it in their stack.
 function placed(error, file) {
@@ -60,6 +85,10 @@ function resolvePackage() {
     const url = pathToFileURL(join(__dirname, "../index.mjs")).href;
     registerHooks({
       resolve: (name, context, next) => (name === "sampan" ? { url, format: "module", shortCircuit: true } : next(name, context)),
+      load: (url, context, next) => {
+        if (context.format === "module" || !url.startsWith("file:") || !isModuleAmongScripts(fileURLToPath(url))) return next(url, context);
+        return { format: "module", source: readFileSync(fileURLToPath(url), "utf8"), shortCircuit: true };
+      },
     });
   }
 }

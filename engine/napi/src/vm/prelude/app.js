@@ -158,9 +158,10 @@ function served(namespace) {
     const key = requestKey(request);
     return apply(fetch, target, [request, {}, new FetchContext(new RouteRequest(key))]);
   });
-  const limit = target.bodyBytesMax;
-  const isUncompressed = target.compress !== undefined && target.compress !== null && target.compress !== true;
-  return [fetchNumber, limit === undefined || limit === null ? undefined : String(limit), target.stream === true, isUncompressed];
+  // A router such as itty-router's has a function under every name that it does not have itself.
+  const [limit, compress, stream] = ["bodyBytesMax", "compress", "stream"].map((name) => (hasOwn(target, name) ? target[name] : undefined));
+  const isUncompressed = compress !== undefined && compress !== null && compress !== true;
+  return [fetchNumber, limit === undefined || limit === null ? undefined : String(limit), stream === true, isUncompressed];
 }
 
 const OPTION_NAMES = ["bodyBytesMax", "compress", "stream"];
