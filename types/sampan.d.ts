@@ -197,6 +197,7 @@ declare module "sampan" {
     log: typeof log;
     env: typeof env;
     csv: typeof csv;
+    regex: typeof regex;
     codec: typeof codec;
     crypto: typeof crypto;
     password: typeof password;
@@ -297,6 +298,28 @@ declare module "sampan" {
     /** Calls the function with each record of a text. Returns how many there were. Text that is no CSV is an error that names the line. */
     function each(text: string | Uint8Array | ArrayBuffer, fn: (...args: any[]) => any, options?: Record<string, any>): number;
   }
+
+  /** Regular expressions in linear time, whatever the pattern and the text. `RegExp` backtracks, so some of its patterns take exponential time over a text that a client chose; these cannot. They have no look-around and no backreferences. The syntax is that of Rust's crate `regex`: `\d`, `\w`, `\p{L}`, `(?<name>...)`, `a|b`, `a*?`. */
+  export const regex: {
+    /** Whether the pattern matches anywhere in the text. */
+    test(text: string, pattern: string): boolean;
+    /** The text of the first match, or nothing. */
+    find(text: string, pattern: string): string | null;
+    /** The texts of all matches, one behind the other. */
+    findAll(text: string, pattern: string): any[];
+    /** The first match, or nothing: its `text`, its `groups` in order, and those that have a name in `named`. A group that took no part is null. */
+    match(text: string, pattern: string): any;
+    /** All matches, each as `match` gives it. */
+    matchAll(text: string, pattern: string): any[];
+    /** The text with another one in the place of each match. */
+    replace(text: string, pattern: string, replacement: string | ((...args: any[]) => any)): string;
+    /** The pieces of the text between the matches. */
+    split(text: string, pattern: string): any[];
+    /** A pattern that matches this text and nothing else. */
+    escape(text: string): string;
+    /** A compiled pattern, which can be used again and again. */
+    "new"(pattern: string, options?: Record<string, any>): Regex;
+  };
 
   /** Encodes and decodes texts: base64, hex, URLs, HTML, UUIDs. */
   export namespace codec {
@@ -487,6 +510,24 @@ declare module "sampan" {
     add(row: any): void;
     /** The text that was written since the last time. */
     take(): string;
+  }
+
+  /** A compiled pattern of `regex.new`. */
+  export interface Regex {
+    /** Whether the pattern matches anywhere in the text. */
+    test(text: string): boolean;
+    /** The text of the first match, or nothing. */
+    find(text: string): string | null;
+    /** The texts of all matches, one behind the other. */
+    findAll(text: string): any[];
+    /** The first match, or nothing: its `text`, its `groups` in order, and those that have a name in `named`. A group that took no part is null. */
+    match(text: string): any;
+    /** All matches, each as `match` gives it. */
+    matchAll(text: string): any[];
+    /** The text with another one in the place of each match. */
+    replace(text: string, replacement: string | ((...args: any[]) => any)): string;
+    /** The pieces of the text between the matches. */
+    split(text: string): any[];
   }
 
   /** A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail. */

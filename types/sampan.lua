@@ -399,6 +399,104 @@ function CsvWriter:add(row) end
 ---@return string
 function CsvWriter:take() end
 
+--- Regular expressions in linear time, whatever the pattern and the text. `RegExp` backtracks, so some of its patterns take exponential time over a text that a client chose; these cannot. They have no look-around and no backreferences. The syntax is that of Rust's crate `regex`: `\d`, `\w`, `\p{L}`, `(?<name>...)`, `a|b`, `a*?`.
+---@class sampan.modules.regex
+app.regex = {}
+
+--- Whether the pattern matches anywhere in the text.
+---@param text string The text that is searched, at most 1 MiB.
+---@param pattern string The pattern. Flags can stand in front: `(?i)`. Each isolate keeps the 64 that were used last, compiled.
+---@return boolean
+function app.regex.test(text, pattern) end
+
+--- The text of the first match, or nothing.
+---@param text string The text that is searched, at most 1 MiB.
+---@param pattern string The pattern. Flags can stand in front: `(?i)`. Each isolate keeps the 64 that were used last, compiled.
+---@return string?
+function app.regex.find(text, pattern) end
+
+--- The texts of all matches, one behind the other.
+---@param text string The text that is searched, at most 1 MiB.
+---@param pattern string The pattern. Flags can stand in front: `(?i)`. Each isolate keeps the 64 that were used last, compiled.
+---@return table
+function app.regex.find_all(text, pattern) end
+
+--- The first match, or nothing: its `text`, its `groups` in order, and those that have a name in `named`. A group that took no part is null.
+---@param text string The text that is searched, at most 1 MiB.
+---@param pattern string The pattern. Flags can stand in front: `(?i)`. Each isolate keeps the 64 that were used last, compiled.
+---@return any
+function app.regex.match(text, pattern) end
+
+--- All matches, each as `match` gives it.
+---@param text string The text that is searched, at most 1 MiB.
+---@param pattern string The pattern. Flags can stand in front: `(?i)`. Each isolate keeps the 64 that were used last, compiled.
+---@return table
+function app.regex.match_all(text, pattern) end
+
+--- The text with another one in the place of each match.
+---@param text string The text that is searched, at most 1 MiB.
+---@param pattern string The pattern. Flags can stand in front: `(?i)`. Each isolate keeps the 64 that were used last, compiled.
+---@param replacement string | function Text in which `$1` and `${name}` are groups and `$$` is a dollar sign, or a function that gets the match and returns the text. It cannot wait.
+---@return string
+function app.regex.replace(text, pattern, replacement) end
+
+--- The pieces of the text between the matches.
+---@param text string The text that is searched, at most 1 MiB.
+---@param pattern string The pattern. Flags can stand in front: `(?i)`. Each isolate keeps the 64 that were used last, compiled.
+---@return table
+function app.regex.split(text, pattern) end
+
+--- A pattern that matches this text and nothing else.
+---@param text string Any text.
+---@return string
+function app.regex.escape(text) end
+
+--- A compiled pattern, which can be used again and again.
+---@param pattern string The pattern. Flags can stand in front: `(?i)`. Each isolate keeps the 64 that were used last, compiled.
+---@param options? table `flags`: any of `i` (ignore case), `m` (`^` and `$` match at lines), `s` (a dot matches line ends too) and `x` (spaces and comments in the pattern).
+---@return sampan.Regex
+function app.regex.new(pattern, options) end
+
+--- A compiled pattern of `regex.new`.
+---@class sampan.Regex
+local Regex = {}
+
+--- Whether the pattern matches anywhere in the text.
+---@param text string The text that is searched, at most 1 MiB.
+---@return boolean
+function Regex:test(text) end
+
+--- The text of the first match, or nothing.
+---@param text string The text that is searched, at most 1 MiB.
+---@return string?
+function Regex:find(text) end
+
+--- The texts of all matches, one behind the other.
+---@param text string The text that is searched, at most 1 MiB.
+---@return table
+function Regex:find_all(text) end
+
+--- The first match, or nothing: its `text`, its `groups` in order, and those that have a name in `named`. A group that took no part is null.
+---@param text string The text that is searched, at most 1 MiB.
+---@return any
+function Regex:match(text) end
+
+--- All matches, each as `match` gives it.
+---@param text string The text that is searched, at most 1 MiB.
+---@return table
+function Regex:match_all(text) end
+
+--- The text with another one in the place of each match.
+---@param text string The text that is searched, at most 1 MiB.
+---@param replacement string | function Text in which `$1` and `${name}` are groups and `$$` is a dollar sign, or a function that gets the match and returns the text. It cannot wait.
+---@return string
+function Regex:replace(text, replacement) end
+
+--- The pieces of the text between the matches.
+---@param text string The text that is searched, at most 1 MiB.
+---@return table
+function Regex:split(text) end
+
 --- Encodes and decodes texts: base64, hex, URLs, HTML, UUIDs.
 ---@class sampan.modules.codec
 app.codec = {}

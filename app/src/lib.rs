@@ -84,6 +84,7 @@ pub static MODULES: &[&Module] = &[
     &sampan_env::MODULE,
     &sampan_json::MODULE,
     &sampan_csv::MODULE,
+    &sampan_regex::MODULE,
     &sampan_codec::MODULE,
     &sampan_crypto::MODULE,
     &sampan_password::MODULE,

@@ -307,7 +307,7 @@ fn builders_make_responses() {
     for (handler, expected) in [
         (
             "() => json({}, { code: 1 })",
-            "json: unknown option 'code'; there is status and headers",
+            "json: unknown option 'code'; the options are status, headers",
         ),
         ("() => text('x', 700)", "the status must be a whole number"),
         ("() => json(() => 1)", "a function has no place in JSON"),

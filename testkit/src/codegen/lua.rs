@@ -96,6 +96,7 @@ pub(super) fn lua_type(ty: Type) -> Cow<'static, str> {
         Type::List | Type::Map => "table",
         Type::Any | Type::Json | Type::Shown | Type::InPlace => "any",
         Type::Function => "function",
+        Type::TextOrFunction => "string | function",
         Type::Answer => "sampan.Response",
         Type::Rows => "sampan.Row[]",
         Type::RowOrNothing => "sampan.Row?",

@@ -184,6 +184,7 @@ pub(super) fn type_word(ty: Type) -> Cow<'static, str> {
         Type::Map => "a table or object",
         Type::Any | Type::Json | Type::Shown | Type::InPlace => "any value",
         Type::Function => "a function",
+        Type::TextOrFunction => "a string or a function",
         Type::Answer => "an answer",
         Type::Rows => "a list of rows",
         Type::RowOrNothing => "a row, or nothing",

@@ -33,7 +33,10 @@ pub(super) fn declarations(modules: &[&Module]) -> String {
             let doc = respelled(module.doc, modules);
             let name = module.name;
             // A function of a namespace cannot have a name that is a word of the language; a member of an object can.
-            let has_reserved = module.functions.iter().any(|row| row.name == "delete");
+            let has_reserved = module
+                .functions
+                .iter()
+                .any(|row| matches!(row.name, "delete" | "new"));
             let (opening, keyword, end) = match has_reserved {
                 true => ("export const", "    ", "  };\n\n"),
                 false => ("export namespace", "    function ", "  }\n\n"),
@@ -127,7 +130,11 @@ pub(super) fn typescript_of(
         _ => "",
     };
     let doc = respelled(function.doc, modules);
-    let name = camel_case(function.name);
+    let name = match function.name {
+        // Without quotes it would declare a constructor.
+        "new" => "\"new\"".to_owned(),
+        name => camel_case(name),
+    };
     let _ = writeln!(out, "    /** {doc} */");
     let _ = writeln!(out, "{keyword}{name}{generic}({params}): {result};");
 }
@@ -143,6 +150,7 @@ pub(super) fn ts_type(ty: Type) -> Cow<'static, str> {
         Type::Map => "Record<string, any>",
         Type::Any | Type::Json | Type::Shown | Type::InPlace => "any",
         Type::Function => "(...args: any[]) => any",
+        Type::TextOrFunction => "string | ((...args: any[]) => any)",
         Type::Answer => "Response",
         Type::Rows => "T[]",
         Type::RowOrNothing => "T | null",

@@ -116,6 +116,11 @@ impl Args {
         self
     }
 
+    /// Reports whether a method of an object is called.
+    pub fn is_method(&self) -> bool {
+        self.this.is_some()
+    }
+
     /// The object whose method is called, and its value.
     ///
     /// # Errors

@@ -143,6 +143,8 @@ pub enum Type {
     Object(&'static Class),
     /// A function of the script, which the capability may call now or later: only as a parameter.
     Function,
+    /// Text, or a function of the script as for `Function`: only as a parameter.
+    TextOrFunction,
     /// Anything, read where it lies: only as a parameter of a row of kind `Reading`.
     InPlace,
     /// An answer, as the builders of answers make them: only as a result. The body gives what [`answer::rendered`](crate::answer::rendered)
@@ -223,6 +225,11 @@ pub enum FunctionKind {
 }
 
 impl Type {
+    /// Reports whether a function of the script may be an argument of this type.
+    pub fn takes_function(self) -> bool {
+        matches!(self, Self::Function | Self::TextOrFunction)
+    }
+
     /// Whether an argument of this type may be `value`. A whole number given as a float is an integer, an empty
     /// table is a list as well as a map.
     pub(super) fn accepts(self, value: &mut Value) -> bool {
@@ -236,6 +243,7 @@ impl Type {
             Self::Any | Self::Shown | Self::InPlace => true,
             // What the engine puts in the place of a function.
             Self::Function => matches!(value, Value::Bool(true)),
+            Self::TextOrFunction => matches!(value, Value::Bool(true) | Value::Text(_)),
             Self::Nothing
             | Self::Rows
             | Self::RowOrNothing

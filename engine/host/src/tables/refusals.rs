@@ -17,9 +17,12 @@ pub fn wrong_type(words: &Words, what: &str, wanted: &str, found: &str) -> Error
 /// What is said of an option that does not exist.
 #[cold]
 pub fn unknown_option(name: &str, known: &[&str]) -> Error {
-    let all = known.join(" and ");
+    let all = match known {
+        [only] => format!("the only option is {only}"),
+        _ => format!("the options are {}", known.join(", ")),
+    };
     let names = known.iter().copied().chain([name]);
-    Error::script(format!("unknown option '{name}'; there is {all}")).naming(names)
+    Error::script(format!("unknown option '{name}'; {all}")).naming(names)
 }
 
 /// Checks how the pattern of a route, of middleware or of a group begins.

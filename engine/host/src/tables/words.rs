@@ -61,6 +61,7 @@ impl Words {
             Type::Map | Type::Record(_) => self.map,
             Type::Any | Type::Json | Type::Shown | Type::InPlace => "a value",
             Type::Function => "a function",
+            Type::TextOrFunction => "a string or a function",
             Type::Answer => "an answer",
             Type::Results(_) => "several values",
             Type::Rows => "rows",

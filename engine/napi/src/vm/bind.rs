@@ -304,7 +304,7 @@ fn read_arguments(cx: Cx<'_>, row: &BoundRow, args: &[Js]) -> Result<Args, Failu
             Type::Json => value::json_text(cx, *raw).map(Value::Text),
             Type::Shown => value::shown(cx, *raw),
             Type::InPlace => Ok(Value::Null),
-            Type::Function if cx.kind(*raw) == Kind::Function => {
+            ty if ty.takes_function() && cx.kind(*raw) == Kind::Function => {
                 functions.push((index, callback::keep(cx, *raw, *row)?));
                 Ok(Value::Bool(true))
             }

@@ -2,7 +2,7 @@
 // when it is used, with what to do; so programs that only want `serve` need nothing else.
 "use strict";
 const NAMES = [
-  "app", "json", "html", "text", "redirect", "stream", "first", "render", "file", "time", "log", "env", "csv", "codec", "crypto", "password", "db",
+  "app", "json", "html", "text", "redirect", "stream", "first", "render", "file", "time", "log", "env", "csv", "regex", "codec", "crypto", "password", "db",
   "template", "files", "i18n",
 ];
 const exported = {};

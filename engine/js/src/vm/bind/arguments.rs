@@ -62,7 +62,7 @@ pub(crate) fn checked(
             Type::Json => json_write::text(cx, *raw).map(Value::Text),
             Type::Shown => shown::read(cx, *raw),
             Type::InPlace => Ok(Value::Null),
-            Type::Function if cx.is_function(*raw) => {
+            ty if ty.takes_function() && cx.is_function(*raw) => {
                 functions.push((index, callback::keep(cx, *raw, *row)));
                 Ok(Value::Bool(true))
             }

@@ -1,0 +1,23 @@
+import { app, regex } from "sampan";
+
+function told(fn, ...args) {
+  try {
+    return { ok: true, message: String(fn(...args)) };
+  } catch (error) {
+    return { ok: false, message: String(error.message) };
+  }
+}
+
+app.get("/syntax", () => told(regex.test, "a", "(a"));
+app.get("/look", () => told(regex.test, "a", "(?=a)"));
+app.get("/large", () => told(regex.test, "a", "(\\w{500}){500}"));
+app.get("/long", () => told(regex.test, "a", "a".repeat(20000)));
+app.get("/text", () => told(regex.test, "a".repeat(1024 * 1024 + 1), "a"));
+app.get("/flags", () => told(regex.new, "a", { flags: "g" }));
+app.get("/option", () => told(regex.new, "a", { flag: "i" }));
+app.get("/result", () => told(regex.replace, "a".repeat(1024 * 1024), "a", "b".repeat(100)));
+app.get("/replacement", () => told(regex.replace, "a", "a", 1));
+app.get("/returned", () => told(regex.replace, "a", "a", () => 1));
+app.get("/raised", () => told(regex.replace, "a", "a", () => { throw new Error("mine"); }));
+app.get("/inner", () => ({ ok: true, message: regex.replace("ab", "a|b", ({ text }) => regex.replace(text, "a|b", "[$0]")) }));
+app.get("/many", () => told(regex.findAll, "a".repeat(100001), "a"));
