@@ -50,7 +50,14 @@ pub(crate) fn given(store: TemplateStore, context: &Rc<Context>) -> TemplateStor
                     None => None,
                 };
                 let number = args.first().unwrap_or(&Value::Null);
-                Ok(Value::Text(i18n.number(locale, number, decimals)?))
+                let text = match option(args, "currency") {
+                    Some(Value::Text(code)) => i18n.money(locale, number, code, decimals)?,
+                    Some(_) => {
+                        return Err(Error::script("currency must be a code such as \"EUR\""));
+                    }
+                    None => i18n.number(locale, number, decimals)?,
+                };
+                Ok(Value::Text(text))
             }),
         )
         .with_filter(
@@ -63,8 +70,15 @@ pub(crate) fn given(store: TemplateStore, context: &Rc<Context>) -> TemplateStor
                     None => None,
                 };
                 let with_time = option(args, "time") == Some(&Value::Bool(true));
+                let zone = match option(args, "tz") {
+                    Some(Value::Text(zone)) => Some(zone.as_str()),
+                    Some(_) => return Err(Error::script("tz must be the name of a time zone")),
+                    None => None,
+                };
                 let date = args.first().unwrap_or(&Value::Null);
-                Ok(Value::Text(i18n.date(locale, date, style, with_time)?))
+                Ok(Value::Text(
+                    i18n.date(locale, date, style, with_time, zone)?,
+                ))
             }),
         )
 }

@@ -87,7 +87,8 @@ pub static MODULE: Module = Module {
                     name: "options",
                     ty: Type::Map,
                     optional: true,
-                    doc: "`decimals`: how many digits stand behind the point. At most three unless given, as many as are needed.",
+                    doc: "`decimals`: how many digits stand behind the point. At most three unless given, as many as are needed. `currency`: the \
+                          code of a currency, such as `EUR`: the number is an amount of it.",
                 },
             ],
             returns: Type::Text,
@@ -108,7 +109,7 @@ pub static MODULE: Module = Module {
                     ty: Type::Map,
                     optional: true,
                     doc: "`style`: `\"short\"`, `\"medium\"` (unless given), `\"long\"` or `\"full\"`, which has the day of the week. `time`: whether the \
-                          time is shown too.",
+                          time is shown too. `tz`: the time zone to show it in, such as `Europe/Berlin`; a text without an offset is in UTC then.",
                 },
             ],
             returns: Type::Text,
@@ -174,31 +175,45 @@ fn text(context: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn format_number(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (number, options) = (args.take(0), map(args.take(1)));
-    let mut decimals = None;
+    let (mut decimals, mut currency) = (None, None);
     for (name, value) in options {
         match (name.as_str(), value) {
+            ("currency", Value::Text(code)) => currency = Some(code),
+            ("currency", _) => {
+                return Err(Error::script("currency must be a code such as \"EUR\""));
+            }
             ("decimals", Value::Int(digits)) => decimals = Some(digits),
             ("decimals", _) => return Err(Error::script("decimals must be a whole number")),
-            (name, _) => return Err(refusals::unknown_option(name, &["decimals"])),
+            (name, _) => return Err(refusals::unknown_option(name, &["currency", "decimals"])),
         }
     }
     let (i18n, locale) = of_request(context, &args)?;
-    i18n.number(locale, &number, decimals).map(Value::Text)
+    let text = match currency {
+        Some(code) => i18n.money(locale, &number, &code, decimals)?,
+        None => i18n.number(locale, &number, decimals)?,
+    };
+    Ok(Value::Text(text))
 }
 
 fn format_date(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (date, options) = (args.take(0), map(args.take(1)));
-    let (mut style, mut with_time) = (None, false);
+    let (mut style, mut with_time, mut zone) = (None, false, None);
     for (name, value) in options {
         match (name.as_str(), value) {
             ("style", Value::Text(given)) => style = Some(given),
             ("style", _) => return Err(Error::script("style must be text")),
             ("time", Value::Bool(given)) => with_time = given,
             ("time", _) => return Err(Error::script("time must be true or false")),
-            (name, _) => return Err(refusals::unknown_option(name, &["style", "time"])),
+            ("tz", Value::Text(given)) => zone = Some(given),
+            ("tz", _) => {
+                return Err(Error::script(
+                    "tz must be the name of a time zone, such as \"Europe/Berlin\"",
+                ));
+            }
+            (name, _) => return Err(refusals::unknown_option(name, &["style", "time", "tz"])),
         }
     }
     let (i18n, locale) = of_request(context, &args)?;
-    let text = i18n.date(locale, &date, style.as_deref(), with_time)?;
+    let text = i18n.date(locale, &date, style.as_deref(), with_time, zone.as_deref())?;
     Ok(Value::Text(text))
 }

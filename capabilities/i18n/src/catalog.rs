@@ -109,6 +109,54 @@ impl Catalogs {
         Ok(catalogs)
     }
 
+    /// Reports whether some locale has a text or a group of texts under a key.
+    pub fn has_key(&self, key: &str) -> bool {
+        self.all
+            .iter()
+            .any(|catalog| catalog.messages.contains_key(key))
+    }
+
+    /// Returns the keys of all texts of the app's own locale.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.all[self.default].messages.keys().map(String::as_str)
+    }
+
+    /// Lists the texts that a locale lacks, and those that the app's own locale does not have: the file and what is wrong.
+    ///
+    /// A more special locale, such as `de-AT`, need not have what the more general one has.
+    pub fn differences(&self) -> Vec<(String, String)> {
+        let own = &self.all[self.default];
+        let mut found = Vec::new();
+        for (at, catalog) in self.all.iter().enumerate() {
+            if at == self.default {
+                continue;
+            }
+            let file = format!("{FOLDER}/{}.toml", catalog.tag);
+            let is_special = negotiate::parents(&catalog.tag)
+                .any(|parent| parent != catalog.tag && self.position(parent).is_some());
+            let mut missing: Vec<&String> = own.messages.keys().collect();
+            missing.retain(|key| !is_special && !catalog.messages.contains_key(*key));
+            let mut extra: Vec<&String> = catalog.messages.keys().collect();
+            extra.retain(|key| !own.messages.contains_key(*key));
+            missing.sort();
+            extra.sort();
+            let missing = missing.iter().map(|key| {
+                format!(
+                    "there is no translation of {key}, which {FOLDER}/{}.toml has",
+                    own.tag
+                )
+            });
+            let extra = extra.iter().map(|key| {
+                format!(
+                    "{key} is not in {FOLDER}/{}.toml, so no text asks for it",
+                    own.tag
+                )
+            });
+            found.extend(missing.chain(extra).map(|text| (file.clone(), text)));
+        }
+        found
+    }
+
     /// Checks the catalogues against the default one: what a handler gives that one is all that the others may want.
     fn check(&self, places: &Places) -> Result<(), String> {
         let own = &self.all[self.default];

@@ -5,6 +5,7 @@
 
 mod api;
 mod catalog;
+mod currency;
 mod formats;
 mod limits;
 mod message;

@@ -3,6 +3,8 @@
 use icu_calendar::types::RataDie;
 use icu_calendar::{Date, Gregorian};
 use icu_datetime::input::{DateTime, Time};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use sampan_host::{Error, Value};
 
 /// The day 1970-01-01 in the count that begins with the year 1.
@@ -65,6 +67,35 @@ impl Moment {
         })
     }
 
+    /// Reads the same and gives the date and the time of day in a time zone. A text without an offset is in UTC, as SQLite writes it; one without
+    /// a time is shown as it stands.
+    pub(crate) fn read_in(value: &Value, zone: &str) -> Result<Self, Error> {
+        let read = Self::read(value)?;
+        let shown: String = zone.chars().take(60).collect();
+        let zone = TimeZone::get(zone).map_err(|_| {
+            Error::script(format!(
+                "there is no time zone {shown:?}: write an IANA name such as \"Europe/Berlin\" or \"UTC\""
+            ))
+        })?;
+        let Some(time) = read.time else {
+            return Ok(read);
+        };
+        let offset = match value {
+            Value::Text(text) => offset_seconds(text),
+            _ => 0,
+        };
+        let day = read.date.to_rata_die().to_i64_date() - UNIX_DAY;
+        let clock = i64::from(time.hour.number()) * 3600
+            + i64::from(time.minute.number()) * 60
+            + i64::from(time.second.number());
+        let seconds = day * DAY_SECONDS + clock - offset;
+        let ahead = match Timestamp::from_second(seconds) {
+            Ok(time) => i64::from(zone.to_offset(time).seconds()),
+            Err(_) => 0,
+        };
+        Self::read(&Value::Int(seconds + ahead))
+    }
+
     /// Both; midnight where there is no time.
     pub(crate) fn with_time(&self) -> DateTime<Gregorian> {
         let time = self.time.unwrap_or(Time::start_of_day());
@@ -72,6 +103,23 @@ impl Moment {
             date: self.date,
             time,
         }
+    }
+}
+
+/// Returns how many seconds the offset of a text that was read is ahead of UTC.
+fn offset_seconds(text: &str) -> i64 {
+    let Some((time, sign)) = text.get(11..).and_then(|time| {
+        let at = time.rfind(['+', '-'])?;
+        Some((
+            &time[at + 1..],
+            if time[at..].starts_with('-') { -1 } else { 1 },
+        ))
+    }) else {
+        return 0;
+    };
+    match numbers::<2>(time, ':', [2, 2]) {
+        Some([hours, minutes]) => sign * (i64::from(hours) * 3600 + i64::from(minutes) * 60),
+        None => 0,
     }
 }
 
@@ -169,6 +217,24 @@ mod tests {
         ] {
             assert!(Moment::read(&Value::from(text)).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn moments_move_to_a_zone() {
+        let read = |text: &str, zone: &str| Moment::read_in(&Value::from(text), zone).ok();
+        let iso = |text: &str| Moment::read(&Value::from(text)).ok();
+        let summer = iso("2026-07-01 14:00:00");
+        assert_eq!(read("2026-07-01 12:00:00", "Europe/Berlin"), summer);
+        assert_eq!(read("2026-07-01T12:00:00Z", "Europe/Berlin"), summer);
+        assert_eq!(read("2026-07-01T08:00:00-04:00", "Europe/Berlin"), summer);
+        assert_eq!(
+            read("2026-12-31T23:30:00Z", "Asia/Tokyo"),
+            iso("2027-01-01 08:30:00")
+        );
+        assert_eq!(read("2026-07-01", "Asia/Tokyo"), iso("2026-07-01"));
+        assert_eq!(read("2026-07-01 12:00:00", "Europe/Nowhere"), None);
+        let seconds = Moment::read_in(&Value::Int(0), "America/New_York").ok();
+        assert_eq!(seconds, iso("1969-12-31 19:00:00"));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The locale of a request, and texts in it.
 
 use crate::catalog::Catalogs;
+use crate::currency;
 use crate::formats::{Formats, Style, decimal, is_rtl};
 use crate::limits::COOKIE_SECONDS;
 use crate::moment::Moment;
 use crate::negotiate;
+use fixed_decimal::Sign;
 use icu_plurals::PluralCategory;
 use sampan_host::request::{Pairs, form_pairs};
 use sampan_host::set_cookie::SetCookie;
@@ -152,16 +154,38 @@ impl I18n {
         self.formats(locale)?.number(decimal(number)?, decimals)
     }
 
-    /// A date as the locale writes it, with its time if that is asked for. `style` is `short`, `medium`, `long` or `full`.
+    /// An amount of money as the locale writes it. `code` is that of ISO 4217, such as `EUR`.
     ///
     /// # Errors
-    /// It is no date, or the style does not exist.
+    /// The number cannot be formatted, or the code is not three letters.
+    pub fn money(
+        &self,
+        locale: LocaleId,
+        number: &Value,
+        code: &str,
+        decimals: Option<i64>,
+    ) -> Result<String, Error> {
+        let shape = currency::shape(&self.catalogs.all[locale.0].locale, code)?;
+        let mut number = decimal(number)?;
+        let is_negative = number.sign() == Sign::Negative;
+        number.set_sign(Sign::None);
+        let decimals = decimals.unwrap_or(shape.decimals);
+        let number = self.formats(locale)?.number(number, Some(decimals))?;
+        Ok(shape.written(&number, is_negative))
+    }
+
+    /// A date as the locale writes it, with its time if that is asked for. `style` is `short`, `medium`, `long` or
+    /// `full`, `zone` the name of a time zone.
+    ///
+    /// # Errors
+    /// It is no date, or the style or the time zone does not exist.
     pub fn date(
         &self,
         locale: LocaleId,
         date: &Value,
         style: Option<&str>,
         with_time: bool,
+        zone: Option<&str>,
     ) -> Result<String, Error> {
         let style = match style {
             None | Some("medium") => Style::Medium,
@@ -175,8 +199,11 @@ impl I18n {
                 return Err(Error::script(text));
             }
         };
-        self.formats(locale)?
-            .date(&Moment::read(date)?, style, with_time)
+        let moment = match zone {
+            Some(zone) => Moment::read_in(date, zone)?,
+            None => Moment::read(date)?,
+        };
+        self.formats(locale)?.date(&moment, style, with_time)
     }
 
     /// The text of a key, or the key itself if no catalogue has one. The value called `n` decides the form of a text that has several, and is

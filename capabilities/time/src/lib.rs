@@ -1,4 +1,6 @@
-//! What scripts know of time: the clock, and waiting without blocking the worker.
+//! What scripts know of time: the clock, waiting without blocking the worker, and dates in time zones.
+
+mod calendar;
 
 use sampan_host::{
     Args, Context, Error, Function, FunctionKind, LocalFuture, Module, Param, Type, Value, clock,
@@ -11,7 +13,7 @@ const SLEEP_SECONDS_MAX: f64 = 86_400.0;
 /// The `time` table.
 pub static MODULE: Module = Module {
     name: "time",
-    doc: "The clock, and waiting.",
+    doc: "The clock, waiting, and dates in time zones.",
     functions: &[
         Function {
             name: "now",
@@ -39,6 +41,9 @@ pub static MODULE: Module = Module {
             doc: "Waits without blocking other requests. A negative, too long or NaN duration is an error.",
             kind: FunctionKind::Async(sleep),
         },
+        calendar::DATE,
+        calendar::ADD,
+        calendar::PARSE,
     ],
     ..Module::EMPTY
 };

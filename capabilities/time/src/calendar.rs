@@ -1,0 +1,286 @@
+//! Dates in time zones: their parts, steps by the calendar, and dates as text. The zones are those of IANA, as the executable has them.
+
+use jiff::civil::DateTime;
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
+use sampan_host::{
+    Args, Context, Error, Function, FunctionKind, Param, Type, Value, clock, refusals,
+};
+
+/// The longest text or format that is read, in bytes.
+const TEXT_BYTES_MAX: usize = 200;
+
+const SECONDS: Param = Param {
+    name: "seconds",
+    ty: Type::Number,
+    optional: false,
+    doc: "The time in seconds since 1970-01-01 00:00 UTC.",
+};
+
+const ZONE: Param = Param {
+    name: "options",
+    ty: Type::Map,
+    optional: true,
+    doc: "`tz`: the time zone by its IANA name, such as `Europe/Berlin`; `UTC` unless given.",
+};
+
+pub(super) const DATE: Function = Function {
+    name: "date",
+    params: &[
+        Param {
+            optional: true,
+            doc: "The time in seconds since 1970-01-01 00:00 UTC; now unless given.",
+            ..SECONDS
+        },
+        ZONE,
+    ],
+    returns: Type::Record(&[
+        ("year", Type::Int),
+        ("month", Type::Int),
+        ("day", Type::Int),
+        ("hour", Type::Int),
+        ("minute", Type::Int),
+        ("second", Type::Int),
+        ("weekday", Type::Int),
+        ("yearday", Type::Int),
+        ("offset", Type::Int),
+    ]),
+    doc: "The date and the time of day in a time zone. `weekday` is 1 for Monday to 7 for Sunday, `yearday` begins with 1, `offset` is how many \
+          seconds the zone is ahead of UTC then.",
+    kind: FunctionKind::Sync(date),
+};
+
+pub(super) const ADD: Function = Function {
+    name: "add",
+    params: &[
+        SECONDS,
+        Param {
+            name: "span",
+            ty: Type::Map,
+            optional: false,
+            doc: "`years`, `months`, `weeks`, `days`, `hours`, `minutes`, `seconds`: whole numbers, also below zero. `tz`: the time zone of \
+                  the calendar; `UTC` unless given.",
+        },
+    ],
+    returns: Type::Number,
+    doc: "A later or an earlier time. A day is one of the calendar, so it keeps the time of day when the clocks change. Where a month has no \
+          such day, it is its last one.",
+    kind: FunctionKind::Sync(add),
+};
+
+pub(super) const PARSE: Function = Function {
+    name: "parse",
+    params: &[
+        Param {
+            name: "text",
+            ty: Type::Text,
+            optional: false,
+            doc: "The date.",
+        },
+        Param {
+            name: "format",
+            ty: Type::Text,
+            optional: true,
+            doc: "How it is written, as in C's `strptime`: `%d.%m.%Y %H:%M`. Unless given, as in `2026-11-22`, `2026-11-22 14:05` or \
+                  `2026-11-22T14:05:09.5+02:00`.",
+        },
+        Param {
+            doc: "`tz`: the time zone of a text that names no offset; `UTC` unless given.",
+            ..ZONE
+        },
+    ],
+    returns: Type::Number,
+    doc: "The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is not a date is an error.",
+    kind: FunctionKind::Sync(parse),
+};
+
+fn members(value: Value) -> Vec<(String, Value)> {
+    match value {
+        Value::Map(members) => members,
+        _ => Vec::new(),
+    }
+}
+
+/// Returns a time zone by its name.
+fn zone(value: &Value) -> Result<TimeZone, Error> {
+    let Value::Text(name) = value else {
+        return Err(Error::script(
+            "tz must be the name of a time zone, such as \"Europe/Berlin\"",
+        ));
+    };
+    TimeZone::get(name).map_err(|_| {
+        let shown: String = name.chars().take(60).collect();
+        Error::script(format!(
+            "there is no time zone {shown:?}: write an IANA name such as \"Europe/Berlin\" or \"UTC\""
+        ))
+    })
+}
+
+fn zone_of(options: Vec<(String, Value)>) -> Result<TimeZone, Error> {
+    let mut found = TimeZone::UTC;
+    for (name, value) in options {
+        match name.as_str() {
+            "tz" => found = zone(&value)?,
+            name => return Err(refusals::unknown_option(name, &["tz"])),
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the time of a number of seconds, and the part of a second below it.
+fn timestamp(seconds: f64) -> Result<(Timestamp, f64), Error> {
+    let whole = seconds.floor();
+    // The conversion saturates; the years are checked next.
+    let found = Timestamp::from_second(whole as i64).ok();
+    let found = found.filter(|_| seconds.is_finite());
+    let found = found.ok_or_else(|| {
+        Error::script(format!(
+            "{seconds} is not a time between the years -9999 and 9999, in seconds since 1970"
+        ))
+    })?;
+    Ok((found, seconds - whole))
+}
+
+fn date(_: &Context, mut args: Args) -> Result<Value, Error> {
+    let seconds = args.number(0);
+    let seconds = seconds.unwrap_or_else(|| clock::since_1970().as_secs_f64());
+    let zone = zone_of(members(args.take(1)))?;
+    let (time, _) = timestamp(seconds)?;
+    let offset = zone.to_offset(time);
+    let date = offset.to_datetime(time);
+    let parts = [
+        ("year", i64::from(date.year())),
+        ("month", i64::from(date.month())),
+        ("day", i64::from(date.day())),
+        ("hour", i64::from(date.hour())),
+        ("minute", i64::from(date.minute())),
+        ("second", i64::from(date.second())),
+        ("weekday", i64::from(date.weekday().to_monday_one_offset())),
+        ("yearday", i64::from(date.day_of_year())),
+        ("offset", i64::from(offset.seconds())),
+    ];
+    let parts = parts.into_iter();
+    let parts = parts.map(|(name, part)| (name.to_owned(), Value::Int(part)));
+    Ok(Value::Map(parts.collect()))
+}
+
+fn add(_: &Context, mut args: Args) -> Result<Value, Error> {
+    const NAMES: [&str; 8] = [
+        "years", "months", "weeks", "days", "hours", "minutes", "seconds", "tz",
+    ];
+    let (time, part) = timestamp(args.number(0).unwrap_or(0.0))?;
+    let (mut span, mut found) = (Span::new(), TimeZone::UTC);
+    for (name, value) in members(args.take(1)) {
+        if name == "tz" {
+            found = zone(&value)?;
+            continue;
+        }
+        if !NAMES.contains(&name.as_str()) {
+            return Err(refusals::unknown_option(&name, &NAMES));
+        }
+        let count = match value {
+            Value::Int(count) => Some(count),
+            Value::Float(count) if count.fract() == 0.0 => Some(count as i64),
+            _ => None,
+        };
+        let count = count
+            .ok_or_else(|| Error::script(format!("time.add: {name} must be a whole number")))?;
+        let longer = match name.as_str() {
+            "years" => span.try_years(count),
+            "months" => span.try_months(count),
+            "weeks" => span.try_weeks(count),
+            "days" => span.try_days(count),
+            "hours" => span.try_hours(count),
+            "minutes" => span.try_minutes(count),
+            _ => span.try_seconds(count),
+        };
+        span =
+            longer.map_err(|_| Error::script(format!("time.add: {count} is too many {name}")))?;
+    }
+    let later = time.to_zoned_datetime(found).checked_add(span);
+    let later = later.map_err(|_| {
+        Error::script("time.add: the result is not between the years -9999 and 9999")
+    })?;
+    Ok(Value::Float(later.timestamp().as_second() as f64 + part))
+}
+
+fn parse(_: &Context, mut args: Args) -> Result<Value, Error> {
+    let text = args.text(0);
+    let format = match args.take(1) {
+        Value::Text(format) => Some(format),
+        _ => None,
+    };
+    let zone = zone_of(members(args.take(2)))?;
+    let shown: String = text.chars().take(60).collect();
+    let is_short = |text: &String| text.len() <= TEXT_BYTES_MAX;
+    let found = match &format {
+        _ if !is_short(&text) || !format.iter().all(is_short) => None,
+        Some(format) => written(&text, format, &zone),
+        None => standard(&text, &zone),
+    };
+    let found = found.ok_or_else(|| match &format {
+        Some(format) => {
+            let format: String = format.chars().take(60).collect();
+            Error::script(format!(
+                "time.parse: {shown:?} is not a date that is written as {format:?}"
+            ))
+        }
+        None => Error::script(format!(
+            "time.parse: {shown:?} is not a date: write 2026-11-22, 2026-11-22 14:05 or 2026-11-22T14:05:09Z, or give its format"
+        )),
+    })?;
+    let part = f64::from(found.subsec_nanosecond()) / 1e9;
+    Ok(Value::Float(found.as_second() as f64 + part))
+}
+
+/// Reads a date as ISO 8601 writes it.
+fn standard(text: &str, zone: &TimeZone) -> Option<Timestamp> {
+    let text = text.trim();
+    match text.parse::<Timestamp>() {
+        Ok(found) => Some(found),
+        Err(_) => local(text.parse().ok()?, zone),
+    }
+}
+
+fn written(text: &str, format: &str, zone: &TimeZone) -> Option<Timestamp> {
+    let parts = strtime::parse(format, text).ok()?;
+    if let Ok(found) = parts.to_timestamp() {
+        return Some(found);
+    }
+    match parts.to_datetime() {
+        Ok(date) => local(date, zone),
+        Err(_) => local(parts.to_date().ok()?.at(0, 0, 0, 0), zone),
+    }
+}
+
+fn local(date: DateTime, zone: &TimeZone) -> Option<Timestamp> {
+    Some(zone.to_zoned_datetime(date).ok()?.timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_in_their_zone() {
+        let berlin = TimeZone::get("Europe/Berlin").expect("a zone");
+        let read = |text: &str| standard(text, &berlin).map(|time| time.as_second());
+        assert_eq!(read("2026-11-22T14:05:09Z"), Some(1_795_356_309));
+        assert_eq!(read("2026-11-22T14:05:09+01:00"), Some(1_795_352_709));
+        assert_eq!(read("2026-11-22 14:05:09"), Some(1_795_352_709));
+        assert_eq!(read("2026-11-22"), Some(1_795_302_000));
+        for wrong in ["", "x", "2026-02-30", "22.11.2026", "2026-11-22T25:00"] {
+            assert_eq!(read(wrong), None, "{wrong:?}");
+        }
+        let read = |text: &str, format: &str| {
+            written(text, format, &TimeZone::UTC).map(|time| time.as_second())
+        };
+        assert_eq!(
+            read("22.11.2026 14:05", "%d.%m.%Y %H:%M"),
+            Some(1_795_356_300)
+        );
+        assert_eq!(read("22.11.2026", "%d.%m.%Y"), Some(1_795_305_600));
+        assert_eq!(read("22/11", "%d.%m.%Y"), None);
+    }
+}

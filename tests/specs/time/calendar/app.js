@@ -1,0 +1,37 @@
+import { app, time } from "sampan";
+
+const berlin = { tz: "Europe/Berlin" };
+app.get("/date", () => {
+  const d = time.date(1751364000, berlin), u = time.date(0);
+  return [
+    d.year, d.month, d.day, d.hour, d.minute, d.second, d.weekday, d.yearday, d.offset, u.year, u.hour, u.weekday,
+    time.date().year >= 2024,
+  ];
+});
+app.get("/add", () => {
+  const start = time.parse("2026-01-31 12:00", undefined, berlin);
+  const later = time.date(time.add(start, { months: 1, tz: "Europe/Berlin" }), berlin);
+  // The clocks change on 2026-03-29.
+  const noon = time.parse("2026-03-28 12:00", undefined, berlin);
+  return [
+    later.month, later.day, later.hour, time.add(noon, { days: 1, tz: "Europe/Berlin" }) - noon,
+    time.add(noon, { hours: 24, tz: "Europe/Berlin" }) - noon, time.add(0.5, { days: -1 }), time.add(0, { weeks: 1, minutes: 1, years: 0 }),
+  ];
+});
+app.get("/parse", () => [
+  time.parse("1970-01-02"), time.parse("1970-01-01T00:00:00.5Z"), time.parse("01.02.1970 03:04", "%d.%m.%Y %H:%M"),
+  time.parse("02/01/70", "%d/%m/%y", berlin),
+]);
+function fault(fn) {
+  try {
+    fn();
+    return "taken";
+  } catch (error) {
+    return error.message;
+  }
+}
+app.get("/faults", () => [
+  fault(() => time.parse("x")), fault(() => time.parse("1970-01-02", "%d.%m.%Y")), fault(() => time.date(0, { tz: "Mars" })),
+  fault(() => time.add(0, { days: 1.5 })), fault(() => time.add(0, { years: 100000 })), fault(() => time.date(1e18)),
+  fault(() => time.add(0, { day: 1 })),
+]);
