@@ -1,4 +1,4 @@
-//! Names of files in the calls of scripts and templates: `render("page.html")` and `asset("app.css")`. Only literal names are seen.
+//! Names of files and texts in the calls of scripts and templates: `render("page.html")`, `asset("app.css")` and `req:t("title")`. Only literal names are seen.
 
 use crate::project::Project;
 
@@ -9,9 +9,11 @@ pub(super) enum CallKind {
     Template,
     /// A file of the public folder.
     Asset,
+    /// A text of the catalogues.
+    Text,
 }
 
-/// A call that names a file.
+/// A call that names a file or a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NamingCall {
     pub(super) kind: CallKind,
@@ -24,7 +26,7 @@ pub(super) struct NamingCall {
     pub(super) name: String,
 }
 
-/// The calls that name templates which are not there, and those that name assets.
+/// The calls that name templates which are not there, and those that name assets and texts.
 pub(super) fn of(
     scripts: &[(String, String)],
     project: &Project,
@@ -35,6 +37,9 @@ pub(super) fn of(
         let names = in_text(file, text, "render", CallKind::Template).into_iter();
         found.extend(names.filter(|call| !templates.contains(&call.name)));
         found.extend(in_text(file, text, "asset", CallKind::Asset));
+        for function in ["req:t", "req.t"] {
+            found.extend(in_text(file, text, function, CallKind::Text));
+        }
     }
     for name in templates {
         let file = format!("templates/{name}");
@@ -43,7 +48,7 @@ pub(super) fn of(
         found.extend(in_text(&file, &text, "asset", CallKind::Asset));
     }
     // A project without templates renders with something else.
-    found.retain(|call| call.kind == CallKind::Asset || !templates.is_empty());
+    found.retain(|call| call.kind != CallKind::Template || !templates.is_empty());
     found
 }
 

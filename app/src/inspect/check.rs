@@ -7,6 +7,7 @@ use crate::config::{Config, Flags};
 use crate::local_app::LocalApp;
 use crate::project::{Project, TEMPLATES};
 use sampan_db::migrate::{self, MigrationState};
+use sampan_i18n::{Catalogs, FOLDER};
 use sampan_log::{Level, Logger};
 use sampan_template::Templates;
 use std::fmt;
@@ -126,10 +127,14 @@ fn checked(mut config: Config, scratch: &Path, report: &mut CheckReport) -> Resu
     let (project, files) = ReadFiles::of(&config.project);
     config.project = project.clone();
     config.logger = Logger::captured(Level::Warn);
-    let (templates, faults) = template_faults(&project);
+    let (templates, keys, faults) = template_faults(&project);
     report.templates = templates.len();
-    let catalogs = project.catalogs(&config.i18n).err();
-    let mut told: Vec<String> = faults.into_iter().chain(catalogs).collect();
+    let (catalogs, catalog_fault) = match project.catalogs(&config.i18n) {
+        Ok(catalogs) => (Some(catalogs), None),
+        Err(fault) => (None, Some(fault)),
+    };
+    let default = config.i18n.default.clone();
+    let mut told: Vec<String> = faults.into_iter().chain(catalog_fault).collect();
     told.extend(migration_faults(&config, report)?);
     let can_load = told.is_empty();
     report
@@ -146,9 +151,30 @@ fn checked(mut config: Config, scratch: &Path, report: &mut CheckReport) -> Resu
     report.routes = Some(rows.iter().filter(|row| row.method.is_some()).count());
     report.findings.extend(logged(&log));
     let scripts = unused::Scripts::of(&project, &files, &[&folder, &name_of(&storage)]);
+    if let Some(catalogs) = &catalogs {
+        let own = default.map(|default| format!("{FOLDER}/{default}.toml"));
+        let is_there = |file: &String| project.sources().read(file).is_some();
+        if let Some(file) = own.filter(|file| !is_there(file)) {
+            let text = format!("i18n.default names a locale without texts: there is no {file}");
+            let finding = Finding::warning("sampan.toml", None, text);
+            report.findings.push(finding);
+        }
+        for (file, text) in catalogs.differences() {
+            report.findings.push(Finding::warning(&file, None, text));
+        }
+        for (file, line, key) in keys {
+            let finding = unknown_text(catalogs, &key);
+            let finding = finding.map(|text| Finding::warning(&file, Some(line), text));
+            report.findings.extend(finding);
+        }
+    }
     for call in calls::of(scripts.texts(), &project, &templates) {
         let (name, shown) = (&call.name, &call.shown);
         let text = match call.kind {
+            CallKind::Text => match catalogs.as_ref().and_then(|all| unknown_text(all, name)) {
+                Some(text) => text,
+                None => continue,
+            },
             CallKind::Template => format!("{shown}: there is no templates/{name}"),
             CallKind::Asset if project.root().join(&folder).join(name).is_file() => continue,
             CallKind::Asset => format!("{shown}: there is no {folder}/{name}"),
@@ -179,21 +205,32 @@ fn logged(log: &str) -> Vec<Finding> {
     entries.collect()
 }
 
-/// The names of the project's templates, and what keeps some from being templates.
-fn template_faults(project: &Project) -> (Vec<String>, Vec<String>) {
-    let (mut names, mut faults) = (Vec::new(), Vec::new());
+/// Says that no catalogue has a text under a key, if that is so.
+fn unknown_text(catalogs: &Catalogs, key: &str) -> Option<String> {
+    let hint = || sampan_template::hint(key, catalogs.keys());
+    (!catalogs.has_key(key))
+        .then(|| format!("t({key:?}): no file in {FOLDER}/ has this text{}", hint()))
+}
+
+/// A key of a text with the file and the line of the template that asks for it.
+type TextKey = (String, u32, String);
+
+/// The names of the project's templates, the texts they ask for, and what keeps some from being templates.
+fn template_faults(project: &Project) -> (Vec<String>, Vec<TextKey>, Vec<String>) {
+    let (mut names, mut keys, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     for path in project.sources().list(TEMPLATES) {
         let name = path.strip_prefix(TEMPLATES);
         let name = name.and_then(|name| name.strip_prefix('/'));
         let (Some(name), Some(text)) = (name, project.sources().read(&path)) else {
             continue;
         };
-        if let Err(error) = Templates::compile([(name, text)]) {
-            faults.push(error.to_string());
+        match Templates::compile([(name, text)]) {
+            Ok(compiled) => keys.extend(compiled.text_keys()),
+            Err(error) => faults.push(error.to_string()),
         }
         names.push(name.to_owned());
     }
-    (names, faults)
+    (names, keys, faults)
 }
 
 /// The last part of a path.

@@ -188,6 +188,40 @@ fn errors_are_told_with_their_places() {
 }
 
 #[test]
+fn texts_and_functions_that_are_not_there_are_told() {
+    let app = "local app = require 'sampan'\napp.get('/', function(req)\n  return req:t(\"titel\")\nend)\n";
+    let folder = project(&[
+        ("app.lua", app),
+        ("locales/en.toml", "title = \"x\"\nbye = \"x\"\n"),
+        ("locales/de.toml", "title = \"x\"\nold = \"x\"\n"),
+        ("templates/a.html", "\n{{ t(\"titles\") }}{{ t(\"bye\") }}"),
+    ]);
+    let (_, out) = said("check", &folder, &[]);
+    for part in [
+        "app.lua:3: t(\"titel\"): no file in locales/ has this text; did you mean \"title\"?",
+        "templates/a.html:2: t(\"titles\"): no file in locales/ has this text; did you mean \"title\"?",
+        "locales/de.toml: there is no translation of bye, which locales/en.toml has",
+        "locales/de.toml: old is not in locales/en.toml, so no text asks for it",
+    ] {
+        assert!(out.contains(part), "{part:?} is not in:\n{out}");
+    }
+    let hello =
+        "local app = require 'sampan'\napp.get('/', function() return app.render 'a.html' end)\n";
+    let folder = project(&[
+        ("app.lua", hello),
+        ("sampan.toml", "[i18n]\ndefault = \"de\"\n"),
+        ("templates/a.html", "x"),
+    ]);
+    let (_, out) = said("check", &folder, &[]);
+    assert!(out.contains("there is no locales/de.toml"), "{out}");
+    let folder = project(&[("app.lua", hello), ("templates/a.html", "\n{{ rnge(3) }}")]);
+    let (status, out) = said("check", &folder, &[]);
+    let told =
+        "templates/a.html:2: unknown function: there is no function rnge; did you mean \"range\"?";
+    assert!(status == 1 && out.contains(told), "{out}");
+}
+
+#[test]
 fn a_database_that_the_migrations_do_not_fit_is_an_error() {
     let first = "CREATE TABLE a (id INTEGER PRIMARY KEY);";
     let app = "local app = require 'sampan'\napp.get('/', function() end)\n";
