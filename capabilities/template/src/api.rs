@@ -184,7 +184,11 @@ impl TemplateStore {
         if !self.is_checked {
             return Ok(());
         }
-        check(&self.templates, &self.functions.environment())
+        check(
+            &self.templates,
+            &self.functions,
+            &self.functions.environment(),
+        )
     }
 
     /// Has the script's functions at hand while a template is rendered.

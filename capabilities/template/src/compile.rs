@@ -3,13 +3,13 @@
 use crate::program::{
     Compare, Escape, Known, KnownFilter, KnownTest, LoopField, Math, Op, Program, Source, Template,
 };
-use crate::tree::check_constants;
-use minijinja::machinery::ast::{self, Stmt};
+use crate::program::{TAKES_KWARGS, TAKES_VARARGS};
+use crate::survey::{CompileFault, Shape, Sight, Survey};
+use crate::with_blocks::assign_together;
 use minijinja::machinery::{CodeGenerator, Instruction, Instructions, Token, parse, tokenize};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Error, ErrorKind, default_auto_escape_callback};
 use sampan_host::reader::Name;
-use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -23,22 +23,21 @@ const BRANCHES_MAX: usize = 500;
 ///
 /// # Errors
 /// The text is no template.
-pub(crate) fn compile(name: &str, text: &str) -> Result<Template, Error> {
+pub(crate) fn compile(name: &str, text: &str) -> Result<Template, CompileFault> {
     // The generator takes some trees for impossible that the parser makes of wrong text.
     catch_unwind(|| compile_tree(name, text)).unwrap_or_else(|_| {
         Err(Error::new(
             ErrorKind::SyntaxError,
             "a name was expected where something is assigned",
-        ))
+        )
+        .into())
     })
 }
 
-fn compile_tree(name: &str, text: &str) -> Result<Template, Error> {
-    check_nesting(text)?;
+fn compile_tree(name: &str, text: &str) -> Result<Template, CompileFault> {
+    let isolated = check_tokens(text)?;
     let tree = parse(text, name, SyntaxConfig::default())?;
-    check_constants(&tree)?;
-    let mut required = BTreeSet::new();
-    find_required(std::slice::from_ref(&tree), &mut required);
+    let survey = Survey::of(&tree, isolated)?;
     let mut generator = CodeGenerator::new(name, text);
     generator.compile_stmt(&tree);
     let (main, blocks) = generator.finish();
@@ -46,24 +45,26 @@ fn compile_tree(name: &str, text: &str) -> Result<Template, Error> {
         name: name.to_owned(),
         text: text.to_owned(),
     });
-    let program = |instructions: &Instructions<'_>, is_required| {
-        let (ops, lines) = translate(instructions);
+    let program = |instructions: &Instructions<'_>, block: Option<&str>| {
+        let (ops, lines) = translate(instructions, survey.shapes.get(&block));
         Arc::new(Program {
             source: Arc::clone(&source),
             extends: ops.iter().any(|op| matches!(op, Op::Extend)),
             ops: ops.into(),
             lines: lines.into(),
-            is_required,
+            is_required: block.is_some_and(|block| survey.required.contains(block)),
         })
     };
-    let blocks = blocks.iter().map(|(name, instructions)| {
-        let is_required = required.contains(*name);
-        (Name::new(name), program(instructions, is_required))
-    });
+    let blocks = blocks.iter();
+    let blocks = blocks.map(|(name, code)| (Name::new(name), program(code, Some(name))));
+    let blocks = blocks.collect();
+    let main = program(&main, None);
+    let Survey { names, .. } = survey;
     Ok(Template {
-        blocks: blocks.collect(),
-        main: program(&main, false),
+        blocks,
+        main,
         escape: escape_of(name),
+        names,
         printed_bytes: AtomicUsize::default(),
     })
 }
@@ -85,14 +86,25 @@ fn escape_of(name: &str) -> Escape {
 }
 
 /// Fails if the parser would nest too deeply: it goes a level down for most operators and for each `elif`.
-fn check_nesting(text: &str) -> Result<(), Error> {
+///
+/// Returns for each tag that takes another template whether it says `without context`, which the parser skips.
+fn check_tokens(text: &str) -> Result<Vec<bool>, CompileFault> {
     let (mut operators, mut branches, mut begins) = (0, 0, false);
+    let (mut isolated, mut is_without) = (Vec::new(), false);
     for token in tokenize(text, false, SyntaxConfig::default()) {
         // The parser tells what is wrong with the text.
         let Ok((token, span)) = token else {
-            return Ok(());
+            return Ok(isolated);
         };
         let is_elif = begins && matches!(token, Token::Ident("elif"));
+        if begins && matches!(token, Token::Ident("include" | "import" | "from")) {
+            isolated.push(false);
+        }
+        if is_without && matches!(token, Token::Ident("context")) {
+            isolated.pop();
+            isolated.push(true);
+        }
+        is_without = matches!(token, Token::Ident("without"));
         begins = matches!(token, Token::BlockStart);
         match token {
             Token::BlockStart | Token::VariableStart => operators = 0,
@@ -113,60 +125,83 @@ fn check_nesting(text: &str) -> Result<(), Error> {
                 false => "the expression is too long: split it with {% set %}",
             };
             let told = format!("{what} (line {})", span.start_line);
-            return Err(Error::new(ErrorKind::SyntaxError, told));
+            return Err(CompileFault {
+                error: Error::new(ErrorKind::SyntaxError, told),
+                line: Some(u32::from(span.start_line)),
+            });
         }
     }
-    Ok(())
+    Ok(isolated)
 }
 
-/// The blocks that a template wants others to fill. Their code does not tell.
-fn find_required<'a>(statements: &[Stmt<'a>], found: &mut BTreeSet<&'a str>) {
-    for statement in statements {
-        match statement {
-            Stmt::Template(it) => find_required(&it.children, found),
-            Stmt::ForLoop(it) => {
-                find_required(&it.body, found);
-                find_required(&it.else_body, found);
+/// Operations and their lines.
+fn translate<'a>(
+    instructions: &Instructions<'a>,
+    shape: Option<&Shape<'_, 'a>>,
+) -> (Vec<Op>, Vec<u32>) {
+    let all = (0..).map_while(|at| instructions.get(at));
+    let mut ops: Vec<Op> = all.map(operation).collect();
+    let lines = (0..ops.len() as u32).map(|at| instructions.get_line(at).unwrap_or(0) as u32);
+    let mut lines: Vec<u32> = lines.collect();
+    if let Some(shape) = shape {
+        assign_together(&mut ops, &mut lines, &shape.frames);
+        let mut sights = shape.includes.iter();
+        for op in &mut ops {
+            if let Op::Include { sight, .. } = op {
+                *sight = sights.next().copied().unwrap_or(Sight::Shared);
             }
-            Stmt::IfCond(it) => {
-                find_required(&it.true_body, found);
-                find_required(&it.false_body, found);
-            }
-            Stmt::WithBlock(it) => find_required(&it.body, found),
-            Stmt::SetBlock(it) => find_required(&it.body, found),
-            Stmt::AutoEscape(it) => find_required(&it.body, found),
-            Stmt::FilterBlock(it) => find_required(&it.body, found),
-            Stmt::Macro(it) => find_required(&it.body, found),
-            Stmt::CallBlock(it) => find_required(&it.macro_decl.body, found),
-            Stmt::Block(it) => {
-                let block: &ast::Block<'_> = it;
-                if block.required {
-                    found.insert(it.name);
-                }
-                find_required(&it.body, found);
+        }
+    }
+    for at in 1..ops.len() {
+        describe_macro(&mut ops, at);
+        filter_before_recursion(&mut ops, at);
+    }
+    fuse(&mut ops);
+    (ops, lines)
+}
+
+/// Notes what a macro takes: its parameters, and whether it uses `varargs` and `kwargs`, which its code encloses like variables.
+fn describe_macro(ops: &mut [Op], at: usize) {
+    let (before, [Op::BuildMacro { params, flags, .. }, ..]) = ops.split_at_mut(at) else {
+        return;
+    };
+    let [rest @ .., _, Op::Const(names)] = before else {
+        return;
+    };
+    let names = names.try_iter().into_iter().flatten();
+    *params = names
+        .map(|name| Name::new(name.as_str().unwrap_or_default()))
+        .collect();
+    for op in rest.iter().rev() {
+        match op {
+            Op::Enclose(name) if name.text() == "varargs" => *flags |= TAKES_VARARGS,
+            Op::Enclose(name) if name.text() == "kwargs" => *flags |= TAKES_KWARGS,
+            Op::Enclose(_) => {}
+            _ => break,
+        }
+    }
+}
+
+/// Has a recursive loop with a filter begin at its filter when it is called.
+fn filter_before_recursion(ops: &mut [Op], at: usize) {
+    let (before, [Op::PushLoop { filter, .. }, ..]) = ops.split_at_mut(at) else {
+        return;
+    };
+    let [rest @ .., Op::PopLoopFrame, Op::BuildList(None)] = &*before else {
+        return;
+    };
+    let mut depth = 0;
+    for (at, op) in rest.iter().enumerate().rev() {
+        match op {
+            Op::PopLoopFrame => depth += 1,
+            Op::PushLoop { .. } if depth > 0 => depth -= 1,
+            Op::PushLoop { .. } => {
+                *filter = Some(at as u32);
+                return;
             }
             _ => {}
         }
     }
-}
-
-/// Operations and their lines.
-fn translate(instructions: &Instructions<'_>) -> (Vec<Op>, Vec<u32>) {
-    let all = (0..).map_while(|at| instructions.get(at));
-    let mut ops: Vec<Op> = all.map(operation).collect();
-    for at in 1..ops.len() {
-        if let ([.., Op::Const(names)], [Op::BuildMacro { params, .. }, ..]) = ops.split_at_mut(at)
-        {
-            let names = names.try_iter().into_iter().flatten();
-            *params = names
-                .map(|name| Name::new(name.as_str().unwrap_or_default()))
-                .collect();
-        }
-    }
-    let lines = (0..ops.len() as u32).map(|at| instructions.get_line(at).unwrap_or(0) as u32);
-    let lines = lines.collect();
-    fuse(&mut ops);
-    (ops, lines)
 }
 
 /// Has the first of a row of operations do the work of all, where no jump leads to the others.
@@ -281,7 +316,10 @@ fn operation(instruction: &Instruction<'_>) -> Op {
             Op::Test(Known::new(&name, KnownTest::of(&name)), *count)
         }
         Instruction::Emit => Op::Emit,
-        Instruction::PushLoop(flags) => Op::PushLoop(*flags),
+        Instruction::PushLoop(flags) => Op::PushLoop {
+            flags: *flags,
+            filter: None,
+        },
         Instruction::PushWith => Op::PushWith,
         Instruction::Iterate(target) => Op::Iterate(*target),
         Instruction::PushDidNotIterate => Op::PushDidNotIterate,
@@ -305,7 +343,10 @@ fn operation(instruction: &Instruction<'_>) -> Op {
         Instruction::Swap => Op::Swap,
         Instruction::CallBlock(name) => Op::CallBlock(Name::new(name)),
         Instruction::LoadBlocks => Op::Extend,
-        Instruction::Include(ignore_missing) => Op::Include(*ignore_missing),
+        Instruction::Include(ignores_missing) => Op::Include {
+            ignores_missing: *ignores_missing,
+            sight: Sight::Shared,
+        },
         Instruction::ExportLocals => Op::Export,
         Instruction::BuildMacro(name, offset, flags) => Op::BuildMacro {
             name: (*name).into(),

@@ -161,8 +161,8 @@ fn said(error: &minijinja::Error) -> String {
 }
 
 /// Why a template could not be compiled.
-pub(crate) fn syntax_error(source: &Source, error: &minijinja::Error) -> Error {
-    let line = error.line().unwrap_or(1) as u32;
+pub(crate) fn syntax_error(source: &Source, error: &minijinja::Error, line: Option<u32>) -> Error {
+    let line = line.unwrap_or(error.line().unwrap_or(1) as u32);
     load_error(said(error), source, line)
 }
 

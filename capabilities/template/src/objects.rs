@@ -21,6 +21,10 @@ pub(crate) struct Macro {
     pub(crate) render: u64,
     pub(crate) closure: Option<usize>,
     pub(crate) uses_caller: bool,
+    pub(crate) takes_varargs: bool,
+    pub(crate) takes_kwargs: bool,
+    /// Whether the data of the script is seen in it: not if it was imported without context.
+    pub(crate) sees_data: bool,
 }
 
 thread_local! {
@@ -43,7 +47,13 @@ impl fmt::Debug for Macro {
 
 impl Object for Macro {
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Str(&["name", "arguments", "caller"])
+        Enumerator::Str(&[
+            "name",
+            "arguments",
+            "caller",
+            "catch_varargs",
+            "catch_kwargs",
+        ])
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
@@ -55,6 +65,8 @@ impl Object for Macro {
                 .map(|name| Value::from(name.text()))
                 .collect(),
             "caller" => Value::from(self.uses_caller),
+            "catch_varargs" => Value::from(self.takes_varargs),
+            "catch_kwargs" => Value::from(self.takes_kwargs),
             _ => return None,
         })
     }
@@ -212,5 +224,99 @@ impl Object for LoopSnapshot {
             None => &"?",
         };
         write!(f, "<loop {}/{length}>", self.index.unwrap_or(usize::MAX))
+    }
+}
+
+/// A list that the template has made and can change. What it holds is shared with those that look at it, so that no look holds the lock.
+#[derive(Debug, Default)]
+pub(crate) struct ChangingList(Mutex<Arc<Vec<Value>>>);
+
+impl ChangingList {
+    pub(crate) fn new(items: Vec<Value>) -> Self {
+        Self(Mutex::new(Arc::new(items)))
+    }
+
+    /// Returns its items as they are now.
+    pub(crate) fn items(&self) -> Arc<Vec<Value>> {
+        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes its items. `change` must not compare them: an item may be compared with the list itself.
+    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Vec<Value>) -> R) -> R {
+        let mut items = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut items))
+    }
+}
+
+impl Object for ChangingList {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Seq
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.items().get(key.as_usize()?).cloned()
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.items().to_vec())
+    }
+}
+
+/// A map that the template has made and can change. See [`ChangingList`].
+#[derive(Debug, Default)]
+pub(crate) struct ChangingMap(Mutex<Arc<Vec<(Value, Value)>>>);
+
+impl ChangingMap {
+    pub(crate) fn new(pairs: Vec<(Value, Value)>) -> Self {
+        let map = Self::default();
+        for (key, value) in pairs {
+            map.set(key, value);
+        }
+        map
+    }
+
+    /// Returns its members as they are now.
+    pub(crate) fn pairs(&self) -> Arc<Vec<(Value, Value)>> {
+        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut Vec<(Value, Value)>) -> R) -> R {
+        let mut pairs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut pairs))
+    }
+
+    fn place(&self, key: &Value) -> Option<usize> {
+        self.pairs().iter().position(|(known, _)| known == key)
+    }
+
+    pub(crate) fn get(&self, key: &Value) -> Option<Value> {
+        let place = self.place(key)?;
+        self.pairs().get(place).map(|(_, value)| value.clone())
+    }
+
+    pub(crate) fn set(&self, key: Value, value: Value) {
+        match self.place(&key) {
+            Some(place) => self.change(|pairs| pairs[place].1 = value),
+            None => self.change(|pairs| pairs.push((key, value))),
+        }
+    }
+
+    pub(crate) fn remove(&self, key: &Value) -> Option<Value> {
+        let place = self.place(key)?;
+        Some(self.change(|pairs| pairs.remove(place)).1)
+    }
+
+    pub(crate) fn clear(&self) {
+        self.change(Vec::clear);
+    }
+}
+
+impl Object for ChangingMap {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get(key)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.pairs().iter().map(|(key, _)| key.clone()).collect())
     }
 }

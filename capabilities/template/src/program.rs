@@ -1,5 +1,6 @@
 //! Compiled templates.
 
+use crate::survey::{Names, Sight};
 use minijinja::{AutoEscape, Value};
 use sampan_host::reader::Name;
 use std::sync::Arc;
@@ -12,6 +13,8 @@ pub(crate) struct Template {
     /// Few, so they are searched one after the other.
     pub(crate) blocks: Vec<(Name, Arc<Program>)>,
     pub(crate) escape: Escape,
+    /// What it names, for the check at start.
+    pub(crate) names: Names,
     /// How many bytes it has printed last: as many will do the next time.
     pub(crate) printed_bytes: AtomicUsize,
 }
@@ -59,6 +62,9 @@ pub(crate) const WITH_LOOP_VARIABLE: u8 = 1;
 pub(crate) const RECURSIVE: u8 = 2;
 /// The flag of [`Op::BuildMacro`]: its body uses `caller`.
 pub(crate) const USES_CALLER: u8 = 2;
+/// The flags of [`Op::BuildMacro`] that are not minijinja's: its body uses `varargs` or `kwargs`.
+pub(crate) const TAKES_VARARGS: u8 = 64;
+pub(crate) const TAKES_KWARGS: u8 = 128;
 
 /// What the machine does in one step. They are minijinja's, see its documentation of `Instruction`; the last ones do the work of several.
 #[derive(Debug)]
@@ -87,7 +93,11 @@ pub(crate) enum Op {
     Filter(Known<KnownFilter>, Option<u16>),
     Test(Known<KnownTest>, Option<u16>),
     Emit,
-    PushLoop(u8),
+    PushLoop {
+        flags: u8,
+        /// Where the loop that filters its items begins.
+        filter: Option<u32>,
+    },
     PushWith,
     Iterate(u32),
     PushDidNotIterate,
@@ -112,8 +122,11 @@ pub(crate) enum Op {
     Recurse,
     CallBlock(Name),
     Extend,
-    /// Whether a template that does not exist is no error.
-    Include(bool),
+    Include {
+        /// Whether a template that does not exist is no error.
+        ignores_missing: bool,
+        sight: Sight,
+    },
     Export,
     BuildMacro {
         name: Box<str>,
@@ -146,6 +159,18 @@ pub(crate) enum Op {
 }
 
 impl Op {
+    /// Where it may jump to, before operations are fused.
+    pub(crate) fn target_mut(&mut self) -> Option<&mut u32> {
+        match self {
+            Self::Iterate(target)
+            | Self::Jump(target)
+            | Self::JumpIfFalse(target)
+            | Self::JumpIfFalseOrPop(target)
+            | Self::JumpIfTrueOrPop(target) => Some(target),
+            _ => None,
+        }
+    }
+
     /// Where it may jump to.
     pub(crate) fn target(&self) -> Option<u32> {
         match self {

@@ -8,6 +8,7 @@ use sampan_host as host;
 use sampan_host::reader::Name;
 use sampan_host::{Callback, RequestView};
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -47,6 +48,8 @@ pub(crate) struct ScriptFunctions {
     globals: RefCell<Option<Rc<Globals>>>,
     /// Whether one of them stands in the place of a filter that has a way of its own.
     hides_known: Cell<bool>,
+    /// The filters that are not Jinja2's.
+    filters: RefCell<HashSet<String>>,
 }
 
 thread_local! {
@@ -62,6 +65,7 @@ impl ScriptFunctions {
             variables: RefCell::default(),
             globals: RefCell::default(),
             hides_known: Cell::new(false),
+            filters: RefCell::default(),
         })
     }
 
@@ -84,7 +88,19 @@ impl ScriptFunctions {
         self.hides_known.get()
     }
 
+    /// Reports whether the script or the server has given a filter.
+    pub(crate) fn has_filter(&self, name: &str) -> bool {
+        self.filters.borrow().contains(name)
+    }
+
+    /// Reports whether templates that are rendered for a request see a variable of it with this name.
+    pub(crate) fn has_variable(&self, name: &str) -> bool {
+        let variables = self.variables.borrow();
+        variables.iter().any(|(known, _)| known.text() == name)
+    }
+
     pub(crate) fn add_filter(&self, name: String, function: Callback) {
+        self.filters.borrow_mut().insert(name.clone());
         let number = self.keep(GivenFunction::Script(function));
         let is_known = crate::program::KnownFilter::of(&name).is_some();
         self.hides_known.set(self.hides_known.get() || is_known);
@@ -100,6 +116,7 @@ impl ScriptFunctions {
     }
 
     pub(crate) fn add_native_filter(&self, name: &str, function: NativeFunction) {
+        self.filters.borrow_mut().insert(name.to_owned());
         let number = self.keep(GivenFunction::Native(function));
         self.change(|environment| add_filter(environment, name.to_owned(), number));
     }

@@ -2,6 +2,7 @@
 
 use crate::compile::compile;
 use crate::fault::syntax_error;
+use crate::jinja2;
 use crate::objects;
 use crate::program::{Escape, Source, Template};
 use minijinja::{Environment, UndefinedBehavior};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub struct Templates {
     by_name: HashMap<String, Arc<Template>>,
     undefined: UndefinedBehavior,
+    changes_values: bool,
 }
 
 impl Default for Templates {
@@ -21,6 +23,7 @@ impl Default for Templates {
         Self {
             by_name: HashMap::new(),
             undefined: UndefinedBehavior::SemiStrict,
+            changes_values: false,
         }
     }
 }
@@ -45,6 +48,7 @@ impl Templates {
                 }))
             })?;
             let template = compiled(&name, &text)?;
+            templates.changes_values |= template.names.changes_values;
             templates.by_name.insert(name, Arc::new(template));
         }
         Ok(templates)
@@ -68,6 +72,37 @@ impl Templates {
         self.by_name.get(name)
     }
 
+    /// Reports whether one of them assigns a variable of this name.
+    pub(crate) fn assigns(&self, name: &str) -> bool {
+        let mut all = self.by_name.values();
+        all.any(|template| template.names.assigned.contains(name))
+    }
+
+    /// Returns the names of all variables that they assign.
+    pub(crate) fn assigned(&self) -> impl Iterator<Item = &str> {
+        let all = self.by_name.values();
+        all.flat_map(|template| template.names.assigned.iter().map(|name| &**name))
+    }
+
+    /// Returns the constant keys of the texts that they ask for with `t("key")`: the file, the line and the key.
+    pub fn text_keys(&self) -> Vec<(String, u32, String)> {
+        let mut keys = Vec::new();
+        for template in self.all() {
+            for used in &template.names.functions {
+                if let ("t", Some(key)) = (&*used.name, &used.text) {
+                    let file = template.main.source.file();
+                    keys.push((file, used.line, key.to_string()));
+                }
+            }
+        }
+        keys
+    }
+
+    /// Reports whether one of them changes lists or maps.
+    pub(crate) fn changes_values(&self) -> bool {
+        self.changes_values
+    }
+
     pub(crate) fn undefined(&self) -> UndefinedBehavior {
         self.undefined
     }
@@ -75,12 +110,12 @@ impl Templates {
 
 /// A template, or why it is none.
 pub(crate) fn compiled(name: &str, text: &str) -> Result<Template, Error> {
-    compile(name, text).map_err(|error| {
+    compile(name, text).map_err(|fault| {
         let source = Source {
             name: name.to_owned(),
             text: text.to_owned(),
         };
-        syntax_error(&source, &error)
+        syntax_error(&source, &fault.error, fault.line)
     })
 }
 
@@ -100,6 +135,7 @@ pub fn environment(undefined: UndefinedBehavior) -> Environment<'static> {
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
     environment.set_undefined_behavior(undefined);
     environment.add_function("namespace", objects::namespace);
+    jinja2::add_to(&mut environment);
     for mode in [Escape::None, Escape::Html, Escape::Json] {
         let added = environment.add_template(mode_name(mode), "");
         debug_assert!(added.is_ok(), "an empty text is a template");

@@ -5,6 +5,7 @@ use super::{Cursor, Machine};
 use crate::fault::{Fault, Outcome};
 use crate::objects::TemplateModule;
 use crate::program::{Program, Template};
+use crate::survey::Sight;
 use crate::value::TemplateValue;
 use minijinja::UndefinedBehavior;
 use minijinja::Value;
@@ -24,6 +25,7 @@ impl Machine<'_, '_> {
     /// Renders a template, or one of its blocks.
     pub(crate) fn render(mut self, template: &Template, block: Option<&str>) -> Outcome<Vec<u8>> {
         self.escape = template.escape;
+        self.changes_values |= template.names.changes_values;
         self.blocks = blocks_of(template);
         let printed = template.printed_bytes.load(Ordering::Relaxed);
         self.out.reserve(printed + printed / 8);
@@ -166,6 +168,7 @@ impl Machine<'_, '_> {
         &mut self,
         name: &TemplateValue,
         ignores_missing: bool,
+        sight: Sight,
         cursor: &Cursor,
     ) -> Outcome<()> {
         let name = self.owned(name)?;
@@ -176,7 +179,10 @@ impl Machine<'_, '_> {
         for choice in &choices {
             if let Some(template) = self.templates.get(template_name(choice)?) {
                 let template = Arc::clone(template);
-                return self.run_included(&template, cursor);
+                return match sight {
+                    Sight::Shared => self.run_included(&template, cursor),
+                    _ => self.run_isolated(&template, sight, cursor),
+                };
             }
         }
         match &choices[..] {
@@ -188,6 +194,27 @@ impl Machine<'_, '_> {
                 Value::from(choices)
             ))),
         }
+    }
+
+    /// Runs a template that sees neither the data nor the variables around it.
+    fn run_isolated(&mut self, template: &Template, sight: Sight, cursor: &Cursor) -> Outcome<()> {
+        let frames = self.frames.len();
+        if sight == Sight::Isolated {
+            self.push_frame(Frame::new(self.locals.len()))?;
+        }
+        let (base, sees_data) = (self.base, self.sees_data);
+        let hidden = self.frames.len() - 1 - base;
+        self.base += hidden;
+        self.outer_depth += hidden;
+        self.sees_data = false;
+        let ran = self.run_included(template, cursor);
+        self.base = base;
+        self.outer_depth -= hidden;
+        self.sees_data = sees_data;
+        if sight == Sight::Isolated {
+            self.pop_frames_to(frames);
+        }
+        ran
     }
 
     fn run_included(&mut self, template: &Template, cursor: &Cursor) -> Outcome<()> {

@@ -63,7 +63,10 @@ impl Machine<'_, '_> {
             ("indent", _) if number(1) > WIDTH_MAX => Err(too_many("columns", WIDTH_MAX)),
             ("indent", Some(text)) => {
                 let lines = text.matches('\n').count() + 1;
-                let columns = usize::try_from(number(1)).unwrap_or(0);
+                let columns = match args.get(1).and_then(Value::as_str) {
+                    Some(indentation) => indentation.len(),
+                    None => usize::try_from(number(1)).unwrap_or(0),
+                };
                 self.check_bytes(lines.saturating_mul(columns).saturating_add(text.len()))
             }
             ("format", Some(text)) => {
@@ -88,6 +91,16 @@ impl Machine<'_, '_> {
                 let parts = text.map_or(items, |text| text.chars().count());
                 let between = text_of(args.get(1)).len();
                 self.check_bytes(parts.saturating_mul(between))
+            }
+            ("wordwrap", Some(text)) => {
+                let between = text_of(args.get(3)).len();
+                self.check_bytes(text.len().saturating_mul(between.max(1)))
+            }
+            ("urlize", Some(text)) => {
+                let around = 200 + text_of(args.get(3)).len() + text_of(args.get(4)).len();
+                let words = text.split_whitespace().count();
+                let bytes = words.saturating_mul(around * 6);
+                self.check_bytes(bytes.saturating_add(text.len().saturating_mul(18)))
             }
             ("split" | "lines" | "splitlines", Some(text)) => {
                 let parts = match text_of(args.get(1)) {
@@ -127,7 +140,9 @@ impl Machine<'_, '_> {
                 ));
             }
             if depth > DEPTH_MAX {
-                return Err(Fault::new("the values of a namespace nest too deeply"));
+                return Err(Fault::new(
+                    "the values of a namespace nest too deeply, or those of a list or a map that is changed",
+                ));
             }
             let Ok(parts) = value.try_iter() else {
                 continue;
@@ -137,7 +152,10 @@ impl Machine<'_, '_> {
                 let part = part?;
                 seen += 1;
                 if seen > VALUES_MAX {
-                    return Err(too_many("values in a namespace", VALUES_MAX));
+                    return Err(too_many(
+                        "values in a namespace, or at once in a list or a map that is changed",
+                        VALUES_MAX,
+                    ));
                 }
                 if is_map
                     && let Ok(member) = value.get_item(&part)
@@ -150,6 +168,8 @@ impl Machine<'_, '_> {
                 }
             }
         }
+        self.kept_values += seen + 1;
+        self.check_values(self.kept_values)?;
         self.spend(seen * size_of::<Value>())?;
         self.count_round()
     }

@@ -3,6 +3,7 @@
 use super::print::escape_html;
 use super::{Cursor, Machine};
 use crate::fault::{Fault, Outcome};
+use crate::jinja2::normalised;
 use crate::objects::{Macro, TemplateModule};
 use crate::program::{Escape, Known, KnownFilter, KnownTest};
 use crate::script::{NativeFunction, ScriptGlobal, argument, from_host};
@@ -40,7 +41,10 @@ impl<'m, 'e> Machine<'m, 'e> {
         }
         let count = self.argument_count(count)?;
         let args = self.pop_count(count);
-        let args = self.all_owned(&args)?;
+        let mut args = self.all_owned(&args)?;
+        if args.len() > 1 && !self.functions.has_filter(&filter.name) {
+            args = normalised(&filter.name, args)?;
+        }
         self.check_call(&filter.name, &args)?;
         let mode = self.escape;
         let result = self.state(mode)?.apply_filter(&filter.name, &args);
@@ -272,6 +276,10 @@ impl<'m, 'e> Machine<'m, 'e> {
             return Ok(());
         }
         let (value, own_args) = (self.owned(&value)?, self.all_owned(&args)?);
+        if let Some(result) = self.change(&value, name.text(), &own_args)? {
+            self.push_own(result);
+            return Ok(());
+        }
         let all: Vec<Value> = [&value].into_iter().chain(&own_args).cloned().collect();
         self.check_call(name.text(), &all)?;
         let mode = self.escape;

@@ -24,10 +24,12 @@ pub(super) struct LoopState {
     rounds: usize,
     length: Option<usize>,
     depth: usize,
-    /// Where it begins, if it can be called.
-    recursion_target: Option<(Arc<Program>, u32)>,
+    /// Where it begins, if it can be called, and whether a loop that filters its items stands there.
+    recursion_target: Option<(Arc<Program>, u32, bool)>,
     /// Where the run continues after it, if it was called, and whether its output was captured.
     recursion_jump: Option<(u32, bool)>,
+    /// The same for the loop that begins when this one, which filters its items, has ended.
+    passed_on: Option<(u32, bool)>,
     changed: Option<Vec<Value>>,
     /// What was read of the script when it began.
     mark: Mark,
@@ -68,7 +70,12 @@ impl OwnItems {
 }
 
 impl Machine<'_, '_> {
-    pub(super) fn push_loop(&mut self, flags: u8, cursor: &mut Cursor) -> Outcome<()> {
+    pub(super) fn push_loop(
+        &mut self,
+        flags: u8,
+        filter: Option<u32>,
+        cursor: &mut Cursor,
+    ) -> Outcome<()> {
         let iterable = self.pop();
         let jump = cursor.recursion.take();
         let items = self.items_of(&iterable, cursor);
@@ -91,16 +98,25 @@ impl Machine<'_, '_> {
         let mut frame = Frame::new(self.locals.len());
         frame.loop_at = Some(self.loops.len());
         self.push_frame(frame)?;
+        let has_variable = flags & WITH_LOOP_VARIABLE != 0;
+        // A loop without a variable filters the items of the next one.
+        let (jump, passed_on) = match has_variable {
+            true => (jump, None),
+            false => (None, jump),
+        };
         let is_recursive = flags & RECURSIVE != 0;
+        let begin = filter.unwrap_or(cursor.at as u32);
         self.loops.push(LoopState {
             number: self.next_loop,
-            has_variable: flags & WITH_LOOP_VARIABLE != 0,
+            has_variable,
             items,
             rounds: 0,
             length,
             depth,
-            recursion_target: is_recursive.then(|| (Arc::clone(&cursor.program), cursor.at as u32)),
+            recursion_target: is_recursive
+                .then(|| (Arc::clone(&cursor.program), begin, filter.is_some())),
             recursion_jump: jump,
+            passed_on,
             changed: None,
             mark: self.reader.mark(),
             captures: self.captures.len(),
@@ -267,10 +283,13 @@ impl Machine<'_, '_> {
     }
 
     /// Ends the innermost loop. If it was called, gives where the run continues.
-    pub(super) fn pop_loop(&mut self) -> Option<u32> {
+    pub(super) fn pop_loop(&mut self, cursor: &mut Cursor) -> Option<u32> {
         // A loop that was called has captured since.
         let called = self.current_loop().and_then(|at| {
             let state = &mut self.loops[at];
+            if state.passed_on.is_some() {
+                cursor.recursion = state.passed_on.take();
+            }
             state.recursion_jump.take()
         });
         self.settle_loop();
@@ -312,12 +331,19 @@ impl Machine<'_, '_> {
         let target = self
             .loop_at(number)
             .and_then(|at| self.loops[at].recursion_target.as_ref());
-        let target = target.filter(|(program, _)| Arc::ptr_eq(program, &cursor.program));
-        let Some((_, target)) = target else {
+        let target = target.filter(|(program, ..)| Arc::ptr_eq(program, &cursor.program));
+        let Some((_, target, is_filtered)) = target else {
             return Err(Fault::new("cannot recurse outside of a recursive loop"));
         };
+        let (target, is_filtered) = (*target as usize, *is_filtered);
         cursor.recursion = Some((cursor.at as u32 + 1, captures));
-        cursor.at = *target as usize;
+        cursor.at = target;
+        if is_filtered {
+            // How many items have passed the filter, below the items.
+            let items = self.pop();
+            self.push_own(0);
+            self.push(items);
+        }
         if captures {
             self.begin_capture(true);
         }

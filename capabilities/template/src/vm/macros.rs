@@ -5,11 +5,19 @@ use super::scope::{Frame, MACRO_COST};
 use super::{Cursor, Machine};
 use crate::fault::{Fault, Outcome};
 use crate::objects::Macro;
-use crate::program::USES_CALLER;
+use crate::program::{TAKES_KWARGS, TAKES_VARARGS, USES_CALLER};
 use crate::value::TemplateValue;
 use minijinja::Value;
 use sampan_host::reader::Name;
 use std::sync::Arc;
+
+/// The arguments of a call in the order of the parameters, and those that the macro has other names for.
+struct Bound {
+    args: Vec<TemplateValue>,
+    caller: Option<TemplateValue>,
+    varargs: Option<TemplateValue>,
+    kwargs: Option<TemplateValue>,
+}
 
 impl Machine<'_, '_> {
     /// Makes a macro of the names of its parameters and its closure, which are on the stack.
@@ -30,6 +38,9 @@ impl Machine<'_, '_> {
             render: self.number,
             closure: self.owned(&closure)?.as_usize(),
             uses_caller: flags & USES_CALLER != 0,
+            takes_varargs: flags & TAKES_VARARGS != 0,
+            takes_kwargs: flags & TAKES_KWARGS != 0,
+            sees_data: self.sees_data,
         };
         self.push_own(Value::from_object(built));
         Ok(())
@@ -58,9 +69,10 @@ impl Machine<'_, '_> {
                 "invalid operation: cannot call this macro. The template that it belongs to has ended.",
             ));
         }
-        let (args, caller) = self.bind(called, args)?;
+        let bound = self.bind(called, args)?;
         let (base, outer_depth) = (self.base, self.outer_depth);
         let (escape, block) = (self.escape, self.block.take());
+        let sees_data = std::mem::replace(&mut self.sees_data, called.sees_data);
         // Only a macro that extends a template changes what the blocks are.
         let blocks = called
             .program
@@ -70,7 +82,7 @@ impl Machine<'_, '_> {
         let frames = self.frames.len();
         self.base = frames;
         let mut data = Frame::new(self.locals.len());
-        data.has_data = true;
+        data.has_data = called.sees_data;
         self.frames.push(data);
         let mut inner = Frame::new(self.locals.len());
         inner.closure_context = called.closure;
@@ -78,16 +90,23 @@ impl Machine<'_, '_> {
         self.outer_depth = depth + MACRO_COST;
         let (captures, stack) = (self.captures.len(), self.stack.len());
         let result = self.check_depth().and_then(|()| {
-            if let Some(caller) = caller {
-                self.store(self.caller_name, caller);
+            let rest = [
+                (self.caller_name, bound.caller),
+                (self.varargs_name, bound.varargs),
+                (self.kwargs_name, bound.kwargs),
+            ];
+            for (name, value) in rest {
+                if let Some(value) = value {
+                    self.store(name, value);
+                }
             }
-            self.stack.extend(args);
+            self.stack.extend(bound.args);
             self.run(&called.program, called.offset)
         });
         self.stack.truncate(stack);
         self.pop_frames_to(frames);
         (self.base, self.outer_depth) = (base, outer_depth);
-        (self.escape, self.block) = (escape, block);
+        (self.escape, self.block, self.sees_data) = (escape, block, sees_data);
         if let Some((blocks, loaded)) = blocks {
             (self.blocks, self.loaded) = (blocks, loaded);
         }
@@ -99,17 +118,17 @@ impl Machine<'_, '_> {
     }
 
     /// The arguments in the order of the parameters, and what is called by `caller()`.
-    fn bind(
-        &mut self,
-        called: &Macro,
-        mut args: Vec<TemplateValue>,
-    ) -> Outcome<(Vec<TemplateValue>, Option<TemplateValue>)> {
+    fn bind(&mut self, called: &Macro, mut args: Vec<TemplateValue>) -> Outcome<Bound> {
         let named = match args.last() {
             Some(last) if is_named(last) => {
                 let last = args.pop().unwrap_or(TemplateValue::UNDEFINED);
                 self.named_pairs(&last)?
             }
             _ => Vec::new(),
+        };
+        let surplus = match called.takes_varargs {
+            true => args.split_off(args.len().min(called.params.len())),
+            false => Vec::new(),
         };
         if args.len() > called.params.len() {
             return Err(Fault::new(format!(
@@ -142,13 +161,33 @@ impl Machine<'_, '_> {
         let caller = called
             .uses_caller
             .then(|| take("caller").unwrap_or(TemplateValue::UNDEFINED));
+        let kwargs = match called.takes_kwargs {
+            true => {
+                let rest = named.iter().zip(&used).filter(|(_, is_used)| !**is_used);
+                let mut pairs = Vec::new();
+                for ((name, value), _) in rest {
+                    pairs.push((name.clone(), self.owned(value)?));
+                }
+                Some(TemplateValue::Own(Value::from_pairs(pairs)))
+            }
+            false => None,
+        };
         let unknown = named.iter().zip(&used).find(|(_, is_used)| !**is_used);
-        if let Some(((name, _), _)) = unknown {
+        if let Some(((name, _), _)) = unknown.filter(|_| !called.takes_kwargs) {
             return Err(Fault::new(format!(
                 "too many arguments: unknown keyword argument `{name}`"
             )));
         }
-        Ok((args, caller))
+        let varargs = match called.takes_varargs {
+            true => Some(TemplateValue::Own(Value::from(self.all_owned(&surplus)?))),
+            false => None,
+        };
+        Ok(Bound {
+            args,
+            caller,
+            varargs,
+            kwargs,
+        })
     }
 
     fn named_pairs(&mut self, args: &TemplateValue) -> Outcome<Vec<(Value, TemplateValue)>> {

@@ -7,6 +7,7 @@
 mod blocks;
 mod bounds;
 mod calls;
+mod changes;
 mod compare;
 mod fused;
 mod loops;
@@ -31,6 +32,7 @@ use loops::LoopState;
 use minijinja::{State, UndefinedBehavior, Value};
 pub(crate) use modes::Modes;
 use print::Capture;
+pub(crate) use print::escape_html;
 use sampan_host::reader::Name;
 use sampan_host::{Handle, Reader, RequestView, ScriptLimits};
 use scope::{Closure, Frame};
@@ -85,9 +87,17 @@ pub(crate) struct Machine<'m, 'e> {
     loaded: Vec<Arc<Source>>,
     block: Option<Name>,
     rounds_until_check: u32,
+    /// Whether a template changes lists or maps, so that those which templates make can be changed.
+    changes_values: bool,
+    /// How many values were put into namespaces, and into lists and maps that templates change.
+    kept_values: usize,
+    /// Whether templates see the data of the script: not where they were included or imported without context.
+    sees_data: bool,
     loop_name: Name,
     super_name: Name,
     caller_name: Name,
+    varargs_name: Name,
+    kwargs_name: Name,
 }
 
 /// Where a run is.
@@ -145,9 +155,14 @@ impl<'m, 'e> Machine<'m, 'e> {
             loaded: Vec::new(),
             block: None,
             rounds_until_check: ROUNDS_PER_CHECK,
+            changes_values: templates.changes_values(),
+            kept_values: 0,
+            sees_data: true,
             loop_name: modes.loop_name(),
             super_name: modes.super_name(),
             caller_name: modes.caller_name(),
+            varargs_name: modes.varargs_name(),
+            kwargs_name: modes.kwargs_name(),
         }
     }
 
@@ -308,7 +323,10 @@ impl<'m, 'e> Machine<'m, 'e> {
                     let found = self.attr(&value, *name, *field, cursor)?;
                     self.push(found);
                 }
-                Op::Const(value) => self.push(TemplateValue::Own(value.clone())),
+                Op::Const(value) => {
+                    let value = self.made_constant(value);
+                    self.push_own(value);
+                }
                 Op::Store(name) => {
                     let value = self.pop();
                     self.store(*name, value);
@@ -364,9 +382,9 @@ impl<'m, 'e> Machine<'m, 'e> {
                 }
                 Op::Filter(filter, count) => self.apply_filter(filter, *count)?,
                 Op::Test(test, count) => self.perform_test(test, *count)?,
-                Op::PushLoop(flags) => self.push_loop(*flags, cursor)?,
+                Op::PushLoop { flags, filter } => self.push_loop(*flags, *filter, cursor)?,
                 Op::PopLoopFrame => {
-                    if let Some(target) = self.pop_loop() {
+                    if let Some(target) = self.pop_loop(cursor) {
                         cursor.at = target as usize;
                         continue;
                     }
@@ -399,6 +417,7 @@ impl<'m, 'e> Machine<'m, 'e> {
                 Op::PushEscape => {
                     let value = self.pop();
                     self.push_escape(&value, cursor.initial_escape)?;
+                    self.push_frame(Frame::new(self.locals.len()))?;
                 }
                 Op::Return => return Ok(()),
                 op => self.other(op, cursor)?,

@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 
 static LOOP: LazyLock<Name> = LazyLock::new(|| Name::new("loop"));
 static CALLER: LazyLock<Name> = LazyLock::new(|| Name::new("caller"));
+static VARARGS: LazyLock<Name> = LazyLock::new(|| Name::new("varargs"));
+static KWARGS: LazyLock<Name> = LazyLock::new(|| Name::new("kwargs"));
 static SUPER: LazyLock<Name> = LazyLock::new(|| Name::new("super"));
 
 /// An environment, and for each mode of escaping an empty template, once one is needed.
@@ -41,6 +43,14 @@ impl<'e> Modes<'e> {
 
     pub(crate) fn caller_name(&self) -> Name {
         *CALLER
+    }
+
+    pub(crate) fn varargs_name(&self) -> Name {
+        *VARARGS
+    }
+
+    pub(crate) fn kwargs_name(&self) -> Name {
+        *KWARGS
     }
 
     pub(crate) fn super_name(&self) -> Name {

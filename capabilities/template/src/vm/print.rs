@@ -167,7 +167,7 @@ impl Machine<'_, '_> {
 
 /// Writes text so that HTML and XML show it as it is, also in an attribute. minijinja writes the same.
 #[inline]
-pub(super) fn escape_html(out: &mut Vec<u8>, text: &[u8]) {
+pub(crate) fn escape_html(out: &mut Vec<u8>, text: &[u8]) {
     match first_special(text) {
         None => out.extend_from_slice(text),
         Some(at) => escape_from(out, text, at),

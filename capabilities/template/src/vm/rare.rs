@@ -1,5 +1,6 @@
 //! The operations that are not as frequent as others.
 
+use super::changes::made_list;
 use super::scope::Frame;
 use super::{Cursor, Machine};
 use crate::fault::Outcome;
@@ -30,7 +31,8 @@ impl Machine<'_, '_> {
             }
             Op::BuildMap(count) => {
                 let pairs = self.pop_pairs(*count)?;
-                self.push_own(Value::from_pairs(pairs));
+                let map = self.made_map(pairs);
+                self.push_own(map);
             }
             Op::BuildKwargs(count) => self.build_kwargs(*count)?,
             Op::MergeKwargs(count) => {
@@ -39,12 +41,18 @@ impl Machine<'_, '_> {
                 self.push_own(merged);
             }
             Op::BuildList(count) => {
-                let count = match count {
-                    Some(count) => *count,
-                    None => self.argument_count(None)?,
+                let (count, is_literal) = match count {
+                    Some(count) => (*count, true),
+                    None => (self.argument_count(None)?, false),
                 };
                 let items = self.pop_count(count);
-                self.push_list(items);
+                match is_literal && self.changes_values {
+                    true => {
+                        let items = self.all_owned(&items)?;
+                        self.push_own(made_list(items));
+                    }
+                    false => self.push_list(items),
+                }
             }
             Op::BuildTuple(count) => {
                 let count = match count {
@@ -90,6 +98,7 @@ impl Machine<'_, '_> {
                 if let Some(mode) = self.escapes.pop() {
                     self.escape = mode;
                 }
+                self.pop_frame();
             }
             Op::BeginCapture(is_wanted) => self.begin_capture(*is_wanted),
             Op::EndCapture => {
@@ -109,9 +118,12 @@ impl Machine<'_, '_> {
                 self.push(a);
             }
             Op::Super => drop(self.call_super(false, cursor)?),
-            Op::Include(ignores_missing) => {
+            Op::Include {
+                ignores_missing,
+                sight,
+            } => {
                 let name = self.pop();
-                self.include(&name, *ignores_missing, cursor)?;
+                self.include(&name, *ignores_missing, *sight, cursor)?;
             }
             Op::Export => self.export()?,
             Op::BuildMacro {

@@ -105,12 +105,10 @@ impl Reader for MemoryReader {
     }
 }
 
-/// minijinja as it is without us, but that it escapes in SVG images too.
+/// minijinja with the filters that follow Jinja2; it escapes in SVG images too.
 pub(crate) fn oracle(undefined: UndefinedBehavior) -> Environment<'static> {
-    let mut environment = Environment::new();
-    minijinja_contrib::add_to_environment(&mut environment);
-    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-    environment.set_undefined_behavior(undefined);
+    let mut environment = sampan_template::environment(undefined);
+    environment.add_function("namespace", minijinja::functions::namespace);
     environment.set_auto_escape_callback(|name| match name.contains(".svg") {
         true => AutoEscape::Html,
         false => default_auto_escape_callback(name),

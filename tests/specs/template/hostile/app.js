@@ -11,7 +11,7 @@ app.get("/format_method", () => app.renderString(String.raw`{{ '{:1000000000}'.f
 app.get("/replace", () => app.renderString(String.raw`{{ long|replace('a', long)|length }}`, data));
 app.get("/join", () => app.renderString(String.raw`{{ many|join(long)|length }}`, data));
 app.get("/times", () => app.renderString(String.raw`{{ ([[1]] * n)|length }}`, data));
-app.get("/letters", () => app.renderString(String.raw`{{ ('x' * 10000000)|list|length }}`, data));
+app.get("/letters", () => app.renderString(String.raw`{{ ('x' * (n // 100))|list|length }}`, data));
 app.get("/reject", () => app.renderString(String.raw`{{ many|reject('in', many)|list|length }}`, data));
 app.get("/deep", () => app.renderString(String.raw`{% set ns = namespace(s=none) %}{% for i in many %}{% set ns.s = {'next': ns.s} %}{% endfor %}`, data));
 app.get("/deep_list", () => app.renderString(String.raw`{% set ns = namespace(s=none) %}{% for i in many %}{% set ns.s = [ns.s] %}{% endfor %}`, data));

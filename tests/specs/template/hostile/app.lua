@@ -15,7 +15,7 @@ app.get("/format_method", function() return app.render_string(line(6) .. [==[{{ 
 app.get("/replace", function() return app.render_string(line(7) .. [==[{{ long|replace('a', long)|length }}]==], data) end)
 app.get("/join", function() return app.render_string(line(8) .. [==[{{ many|join(long)|length }}]==], data) end)
 app.get("/times", function() return app.render_string(line(9) .. [==[{{ ([[1]] * n)|length }}]==], data) end)
-app.get("/letters", function() return app.render_string(line(10) .. [==[{{ ('x' * 10000000)|list|length }}]==], data) end)
+app.get("/letters", function() return app.render_string(line(10) .. [==[{{ ('x' * (n // 100))|list|length }}]==], data) end)
 app.get("/reject", function() return app.render_string(line(11) .. [==[{{ many|reject('in', many)|list|length }}]==], data) end)
 app.get("/deep", function() return app.render_string(line(12) .. [==[{% set ns = namespace(s=none) %}{% for i in many %}{% set ns.s = {'next': ns.s} %}{% endfor %}]==], data) end)
 app.get("/deep_list", function() return app.render_string(line(13) .. [==[{% set ns = namespace(s=none) %}{% for i in many %}{% set ns.s = [ns.s] %}{% endfor %}]==], data) end)

@@ -1,0 +1,316 @@
+//! The arguments of Jinja2's filters: their names, and their order.
+
+use super::{filters, numbers, texts, urlize};
+use crate::nearest::hint;
+use minijinja::value::Kwargs;
+use minijinja::{Error, ErrorKind, State, Value};
+
+/// A filter over the value that stands before it and the arguments in the order of the parameters.
+pub(super) type Body = fn(&mut State<'_, '_>, &Value, &Given<'_>) -> Result<Value, Error>;
+
+/// The parameters of a filter behind the value, as Jinja2 names them.
+#[derive(Debug)]
+pub(crate) struct Signature {
+    pub(crate) name: &'static str,
+    params: &'static [&'static str],
+    /// `None` where minijinja's own takes the arguments by place and by name.
+    pub(super) body: Option<Body>,
+}
+
+const fn row(name: &'static str, params: &'static [&'static str], body: Option<Body>) -> Signature {
+    Signature { name, params, body }
+}
+
+/// Jinja2's filters with fixed parameters.
+static SIGNATURES: &[Signature] = &[
+    row("abs", &[], None),
+    row("attr", &["name"], None),
+    row("batch", &["linecount", "fill_with"], Some(filters::batch)),
+    row("capitalize", &[], None),
+    row("center", &["width"], Some(texts::center)),
+    row("count", &[], None),
+    row("d", &["default_value", "boolean"], Some(filters::default)),
+    row(
+        "default",
+        &["default_value", "boolean"],
+        Some(filters::default),
+    ),
+    row(
+        "dictsort",
+        &["case_sensitive", "by", "reverse"],
+        Some(filters::dictsort),
+    ),
+    row("e", &[], None),
+    row("escape", &[], None),
+    row("filesizeformat", &["binary"], Some(filters::filesizeformat)),
+    row("first", &[], None),
+    row("float", &["default"], Some(numbers::float)),
+    row("forceescape", &[], Some(texts::forceescape)),
+    row(
+        "groupby",
+        &["attribute", "default", "case_sensitive"],
+        Some(filters::groupby),
+    ),
+    row("indent", &["width", "first", "blank"], Some(texts::indent)),
+    row("int", &["default", "base"], Some(numbers::int)),
+    row("items", &[], Some(filters::items)),
+    row("join", &["d", "attribute"], None),
+    row("last", &[], None),
+    row("length", &[], None),
+    row("list", &[], None),
+    row("lower", &[], None),
+    row("max", &["case_sensitive", "attribute"], Some(filters::max)),
+    row("min", &["case_sensitive", "attribute"], Some(filters::min)),
+    row("replace", &["old", "new", "count"], Some(texts::replace)),
+    row("reverse", &[], None),
+    row("round", &["precision", "method"], None),
+    row("safe", &[], None),
+    row("slice", &["slices", "fill_with"], Some(filters::slice)),
+    row(
+        "sort",
+        &["reverse", "case_sensitive", "attribute"],
+        Some(filters::sort),
+    ),
+    row("string", &[], None),
+    row("striptags", &[], None),
+    row("sum", &["attribute", "start"], None),
+    row("title", &[], None),
+    row("tojson", &["indent"], None),
+    row("trim", &["chars"], Some(texts::trim)),
+    row(
+        "truncate",
+        &["length", "killwords", "end", "leeway"],
+        Some(texts::truncate),
+    ),
+    row(
+        "unique",
+        &["case_sensitive", "attribute"],
+        Some(filters::unique),
+    ),
+    row("upper", &[], None),
+    row("urlencode", &[], Some(texts::urlencode)),
+    row(
+        "urlize",
+        &[
+            "trim_url_limit",
+            "nofollow",
+            "target",
+            "rel",
+            "extra_schemes",
+        ],
+        Some(urlize::urlize),
+    ),
+    row("wordcount", &[], Some(texts::wordcount)),
+    row(
+        "wordwrap",
+        &[
+            "width",
+            "break_long_words",
+            "wrapstring",
+            "break_on_hyphens",
+        ],
+        Some(texts::wordwrap),
+    ),
+    row("xmlattr", &["autospace"], Some(texts::xmlattr)),
+];
+
+/// Returns all rows.
+pub(super) fn all() -> &'static [Signature] {
+    SIGNATURES
+}
+
+/// Returns the parameters of a filter, if Jinja2 has it and they are fixed.
+pub(crate) fn signature(name: &str) -> Option<&'static Signature> {
+    SIGNATURES.iter().find(|signature| signature.name == name)
+}
+
+impl Signature {
+    /// Says what is wrong with arguments of which the count of those without a name and the names of the others are known.
+    pub(crate) fn fault(&self, count: usize, names: &[&str]) -> Option<String> {
+        let taken = match self.params {
+            [] => "takes no arguments".to_owned(),
+            [one] => format!("takes one argument: {one}"),
+            all => format!("takes {} arguments: {}", all.len(), all.join(", ")),
+        };
+        if count > self.params.len() {
+            return Some(format!(
+                "too many arguments: the filter {} {taken}",
+                self.name
+            ));
+        }
+        for name in names {
+            match self.params.iter().position(|param| param == name) {
+                None => {
+                    let hint = hint(name, self.params.iter().copied());
+                    return Some(format!(
+                        "unknown argument: the filter {} has no argument {name:?}{hint}; it {taken}",
+                        self.name
+                    ));
+                }
+                Some(at) if at < count => {
+                    return Some(format!(
+                        "the filter {} is given {name:?} twice: by its place and by its name",
+                        self.name
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        None
+    }
+
+    /// Puts the arguments behind the value into the order of the parameters.
+    pub(super) fn bind(&'static self, args: &[Value]) -> Result<Given<'static>, Error> {
+        let (positional, named) = parts(args);
+        let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
+        if let Some(fault) = self.fault(positional.len(), &names) {
+            return Err(Error::new(ErrorKind::TooManyArguments, fault));
+        }
+        let mut values = vec![Value::UNDEFINED; self.params.len()];
+        values[..positional.len()].clone_from_slice(positional);
+        for (name, value) in &named {
+            if let Some(at) = self.params.iter().position(|param| param == name) {
+                values[at] = value.clone();
+            }
+        }
+        for (param, value) in self.params.iter().zip(&mut values) {
+            if *param == "attribute" {
+                *value = path(value);
+            }
+        }
+        let named = self.params.iter().rposition(|param| names.contains(param));
+        Ok(Given {
+            params: self.params,
+            values,
+            count: positional.len().max(named.map_or(0, |last| last + 1)),
+        })
+    }
+}
+
+/// Returns the arguments behind the value without a name, and those with one.
+fn parts(args: &[Value]) -> (&[Value], Vec<(String, Value)>) {
+    let args = args.get(1..).unwrap_or_default();
+    let Some((last, rest)) = args.split_last().filter(|(last, _)| last.is_kwargs()) else {
+        return (args, Vec::new());
+    };
+    let names = last.try_iter().into_iter().flatten();
+    let named = names.map(|name| {
+        let value = last.get_item(&name).unwrap_or_default();
+        (name.to_string(), value)
+    });
+    (rest, named.collect())
+}
+
+/// Returns an attribute as minijinja takes it: Jinja2 has whole numbers for the places in a list too.
+fn path(attribute: &Value) -> Value {
+    match attribute.is_integer() {
+        true => Value::from(attribute.to_string()),
+        false => attribute.clone(),
+    }
+}
+
+/// Returns the arguments of a filter in the form in which it is called: where its parameters are known, all by their places.
+pub(crate) fn normalised(name: &str, args: Vec<Value>) -> Result<Vec<Value>, Error> {
+    let has_body = |signature: &&Signature| signature.body.is_some();
+    if let Some(signature) = signature(name).filter(has_body) {
+        if args.len() < 2 {
+            return Ok(args);
+        }
+        let given = signature.bind(&args)?;
+        let count = given.count;
+        let value = args.into_iter().next();
+        return Ok(value
+            .into_iter()
+            .chain(given.values.into_iter().take(count))
+            .collect());
+    }
+    let mut args = args;
+    match name {
+        "map" | "join" | "sum" => {
+            if let Some(last) = args.last_mut().filter(|last| last.is_kwargs())
+                && last.get_attr("attribute").is_ok_and(|it| it.is_integer())
+            {
+                let (_, named) = parts(&[Value::UNDEFINED, last.clone()]);
+                let named = named.into_iter().map(|(name, value)| match name.as_str() {
+                    "attribute" => (name, path(&value)),
+                    _ => (name, value),
+                });
+                *last = Value::from(named.collect::<Kwargs>());
+            }
+        }
+        "selectattr" | "rejectattr" => {
+            if let Some(attribute) = args.get_mut(1) {
+                *attribute = path(attribute);
+            }
+        }
+        _ => {}
+    }
+    Ok(args)
+}
+
+/// The arguments of a call in the order of the parameters. Those that were not given are undefined.
+pub(super) struct Given<'a> {
+    params: &'a [&'static str],
+    values: Vec<Value>,
+    count: usize,
+}
+
+impl Given<'_> {
+    /// Returns an argument, if it was given and is not `none`.
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        let at = self.params.iter().position(|param| *param == name)?;
+        let value = self.values.get(at)?;
+        (!value.is_undefined() && !value.is_none()).then_some(value)
+    }
+
+    /// Returns how many were given, with those before them.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Returns an argument as it was given; undefined if it was not.
+    pub(super) fn raw(&self, name: &str) -> Value {
+        let at = self.params.iter().position(|param| *param == name);
+        let value = at.and_then(|at| self.values.get(at));
+        value.cloned().unwrap_or_default()
+    }
+
+    /// Reports whether an argument is true.
+    pub(super) fn is_true(&self, name: &str) -> bool {
+        self.get(name).is_some_and(Value::is_true)
+    }
+
+    /// Returns a text.
+    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Error> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        let text = value.as_str();
+        text.map(Some).ok_or_else(|| wrong(name, "a text"))
+    }
+
+    /// Returns a whole number from 0 on.
+    pub(super) fn count(&self, name: &str) -> Result<Option<usize>, Error> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        let count = value.as_usize().filter(|_| value.is_integer());
+        count
+            .map(Some)
+            .ok_or_else(|| wrong(name, "a whole number from 0 on"))
+    }
+
+    /// Returns all that were given with their names.
+    pub(super) fn named(&self) -> Kwargs {
+        let pairs = self.params.iter().zip(&self.values);
+        let pairs = pairs.filter(|(_, value)| !value.is_undefined() && !value.is_none());
+        pairs.map(|(name, value)| (*name, value.clone())).collect()
+    }
+}
+
+fn wrong(name: &str, wanted: &str) -> Error {
+    Error::new(
+        ErrorKind::InvalidOperation,
+        format!("the argument {name:?} must be {wanted}"),
+    )
+}
