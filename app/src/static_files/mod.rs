@@ -275,12 +275,14 @@ impl StaticFiles {
         }
     }
 
-    /// The name of a file that may be sent wherever its path comes from: one of `public/` or of the storage folder.
+    /// The name of a file that may be sent wherever its path comes from: one of `public/`, out of which no link leads, or of the storage folder.
     fn open_name(&self, path: &str) -> Option<String> {
         let (folder, _) = path.split_once('/')?;
         let public = path.strip_prefix(&*self.settings.folder);
-        let is_open = folder == STORAGE || public.is_some_and(|rest| rest.starts_with('/'));
-        (is_open && paths::is_below(path)).then(|| path.to_owned())
+        match public.and_then(|rest| rest.strip_prefix('/')) {
+            Some(rest) => name_in(&self.settings.folder, rest),
+            None => (folder == STORAGE && paths::is_below(path)).then(|| path.to_owned()),
+        }
     }
 
     /// Whether a name is that of the database, of what SQLite keeps beside it, or of one that was moved away: `data.db-wal`.
@@ -310,6 +312,11 @@ impl StaticFiles {
         let (root, below) = match whole.split_once('/').unwrap_or((whole, "")) {
             (STORAGE, below) => (self.storage()?, below),
             _ => (self.project.as_ref(), whole),
+        };
+        let (root, below) = match folder {
+            // The same folder that URLs name, wherever it is.
+            Some(folder) if *folder == *self.settings.folder => (self.public.as_ref(), ""),
+            _ => (root, below),
         };
         let Some(root) = root else {
             return Ok(Found::Nothing);

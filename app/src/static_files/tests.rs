@@ -227,6 +227,30 @@ fn an_answer_that_has_begun_keeps_its_file() {
     assert_eq!(own, INSIDE);
 }
 
+/// `app.file("public/out")` refuses what `GET /out` does.
+#[test]
+fn a_name_in_public_stays_there() {
+    let folder = project();
+    let files = open(&folder, 0);
+    let found = |path: &str| {
+        let name = files.open_name(path)?;
+        let served = files.named(&name).expect("readable")?;
+        Some(text(&served.file))
+    };
+    assert_eq!(found("public/x").as_deref(), Some(INSIDE));
+    assert_eq!(found("public/down/x").as_deref(), Some(INSIDE));
+    for path in [
+        "public/out",
+        "public/up/x",
+        "public/absolute/x",
+        "public/etc/hostname",
+        "x",
+        "secret/x",
+    ] {
+        assert_eq!(found(path), None, "{path}");
+    }
+}
+
 /// The storage folder may lie outside of the project, and may be made while the server runs.
 #[test]
 fn storage_is_where_the_settings_say() {
