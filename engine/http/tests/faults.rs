@@ -4,12 +4,13 @@
 mod common;
 
 use std::io::Write;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use common::*;
-use sampan_http::Limits;
 use sampan_http::codec::{Decoder, DecoderEvent};
+use sampan_http::{Answer, Limits, Request};
 
 /// What follows a request line and Host.
 fn post(rest: &str) -> Vec<u8> {
@@ -365,4 +366,27 @@ fn the_body_is_asked_for_when_it_is_about_to_be_read() {
     let _ = socket.write_all(&[b'x'; 50_000]);
     let refused = read_to_end(&mut socket);
     assert_eq!(status(&refused), 413);
+}
+
+#[test]
+fn a_malformed_head_request_gets_no_body() {
+    let server = Server::start(limits(), || {
+        Rc::new(Function(|_: &Rc<Request>| Answer::Now(with_body("never"))))
+    });
+    for rest in [
+        "/ HTTP/1.1\r\n\r\n",
+        "/ HTTP/1.1\r\nHost: h\r\nBad Name: x\r\n\r\n",
+        "/ HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n",
+        "/\u{1} HTTP/1.1\r\nHost: h\r\n\r\n",
+        "/ HTTP/9.9\r\nHost: h\r\n\r\n",
+    ] {
+        let got = server.exchange(format!("HEAD {rest}").as_bytes());
+        assert!(
+            got.starts_with("HTTP/1.1 4") || got.starts_with("HTTP/1.1 505"),
+            "{got}"
+        );
+        assert!(got.ends_with("\r\n\r\n"), "{got}");
+        let got = server.exchange(format!("GET {rest}").as_bytes());
+        assert!(!got.ends_with("\r\n\r\n"), "{got}");
+    }
 }

@@ -202,7 +202,14 @@ impl<S: Socket> Connection<S> {
                 keep_alive: false,
                 ..request.exchange()
             },
-            None => UNKNOWN,
+            None => Exchange {
+                // The method alone says that no body may follow (RFC 9110 section 9.3.2).
+                head_only: self.input.as_ref().is_some_and(|input| {
+                    let unread = input.decoder.unread();
+                    unread.trim_ascii_start().starts_with(b"HEAD ")
+                }),
+                ..UNKNOWN
+            },
         };
         let response = self.local.handler().error(status, limit);
         let known = self.input.as_deref();
