@@ -219,7 +219,10 @@ pub fn part_head(head: &[u8]) -> Result<PartHead, String> {
         return Err("a part is not form-data".into());
     }
     let name = parameter(parameters, "name").ok_or("a part has no name")?;
-    let filename = parameter(parameters, "filename");
+    // A part that only has the extended form is a file too; it is the better one of both (RFC 6266 section 4.3).
+    let extended = parameter(parameters, "filename*").and_then(|value| extended_text(&value));
+    let filename = parameter(parameters, "filename").map(|name| unescape(&name));
+    let filename = extended.or(filename);
     let content_type = match filename {
         // RFC 7578, section 4.4.
         Some(_) => content_type.or_else(|| Some("text/plain".to_owned())),
@@ -227,9 +230,31 @@ pub fn part_head(head: &[u8]) -> Result<PartHead, String> {
     };
     Ok(PartHead {
         name: unescape(&name),
-        filename: filename.map(|name| unescape(&name)),
+        filename,
         content_type,
     })
+}
+
+/// The text of an extended parameter, `UTF-8''na%C3%AFve.txt` (RFC 8187 section 3.2). `None` where it is in another encoding or out of form.
+fn extended_text(value: &str) -> Option<String> {
+    let mut parts = value.splitn(3, '\'');
+    let charset = parts.next()?;
+    let (_language, encoded) = (parts.next()?, parts.next()?);
+    if !charset.eq_ignore_ascii_case("utf-8") {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(encoded.len());
+    let mut left = encoded.bytes();
+    while let Some(byte) = left.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let mut digit = || char::from(left.next()?).to_digit(16);
+                (digit()? * 16 + digit()?) as u8
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// One parameter of `; name="value"; name=value`. `\"` is the only escape inside quotes (others are file paths).
@@ -278,6 +303,42 @@ fn unescape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_extended_name_of_a_file_is_read() {
+        let name = |parameters: &str| {
+            let head = format!("Content-Disposition: form-data; name=\"f\"{parameters}");
+            part_head(head.as_bytes()).map(|head| head.filename)
+        };
+        for (parameters, expected) in [
+            (
+                "; filename*=UTF-8''na%C3%AFve%20plan.txt",
+                Some("naïve plan.txt"),
+            ),
+            ("; filename*=utf-8'en'a.txt", Some("a.txt")),
+            (
+                "; filename=\"plain.txt\"; filename*=UTF-8''better.txt",
+                Some("better.txt"),
+            ),
+            // Of another encoding, and out of form.
+            (
+                "; filename=\"plain.txt\"; filename*=ISO-8859-1''%E4",
+                Some("plain.txt"),
+            ),
+            (
+                "; filename=\"plain.txt\"; filename*=UTF-8''%E",
+                Some("plain.txt"),
+            ),
+            ("; filename*=UTF-8''%FF", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                name(parameters),
+                Ok(expected.map(str::to_owned)),
+                "{parameters}"
+            );
+        }
+    }
 
     /// The names and contents of the parts, where the body comes in pieces of so many bytes.
     fn parts(body: &[u8], piece: usize) -> Result<Vec<(PartHead, Vec<u8>)>, String> {
