@@ -48,16 +48,82 @@ pub(crate) fn private_key(bytes: &[u8]) -> Result<Ed25519KeyPair, Error> {
     })
 }
 
+/// The keys of small order by their last bit of sign, in all their encodings: anybody can make signatures that fit one of them and any text.
+/// The table is that of libsodium.
+#[rustfmt::skip]
+const SMALL_ORDER: [[u8; KEY_BYTES]; 7] = [
+    of_ends(0x00, 0x00, 0x00),
+    of_ends(0x01, 0x00, 0x00),
+    [
+        0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98, 0xf0,
+        0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53, 0xfc, 0x05,
+    ],
+    [
+        0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b, 0x76, 0x0d, 0x10, 0x67, 0x0f,
+        0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39, 0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac, 0x03, 0x7a,
+    ],
+    of_ends(0xec, 0xff, 0x7f),
+    of_ends(0xed, 0xff, 0x7f),
+    of_ends(0xee, 0xff, 0x7f),
+];
+
+/// 32 bytes: the first, those between, the last.
+const fn of_ends(first: u8, between: u8, last: u8) -> [u8; KEY_BYTES] {
+    let mut bytes = [between; KEY_BYTES];
+    bytes[0] = first;
+    bytes[KEY_BYTES - 1] = last;
+    bytes
+}
+
+/// Reports whether a public key has a small order; the sign of its other coordinate does not matter.
+fn has_small_order(key: &[u8]) -> bool {
+    let Ok(mut key) = <[u8; KEY_BYTES]>::try_from(key) else {
+        return false;
+    };
+    key[KEY_BYTES - 1] &= 0x7f;
+    SMALL_ORDER.contains(&key)
+}
+
 /// A key that verifies.
+///
+/// # Errors
+/// It is none, or one that fits signatures by anybody.
 pub(crate) fn public_key(bytes: &[u8]) -> Result<ParsedPublicKey, Error> {
+    let parse = |bytes: &[u8]| {
+        // The key is the last thing in the DER form (RFC 8410 section 4).
+        let point = &bytes[bytes.len().saturating_sub(KEY_BYTES)..];
+        let key = ParsedPublicKey::new(&ED25519, bytes).ok();
+        key.filter(|_| !has_small_order(point))
+    };
     let key = match pem::decode(bytes) {
-        Some(("PUBLIC KEY", der)) => ParsedPublicKey::new(&ED25519, der).ok(),
-        None if bytes.len() == KEY_BYTES => ParsedPublicKey::new(&ED25519, bytes).ok(),
+        Some(("PUBLIC KEY", der)) => parse(&der),
+        None if bytes.len() == KEY_BYTES => parse(bytes),
         _ => None,
     };
     key.ok_or_else(|| {
         Error::script(
-            "the key must be a public key of Ed25519: a PEM text \"PUBLIC KEY\", or 32 bytes",
+            "the key must be a public key of Ed25519: a PEM text \"PUBLIC KEY\", or 32 bytes, and not of small order",
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_small_order_are_refused() {
+        for key in SMALL_ORDER {
+            for sign in [0, 0x80] {
+                let mut key = key;
+                key[KEY_BYTES - 1] |= sign;
+                assert!(public_key(&key).is_err(), "{key:02x?}");
+            }
+        }
+        // RFC 8032 section 7.1, test 1.
+        let key = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+        let digits = |at: usize| u8::from_str_radix(&key[2 * at..2 * at + 2], 16).unwrap();
+        let key: Vec<u8> = (0..KEY_BYTES).map(digits).collect();
+        assert!(public_key(&key).is_ok());
+    }
 }

@@ -41,7 +41,9 @@ pub(crate) fn read<'a>(
             ("max_age", Value::Int(seconds)) if *seconds >= 0 => {
                 cookie.max_age_seconds = Some(*seconds);
             }
-            ("max_age", Value::Float(seconds)) if *seconds >= 0.0 && *seconds < 9.0e15 => {
+            ("max_age", Value::Float(seconds))
+                if (0.0..9.0e15).contains(seconds) && seconds.fract() == 0.0 =>
+            {
                 cookie.max_age_seconds = Some(*seconds as i64);
             }
             ("path", Value::Text(path)) => cookie.path = path,
@@ -63,7 +65,7 @@ pub(crate) fn read<'a>(
                 ));
             }
             ("max_age", _) => {
-                let text = "max_age must be a number of seconds from 0";
+                let text = "max_age must be a whole number of seconds from 0";
                 return Err(Error::script(text).naming(["max_age"]));
             }
             ("path" | "domain", _) => {

@@ -27,7 +27,7 @@
   }
   function hmacOf(algorithm) {
     const name = p.upper(`${typeof algorithm === "object" && algorithm !== null ? algorithm.name : algorithm}`);
-    if (name !== "HMAC") throw domError("NotSupportedError", `the algorithm ${name} is not supported (HMAC is)`);
+    if (name !== "HMAC") throw domError("NotSupportedError", `crypto.subtle has no ${name} yet: there are HMAC and digests, and JWTs with other algorithms by crypto.jwtVerify of the module sampan`);
     return algorithm;
   }
 
