@@ -33,7 +33,7 @@ impl Guard for CsrfGuard {
             return Ok(GuardStep::Pass);
         }
         let path = normal_form(request.path());
-        if self.except.iter().any(|pattern| pattern.wraps(&path)) {
+        if self.except.iter().any(|pattern| pattern.excepts(&path)) {
             return Ok(GuardStep::Pass);
         }
         Err(Csrf::refusal())

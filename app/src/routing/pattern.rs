@@ -135,6 +135,15 @@ impl Pattern {
         left.is_none()
     }
 
+    /// Reports whether an exception from a check covers a path in normal form. Unlike [`Pattern::wraps`], `/hooks/*` covers what is below
+    /// `/hooks/` alone: an exception covers no more than its words say.
+    pub(crate) fn excepts(&self, path: &str) -> bool {
+        let is_above = self.ends_in_rest()
+            && path.split('/').count() <= self.segments.len()
+            && self.segments.len() > 1;
+        !is_above && self.wraps(path)
+    }
+
     /// Whether this pattern of a middleware wraps the paths of a route.
     pub(crate) fn covers(&self, route: &Self) -> Covers {
         let mut sure = true;
@@ -248,6 +257,19 @@ pub fn normal_form(path: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A path in normal form as an application may read it that decodes slashes and merges them: `//admin/x` and `/admin%2Fx` are `/admin/x`.
+/// `None` where that is the path itself.
+pub(crate) fn merged_slashes(path: &str) -> Option<String> {
+    if !path.contains("//") && !path.contains("%2F") {
+        return None;
+    }
+    let mut read = path.replace("%2F", "/");
+    while read.contains("//") {
+        read = read.replace("//", "/");
+    }
+    Some(read)
+}
+
 /// The byte that the two hexadecimal digits at the front stand for.
 fn decoded(digits: &[u8]) -> Option<u8> {
     let digit = |index: usize| digits.get(index).and_then(|&b| char::from(b).to_digit(16));
@@ -267,6 +289,36 @@ mod tests {
 
     fn pattern(text: &str) -> Pattern {
         Pattern::parse(text).expect("a pattern")
+    }
+
+    #[test]
+    fn an_exception_covers_what_is_below_only() {
+        for (text, yes, no) in [
+            (
+                "/hooks/*",
+                &["/hooks/a", "/hooks/a/b", "/hooks/"][..],
+                &["/hooks", "/hooksa"][..],
+            ),
+            ("/hooks", &["/hooks"], &["/hooks/", "/hooks/a"]),
+            ("/*", &["/", "/a"], &[]),
+            ("/a/:b/*", &["/a/b/c"], &["/a/b", "/a"]),
+        ] {
+            let pattern = Pattern::parse(text).unwrap();
+            assert!(yes.iter().all(|path| pattern.excepts(path)), "{text}");
+            assert!(!no.iter().any(|path| pattern.excepts(path)), "{text}");
+        }
+    }
+
+    #[test]
+    fn slashes_are_merged_as_applications_read_them() {
+        for (path, read) in [
+            ("/admin/x", None),
+            ("//admin/x", Some("/admin/x")),
+            ("/admin%2Fx", Some("/admin/x")),
+            ("/admin//x/%2F", Some("/admin/x/")),
+        ] {
+            assert_eq!(merged_slashes(path).as_deref(), read, "{path}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What wraps the paths of a project, by patterns: the script's middleware, and the guards.
 
-use crate::routing::pattern::{Covers, Pattern};
+use crate::routing::pattern::{Covers, Pattern, merged_slashes};
 use crate::static_files::any_name;
 use sampan_host::Guard;
 use sampan_http::Method;
@@ -48,9 +48,13 @@ impl<T: Clone> Wrapping<T> {
         Chain::Fixed(chain.into())
     }
 
-    /// Those around a path in normal form.
+    /// Those around a path in normal form, also as an application may read that which takes it apart itself.
     pub(crate) fn of_path(&self, path: &str) -> Vec<T> {
-        let wrapping = self.0.iter().filter(|(pattern, _)| pattern.wraps(path));
+        let read = merged_slashes(path);
+        let is_around = |(pattern, _): &&(Pattern, T)| {
+            pattern.wraps(path) || read.as_ref().is_some_and(|read| pattern.wraps(read))
+        };
+        let wrapping = self.0.iter().filter(is_around);
         wrapping.map(|(_, wraps)| wraps.clone()).collect()
     }
 
