@@ -155,6 +155,11 @@ impl SessionStore for DbSessions {
         Ok(())
     }
 
+    fn change_in_place(&self, key: &SessionKey, merge: &mut Merge<'_>) -> Result<(), Error> {
+        self.0.own_begin_in_place()?;
+        self.change(key, merge)
+    }
+
     fn remove_ended(&self, now: u64, count_max: usize) -> LocalFuture<Result<usize, Error>> {
         let db = self.0.clone();
         Box::pin(async move {

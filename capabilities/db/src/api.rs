@@ -164,7 +164,7 @@ fn rows_in(
     first_only: bool,
     may_wait: bool,
 ) -> Result<Rows, Error> {
-    db.timed_statement(sql, |db| {
+    db.timed_statement(sql, params, |db| {
         db.run(
             sql,
             first_only,
@@ -190,7 +190,7 @@ fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
 }
 
 fn exec_in(db: &Db, sql: &str, params: &Value, may_wait: bool) -> Result<Value, Error> {
-    let done = db.timed_statement(sql, |db| {
+    let done = db.timed_statement(sql, params, |db| {
         db.run(sql, false, may_wait, |connection, run| {
             connection.exec(sql, params, run)
         })
@@ -286,10 +286,10 @@ fn read_elsewhere(
         let db = db?;
         let meter = db.0.meter.get();
         let begun = meter.and_then(CurrentRun::begin);
-        let text = begun.map(|_| sql.clone()).unwrap_or_default();
+        let ran = begun.map(|_| (sql.clone(), params.clone()));
         let rows = waiting(&db, db.0.read_elsewhere(sql, params, first_only)).await;
-        if let Some(meter) = meter {
-            meter.ran(&text, begun);
+        if let (Some(meter), Some((sql, params))) = (meter, ran) {
+            meter.ran(&sql, &params, begun);
         }
         rows.map(wrap)
     })

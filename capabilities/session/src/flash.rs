@@ -13,6 +13,8 @@ pub(crate) struct Flashes {
     /// Those that earlier requests left.
     seen: Vec<Value>,
     is_taken: bool,
+    /// Whether they are gone from the store already, so that no other request gets them.
+    is_removed: bool,
     added: Vec<Value>,
 }
 
@@ -49,6 +51,34 @@ impl Flashes {
         Ok(())
     }
 
+    /// Reports whether earlier requests left messages that this one has not looked at.
+    pub(crate) fn has_unseen(&self) -> bool {
+        !self.is_taken && !self.is_removed && !self.seen.is_empty()
+    }
+
+    /// Removes from what is stored now those messages that this request saw there; it keeps those that no other request has taken meanwhile.
+    pub(crate) fn remove_from(&mut self, stored: &mut Entries) {
+        let mut all = list(stored);
+        self.seen
+            .retain(|seen| match all.iter().position(|one| one == seen) {
+                Some(at) => {
+                    all.remove(at);
+                    true
+                }
+                None => false,
+            });
+        self.is_removed = true;
+        stored.put(
+            KEY,
+            Some(all).filter(|all| !all.is_empty()).map(Value::List),
+        );
+    }
+
+    /// Leaves the messages of earlier requests to a later one.
+    pub(crate) fn leave(&mut self) {
+        self.seen.clear();
+    }
+
     /// Those that earlier requests left. They are gone then, but for this request.
     pub(crate) fn take(&mut self) -> Vec<Value> {
         self.is_taken = true;
@@ -60,7 +90,9 @@ impl Flashes {
     }
 
     pub(crate) fn has_changed(&self) -> bool {
-        !self.added.is_empty() || (self.is_taken && !self.seen.is_empty())
+        // Taken and still stored, or removed and not taken.
+        let is_open = self.is_taken != self.is_removed && !self.seen.is_empty();
+        !self.added.is_empty() || is_open
     }
 
     /// Whether there will be any for the next page, if nobody else changes them.
@@ -82,14 +114,20 @@ impl Flashes {
 
     /// Puts those that will be there for the next page among the entries that were loaded, if nobody else changes them.
     pub(crate) fn put_into(&self, entries: &mut Entries) {
-        entries.put(KEY, Some(Value::List(self.seen.clone())));
+        let stored = if self.is_removed { &[][..] } else { &self.seen };
+        entries.put(KEY, Some(Value::List(stored.to_vec())));
         self.merge(entries);
     }
 
     /// Does to what is stored now what the request did to what it saw: another may have left or taken some meanwhile.
     pub(crate) fn merge(&self, stored: &mut Entries) {
         let mut all = list(stored);
-        if self.is_taken {
+        if self.is_removed {
+            if !self.is_taken {
+                // The handler that took them has failed.
+                all.splice(0..0, self.seen.iter().cloned());
+            }
+        } else if self.is_taken {
             for seen in &self.seen {
                 if let Some(at) = all.iter().position(|one| one == seen) {
                     all.remove(at);

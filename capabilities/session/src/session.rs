@@ -277,9 +277,37 @@ impl Session {
 
     /// The messages that earlier requests left, each a map of `kind` and `message`. Only this request sees them from now on.
     pub fn take_flashes(&self) -> Vec<Value> {
+        self.remove_flashes();
         let mut state = self.state.borrow_mut();
         state.bytes = None;
         state.flashes.take()
+    }
+
+    /// Removes the messages from the table at once: of requests that run at the same time only one gets them. Where the table cannot be
+    /// written now they stay for a later request.
+    fn remove_flashes(&self) {
+        let mut state = self.state.borrow_mut();
+        let key = state.found.as_ref().and_then(|found| found.key);
+        let (Keeper::Table(store), Some(key)) = (&self.shared.keeper, key) else {
+            return;
+        };
+        if self.phase.get() != Phase::Open || !state.flashes.has_unseen() {
+            return;
+        }
+        let flashes = &mut state.flashes;
+        let removed = store.change_in_place(&key, &mut |stored| {
+            let Some(StoredSession { data, began, ends }) = stored else {
+                flashes.leave();
+                return Ok(Change::Keep);
+            };
+            let mut entries = Entries::parse(&data);
+            flashes.remove_from(&mut entries);
+            let data = entries.text()?;
+            Ok(Change::Put(key, StoredSession { data, began, ends }))
+        });
+        if removed.is_err_and(|error| is_busy(&error)) {
+            state.flashes.leave();
+        }
     }
 
     /// Writes what the request has changed.

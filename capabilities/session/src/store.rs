@@ -53,6 +53,14 @@ pub trait SessionStore {
     /// was asked of `merge`.
     fn change(&self, key: &SessionKey, merge: &mut Merge<'_>) -> Result<(), Error>;
 
+    /// As [`SessionStore::change`], but waits in place for as long as a first write of a request may.
+    ///
+    /// # Errors
+    /// As [`SessionStore::change`].
+    fn change_in_place(&self, key: &SessionKey, merge: &mut Merge<'_>) -> Result<(), Error> {
+        self.change(key, merge)
+    }
+
     /// Removes up to `count_max` sessions that ended before `now`. Tells how many there were.
     fn remove_ended(&self, now: u64, count_max: usize) -> LocalFuture<Result<usize, Error>>;
 }

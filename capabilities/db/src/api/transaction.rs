@@ -68,16 +68,17 @@ fn with_statement<T>(
     context: &Context,
     args: &Args,
     sql: &str,
+    params: &Value,
     run: impl FnOnce(&Transaction) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let (_, transaction) = args.object::<Transaction>(context)?;
     transaction.note_use();
-    db(context)?.timed_statement(sql, |_| run(&transaction))
+    db(context)?.timed_statement(sql, params, |_| run(&transaction))
 }
 
 fn rows(context: &Context, args: &mut Args, first_only: bool) -> Result<Rows, Error> {
     let (sql, params) = (args.text(0), args.take(1));
-    with_statement(context, args, &sql, |transaction| {
+    with_statement(context, args, &sql, &params, |transaction| {
         transaction.run(&sql, first_only, |connection, run| {
             connection.query(&sql, &params, run)
         })
@@ -94,7 +95,7 @@ fn one(context: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (sql, params) = (args.text(0), args.take(1));
-    let done = with_statement(context, &args, &sql, |transaction| {
+    let done = with_statement(context, &args, &sql, &params, |transaction| {
         transaction.run(&sql, false, |connection, run| {
             connection.exec(&sql, &params, run)
         })

@@ -17,7 +17,7 @@ use crate::group_commit::transaction::RunningTransaction;
 use crate::read_pool::snapshot::Reads;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::StatementError;
-use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, RequestView, Verdict, Watch};
+use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, RequestView, Value, Verdict, Watch};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -128,13 +128,18 @@ impl Db {
     }
 
     /// The same for a statement.
-    pub(crate) fn timed_statement<T>(&self, sql: &str, run: impl FnOnce(&WorkerDb) -> T) -> T {
+    pub(crate) fn timed_statement<T>(
+        &self,
+        sql: &str,
+        params: &Value,
+        run: impl FnOnce(&WorkerDb) -> T,
+    ) -> T {
         let meter = self.0.meter.get();
         let begun = meter.and_then(CurrentRun::begin);
         let done = run(&self.0);
         if let Some(meter) = meter {
             meter.end(begun);
-            meter.ran(sql, begun);
+            meter.ran(sql, params, begun);
         }
         done
     }

@@ -27,6 +27,14 @@ impl Db {
         self.timed(WorkerDb::own_begin)
     }
 
+    /// As [`Db::own_begin`], but waits in place for the write connection, as the first write of a route does.
+    ///
+    /// # Errors
+    /// It cannot be begun, or had to wait for a transaction.
+    pub fn own_begin_in_place(&self) -> Result<(), Error> {
+        self.timed(WorkerDb::own_begin_in_place)
+    }
+
     /// Runs a statement that writes, in the open group or a new one. Tells how many rows it changed; nothing where it names a table that
     /// is not there.
     ///
@@ -81,6 +89,15 @@ impl WorkerDb {
             }
         };
         unless_missing(result)
+    }
+
+    fn own_begin_in_place(&self) -> Result<(), Error> {
+        self.check_entry()?;
+        let wrote = self.wrote.get();
+        let opened = self.open_in_place(false);
+        self.wrote.set(wrote);
+        self.tell();
+        opened
     }
 
     fn own_begin(&self) -> Result<(), Error> {

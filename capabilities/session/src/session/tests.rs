@@ -307,6 +307,70 @@ fn a_sealed_session_is_the_browser_s_and_no_forged_one_is_taken() {
     assert_eq!(set, ["session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax"]);
 }
 
+#[test]
+fn of_requests_at_once_one_gets_the_messages() {
+    let (context, table) = worker(SessionConfig::default());
+    let set = run(&context, &request(""), |session| {
+        put(session, "a", 1);
+        for message in ["first", "second"] {
+            session
+                .flash("notice".into(), &message.into())
+                .expect("room");
+        }
+    });
+    let cookie = pair(&set);
+    // All have loaded the session before the first takes anything.
+    let requests: Vec<_> = (0..20).map(|_| request(&cookie)).collect();
+    let sessions: Vec<_> = requests
+        .iter()
+        .map(|one| of(&context, one).expect("a session"))
+        .collect();
+    let taken: Vec<usize> = sessions
+        .iter()
+        .map(|session| session.take_flashes().len())
+        .collect();
+    assert_eq!((taken[0], taken.iter().sum::<usize>()), (2, 2));
+    // Taken again they are those of the same request.
+    assert_eq!(sessions[0].take_flashes().len(), 2);
+    for one in &requests {
+        AnswerHooks::before_answer(one).expect("written");
+    }
+    assert!(
+        table
+            .rows
+            .borrow()
+            .values()
+            .all(|row| row.data == r#"{"a":1}"#)
+    );
+}
+
+#[test]
+fn messages_of_a_handler_that_failed_are_left_for_the_next() {
+    let (context, _) = worker(SessionConfig::default());
+    let set = run(&context, &request(""), |session| {
+        session
+            .flash("notice".into(), &"kept".into())
+            .expect("room");
+    });
+    let cookie = pair(&set);
+    let failed = request(&cookie);
+    assert_eq!(
+        of(&context, &failed)
+            .expect("a session")
+            .take_flashes()
+            .len(),
+        1
+    );
+    AnswerHooks::handler_failed(&failed);
+    AnswerHooks::before_answer(&failed).expect("written");
+    run(&context, &request(&cookie), |session| {
+        assert_eq!(session.take_flashes().len(), 1);
+    });
+    run(&context, &request(&cookie), |session| {
+        assert_eq!(session.take_flashes().len(), 0);
+    });
+}
+
 /// A worker whose sessions have few bytes.
 fn small_worker() -> (Context, Rc<Table>) {
     worker(SessionConfig {
