@@ -1,5 +1,5 @@
 // Programs that must type-check; `wrong.ts` has those that must not.
-import sampan, { app, db, env, json, html, text, redirect, stream, time, log } from "sampan";
+import sampan, { app, db, env, first, json, html, text, redirect, stream, time, log } from "sampan";
 import type { DatabaseError, FetchContext, SampanRequest, Handler, Middleware, Params, UploadedFile } from "sampan";
 
 interface User { id: number; email: string }
@@ -68,11 +68,42 @@ app.get("/typed/:id", { stream: true }, async (req: SampanRequest) => req.params
 app.get("/typed/:id", (req: SampanRequest<"/typed/:id">) => req.params.id);
 app.group("/g", (g) => { g.post("/typed", (req: SampanRequest) => req.path); });
 app.post("/checked", async (req) => {
-  const { data, errors } = req.validate(await req.form(), { name: "text" });
+  const { data, errors } = req.validate(await req.form(), { name: "string" });
   if (errors) return json(errors, 422);
   return data.name;
 });
 app.post("/checked", async (req) => {
-  const checked = app.validate(await req.json(), { name: "text" });
+  const checked = app.validate(await req.json(), { name: "string" });
   return checked.errors === null ? checked.data.name : checked.errors.name;
 });
+const owner = { name: { required: true, max: 30 }, birthDate: { type: "date", max: "today" } };
+app.post("/owners", async (req) => app.validate(await req.form(), owner).errors);
+app.post("/exact", async (req) => {
+  const { data, errors } = req.validate(await req.json(), {
+    name: { required: true },
+    age: "integer",
+    role: { enum: ["admin", "user"], default: "user" },
+    tags: { type: "list", items: "string", required: true },
+    address: { type: "object", required: true, fields: { street: { required: true } } },
+  });
+  if (errors) return json(errors, 422);
+  const name: string = data.name;
+  const age: number | undefined = data.age;
+  const role: "admin" | "user" = data.role;
+  const tags: string[] = data.tags;
+  return [name, age, role, tags, data.address.street.length];
+});
+app.post("/photos", async (req) => {
+  const { title, photo } = await req.form();
+  if (!photo?.save) throw Object.assign(new Error("choose one photo"), { status: 422 });
+  await photo.save("photos/x.jpg");
+  return { title: first(title), name: photo.name, size: photo.size };
+});
+app.use(app.rateLimit({ limit: 10, per: 60, key: (req) => req.headers.get("x-key") }));
+app.use("/admin/*", app.bearerAuth({ tokens: { ci: "secret" } }));
+app.use("/login/*", app.basicAuth({ realm: "x", verify: async (user, password) => user === password }));
+app.use(app.cors({ origins: ["https://app.example"], maxAge: 60 }));
+app.use(app.secureHeaders({ hsts: false }));
+const found = app.regex.new("a", { flags: "i" }).find("A");
+setTimeout(() => console.log(new URL("http://x/").pathname, new TextEncoder().encode("x").length, crypto.randomUUID()), 10);
+const read = new ReadableStream<string>({ start(controller) { controller.enqueue("x"); controller.close(); } });

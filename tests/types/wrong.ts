@@ -22,3 +22,20 @@ db.batch(async () => { db.exec("x"); });
 app.validate({}, {}).data.name;
 // @ts-expect-error a request of another pattern
 app.get("/typed/:id", (req: SampanRequest<"/typed/:name">) => req.params.name);
+// @ts-expect-error a limit without its time
+app.rateLimit({ limit: 1 });
+// @ts-expect-error an option that does not exist
+app.rateLimit({ limt: 1, per: 1 });
+// @ts-expect-error neither verify nor tokens
+app.bearerAuth({ realm: "x" });
+// @ts-expect-error origins are missing
+app.cors({ methods: ["GET"] });
+// @ts-expect-error a type that does not exist
+app.validate({}, { name: "text" });
+// @ts-expect-error an option of a field that does not exist
+app.validate({}, { name: { requird: true } });
+const checked = app.validate({}, { age: { type: "integer" } });
+// @ts-expect-error a field that the schema does not have
+if (checked.errors === null) checked.data.name;
+// @ts-expect-error it may be missing
+if (checked.errors === null) checked.data.age.toFixed();

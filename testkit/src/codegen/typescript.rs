@@ -6,6 +6,35 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 const HEAD: &str = include_str!("../declarations/head.d.ts");
+/// The globals of the Web, for those who have no library "dom".
+const WEB: &str = include_str!("../declarations/web.d.ts");
+/// The types of the options that rows read in place.
+const OPTIONS: &str = include_str!("../declarations/options.d.ts");
+
+/// Parameters and results of rows that TypeScript knows more exactly than the tables do: the row, and what stands between its name and its end.
+const SIGNATURES: &[(&str, &str)] = &[
+    ("cors", "(options: CorsOptions): NativeMiddleware"),
+    (
+        "rate_limit",
+        "(options: RateLimitOptions): NativeMiddleware",
+    ),
+    (
+        "basic_auth",
+        "(options: BasicAuthOptions): NativeMiddleware",
+    ),
+    (
+        "bearer_auth",
+        "(options: BearerAuthOptions): NativeMiddleware",
+    ),
+    (
+        "secure_headers",
+        "(options?: SecureHeadersOptions): NativeMiddleware",
+    ),
+    (
+        "validate",
+        "<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>",
+    ),
+];
 
 /// The text of the file.
 pub(super) fn declarations(modules: &[&Module]) -> String {
@@ -20,6 +49,8 @@ pub(super) fn declarations(modules: &[&Module]) -> String {
         typescript_of(&mut properties, "    ", function, modules);
     }
     let mut out = HEAD
+        .replace("@WEB@", WEB)
+        .replace("@OPTIONS@", OPTIONS)
         .replace("@PROPERTIES@", &properties)
         .replace("@REQUEST@", &requests::typescript(modules));
     // Builders of answers are exports too.
@@ -136,6 +167,10 @@ pub(super) fn typescript_of(
         name => camel_case(name),
     };
     let _ = writeln!(out, "    /** {doc} */");
+    if let Some((_, signature)) = SIGNATURES.iter().find(|(row, _)| *row == function.name) {
+        let _ = writeln!(out, "{keyword}{name}{signature};");
+        return;
+    }
     let _ = writeln!(out, "{keyword}{name}{generic}({params}): {result};");
 }
 

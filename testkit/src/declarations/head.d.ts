@@ -1,5 +1,6 @@
 // What `import ... from "sampan"` gives. Made by `cargo xtask codegen`; do not edit.
 
+@WEB@
 declare module "sampan" {
   type Awaitable<T> = T | Promise<T>;
   /** An object that is no function: functions have all three members. */
@@ -40,11 +41,12 @@ declare module "sampan" {
     readonly ip: string;
 @REQUEST@    /** An object of this request's own. */
     readonly state: Record<string, any>;
-    /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is an `UploadedFile`: name the type then. */
-    form<T = Record<string, string | string[]>>(): Promise<T>;
+    /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is an `UploadedFile`. */
+    form(): Promise<Record<string, FormValue>>;
+    form<T>(): Promise<T>;
   }
 
-  export type Handler<Pattern extends string = string> = (req: SampanRequest<Pattern>) => Awaitable<Result>;
+@OPTIONS@  export type Handler<Pattern extends string = string> = (req: SampanRequest<Pattern>) => Awaitable<Result>;
   export type Next = (req?: SampanRequest<any>) => Awaitable<Response>;
   export type Middleware<Pattern extends string = string> = (
     req: SampanRequest<Pattern>,

@@ -1,0 +1,110 @@
+  /** The options of `app.cors`. */
+  export interface CorsOptions {
+    origins: "*" | readonly string[];
+    methods?: readonly string[];
+    headers?: readonly string[];
+    expose?: readonly string[];
+    credentials?: boolean;
+    maxAge?: number;
+  }
+  /** The options of `app.rateLimit`: `limit` requests in `per` seconds. */
+  export interface RateLimitOptions {
+    limit: number;
+    per: number;
+    /** `ip`, the name of a header field, or a function of the request. */
+    key?: string | ((req: SampanRequest) => unknown);
+    name?: string;
+  }
+  /** The options of `app.basicAuth`: `verify` or `users`. */
+  export type BasicAuthOptions = { realm?: string } & (
+    | { verify: (user: string, password: string, req: SampanRequest) => unknown; users?: never }
+    | { users: Readonly<Record<string, string>>; verify?: never }
+  );
+  /** The options of `app.bearerAuth`: `verify` or `tokens`. */
+  export type BearerAuthOptions = { realm?: string } & (
+    | { verify: (token: string, req: SampanRequest) => unknown; tokens?: never }
+    | { tokens: Readonly<Record<string, string>>; verify?: never }
+  );
+  /** The options of `app.secureHeaders`. */
+  export interface SecureHeadersOptions {
+    csp?: string;
+    frameAncestors?: string | readonly string[] | false;
+    referrerPolicy?: string | false;
+    hsts?: number | false;
+  }
+  /** A match of a pattern of `regex`. A group that took no part is null. */
+  export interface RegexMatch {
+    text: string;
+    groups: (string | null)[];
+    named: Record<string, string | null>;
+  }
+
+  /** A field of a form: text, a list of texts where its name came twice, or a file. `value?.save` tells files. */
+  export type FormValue = (string & { readonly save?: undefined }) | (string[] & { readonly save?: undefined }) | UploadedFile;
+
+  export type FieldType = "string" | "integer" | "number" | "boolean" | "date" | "datetime" | "email" | "url" | "list" | "object" | "any";
+  /** What a field of a schema must be. */
+  export interface FieldOptions {
+    readonly type?: string;
+    readonly required?: boolean;
+    readonly trim?: boolean;
+    readonly min?: number | string;
+    readonly max?: number | string;
+    readonly length?: number;
+    readonly pattern?: string;
+    readonly enum?: readonly unknown[];
+    readonly items?: string | FieldOptions;
+    readonly fields?: Schema;
+    readonly default?: unknown;
+    readonly check?: (value: any, all: any) => unknown;
+    readonly message?: string;
+  }
+  /** The fields of a form or of JSON by their names: the name of a type each, or options. */
+  export interface Schema {
+    readonly [name: string]: string | FieldOptions;
+  }
+  type OfType<T> = string extends T
+    ? any
+    : T extends "integer" | "number"
+      ? number
+      : T extends "boolean"
+        ? boolean
+        : T extends "list"
+          ? any[]
+          : T extends "object"
+            ? Record<string, any>
+            : T extends "any"
+              ? any
+              : string;
+  type ValueOf<F> = F extends string
+    ? OfType<F>
+    : F extends { readonly enum: readonly (infer E)[] }
+      ? E
+      : F extends { readonly fields: infer S extends Schema }
+        ? Valid<S>
+        : F extends { readonly items: infer I }
+          ? ValueOf<I>[]
+          : F extends { readonly type: infer T }
+            ? OfType<T>
+            : string;
+  type IsThere<F> = F extends { readonly required: true } ? true : F extends { readonly default: {} } ? true : false;
+  type Flat<T> = { [N in keyof T]: T[N] };
+  /** The values that a schema gives. A field that is neither required nor has a default may be missing. */
+  export type Valid<S extends Schema> = string extends keyof S
+    ? Record<string, any>
+    : Flat<
+        { -readonly [N in keyof S as IsThere<S[N]> extends true ? N : never]: ValueOf<S[N]> } & {
+          -readonly [N in keyof S as IsThere<S[N]> extends true ? never : N]?: ValueOf<S[N]>;
+        }
+      >;
+  export type Validated<S extends Schema> = { data: Valid<S>; errors: null } | { data: null; errors: Record<string, string> };
+  /** The same schema, if its types and options exist. */
+  type CheckedField<F> = F extends string
+    ? string extends F ? F : F extends FieldType ? F : FieldType
+    : Exclude<keyof F, keyof FieldOptions> extends never
+      ? F extends { readonly type: infer T extends string }
+        ? string extends T ? F : T extends FieldType ? F : { readonly type: FieldType }
+        : F
+      : { readonly [N in Exclude<keyof F, keyof FieldOptions>]: never };
+  type CheckedSchema<S> = { readonly [N in keyof S]: CheckedField<S[N]> };
+
