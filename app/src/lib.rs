@@ -34,7 +34,8 @@ mod worker;
 pub use archive::{About, Archive};
 pub use build::{BuildFlags, Built, build};
 pub use config::{
-    Config, Flags, ListenAddress, OptionNames, Setting, Storage, WORKERS_MAX, address, settings,
+    Config, EnvFile, Flags, ListenAddress, OptionNames, Setting, Storage, WORKERS_MAX, address,
+    settings,
 };
 pub use dev::{DevFlags, dev};
 pub use embedding::{

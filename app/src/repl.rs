@@ -12,7 +12,6 @@ pub use shown::shown;
 use crate::config::{Config, Flags};
 use crate::project::{Language, Project};
 use crate::server::{Server, Stopper};
-use sampan_env::Variables;
 use sampan_host::{Error, Module, Value, Watch};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -152,7 +151,7 @@ impl Repl {
         let language = language.or(project.language());
         let language = language.ok_or("the project is in no language that is known")?;
         let entry = Some(project.entry().to_owned()).filter(|entry| !entry.is_empty());
-        let mut config = Config::of_project(project, &flags, Variables::default())?;
+        let mut config = Config::of_project(project, &flags)?;
         config.project = config
             .project
             .with_entry(&own_entry(language, entry.as_deref()));

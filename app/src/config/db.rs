@@ -44,7 +44,8 @@ impl Storage {
                 path.display()
             ));
         };
-        let sources = Sources::of(root, flags, &Environment::of_process())?;
+        let environment = Environment::of_process().with(&flags.env_file.read(root)?);
+        let sources = Sources::of(root, flags, &environment)?;
         let db = sources.resolved()?.db.resolve(root);
         Ok(Self {
             db: db.map_err(|fault| sources.origins.tell("db", &fault))?,

@@ -21,6 +21,8 @@ pub(crate) use packed::PackedSettings;
 pub use raw::{Flags, OptionNames};
 pub(crate) use scripts::ScriptSettings;
 pub use shown::{Setting, settings};
+pub use sources::dotenv::EnvFile;
+pub(crate) use sources::dotenv::FILE as DOTENV_FILE;
 
 use crate::dev::{Dev, DevSettings};
 use crate::embedding::Embedding;
@@ -125,20 +127,12 @@ impl Config {
     /// # Errors
     /// One line that says what is wrong and what to do.
     pub fn resolve(flags: &Flags) -> Result<Self, String> {
-        Self::with_variables(flags, Variables::default())
-    }
-
-    /// The same with variables of the environment beside those of the process.
-    pub(crate) fn with_variables(flags: &Flags, variables: Variables) -> Result<Self, String> {
-        Self::of_project(Project::of(flags)?, flags, variables)
+        Self::of_project(Project::of(flags)?, flags)
     }
 
     /// The same for a project that was found.
-    pub(crate) fn of_project(
-        project: Project,
-        flags: &Flags,
-        variables: Variables,
-    ) -> Result<Self, String> {
+    pub(crate) fn of_project(project: Project, flags: &Flags) -> Result<Self, String> {
+        let variables = flags.env_file.read(project.root())?;
         let environment = Environment::of_process().with(&variables);
         let sources = Sources::of(project.root(), flags, &environment)?;
         let mut config = Self::from_sources(project, &sources)?;

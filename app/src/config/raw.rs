@@ -5,6 +5,7 @@ use super::files::{RawFiles, RawForms};
 use super::listen::RawListen;
 use super::scripts::RawScripts;
 use super::session::RawSession;
+use super::sources::dotenv::EnvFile;
 use super::told;
 use super::units::{Bytes, Millis};
 use crate::archive::Archive;
@@ -34,6 +35,8 @@ pub struct Flags {
     pub no_migrate: bool,
     /// Each `--set`, as `section.key=value`.
     pub set: Vec<String>,
+    /// The file that variables are read from, beside those of the environment.
+    pub env_file: EnvFile,
     /// The project that this program carries, which is served instead of `path`.
     pub archive: Option<Arc<Archive>>,
     /// What these are called where they are given.
@@ -88,6 +91,7 @@ pub(crate) struct RawConfig {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RawDev {
     pub(crate) editor: Option<String>,
+    pub(crate) hosts: Option<Vec<String>>,
     pub(crate) slow_query: Option<Millis>,
 }
 

@@ -38,6 +38,16 @@ pub(super) fn dev_settings(raw: &RawDev) -> Result<DevSettings, String> {
         }
         settings.editor.clone_from(editor);
     }
+    for host in raw.hosts.iter().flatten() {
+        let name = host.strip_prefix('.').unwrap_or(host);
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+        if name.is_empty() || !name.bytes().all(is_name) {
+            return Err(format!(
+                "hosts: {host:?} is no name of a host: write it without \"http://\" and port, such as \"app.test\", or \".app.test\" for all names below it"
+            ));
+        }
+        settings.hosts.push(host.to_ascii_lowercase());
+    }
     if let Some(millis) = raw.slow_query {
         settings.slow_query = Duration::from_millis(millis.into());
     }

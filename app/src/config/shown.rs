@@ -31,7 +31,8 @@ pub struct Setting {
 /// As [`Config::resolve`].
 pub fn settings(flags: &Flags) -> Result<Vec<Setting>, String> {
     let project = Project::of(flags)?;
-    let sources = Sources::of(project.root(), flags, &Environment::of_process())?;
+    let environment = Environment::of_process().with(&flags.env_file.read(project.root())?);
+    let sources = Sources::of(project.root(), flags, &environment)?;
     Config::from_sources(project, &sources)?;
     Ok(all(&sources))
 }
@@ -122,6 +123,7 @@ fn default_of(key: &str) -> Option<Value> {
         "static.cache_bytes_max" => size(files.cache_bytes_max),
         "compression.cache_bytes_max" => size(COMPRESSED_BYTES_MAX),
         "dev.editor" => dev.editor.into(),
+        "dev.hosts" => toml::Value::Array(Vec::new()),
         "dev.slow_query" => whole(dev.slow_query.as_millis() as u64),
         _ => return None,
     })

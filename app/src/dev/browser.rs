@@ -14,6 +14,11 @@ pub(super) const EVENTS: &str = "events";
 /// The script of the pages, below it.
 pub(super) const CLIENT: &str = "client.js";
 
+/// The style of pages about errors, below it.
+pub(super) const PAGE_STYLE: &str = "page.css";
+/// The policy of pages of `sampan dev` itself, whatever that of the project's own is.
+pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
+
 /// How often a page that has nothing to hear hears at least something, so that a browser that has gone is noticed.
 const PULSE: Duration = Duration::from_secs(15);
 
@@ -84,11 +89,12 @@ impl Browsers {
     }
 
     /// What brings the script into a page.
-    pub(super) fn tag(&self) -> String {
+    pub(super) fn tag(&self, nonce: Option<&str>) -> String {
+        let nonce = nonce.map_or(String::new(), |nonce| format!(" nonce=\"{nonce}\""));
         let state = self.0.borrow();
         let (version, css) = (state.version(), state.css);
         format!(
-            "<script src=\"{PREFIX}{CLIENT}\" data-version=\"{version}\" data-css=\"{css}\"></script>"
+            "<script src=\"{PREFIX}{CLIENT}\" data-version=\"{version}\" data-css=\"{css}\"{nonce}></script>"
         )
     }
 

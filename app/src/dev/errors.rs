@@ -1,5 +1,6 @@
 //! What an error of a request answers in development: a page for people, JSON for programs, with all that is known about it.
 
+use super::handler::OWN_PAGE;
 use super::{Dev, page};
 use crate::project::Project;
 use crate::request::errors;
@@ -32,6 +33,28 @@ impl DevErrors {
         second: Option<&Error>,
         view: &Rc<View>,
     ) -> Response {
+        self.answer_with(error, second, None, view)
+    }
+
+    /// The answer to an error that the project's `on_error` has answered: for people a page that links its answer, which is kept; for
+    /// programs that answer.
+    pub(crate) fn instead_of(&self, error: &Error, own: Response, view: &Rc<View>) -> Response {
+        if error.kind().is_public() || !accepts_pages(&**view) {
+            return own;
+        }
+        match self.dev.own_pages.keep(&own) {
+            Some(url) => self.answer_with(error, None, Some(&url), view),
+            None => own,
+        }
+    }
+
+    fn answer_with(
+        &self,
+        error: &Error,
+        second: Option<&Error>,
+        own: Option<&str>,
+        view: &Rc<View>,
+    ) -> Response {
         if error.kind().is_public() {
             return errors::answer_to(error);
         }
@@ -44,10 +67,13 @@ impl DevErrors {
                 &self.dev,
                 &self.project,
                 [Some(error), second],
+                own,
                 &**view,
                 statements,
             );
             response.content_type(answer::HTML);
+            // The handler gives it a policy of its own.
+            let _ = response.header(OWN_PAGE.as_bytes(), b"1");
             response.body_mut().extend_from_slice(page.as_bytes());
         } else {
             let mut told = told(error);

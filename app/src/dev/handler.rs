@@ -1,7 +1,8 @@
 //! The handler of a worker of `sampan dev`: it answers what only development has, and puts the script into pages.
 
-use super::Dev;
-use super::browser::{CLIENT, EVENTS, PREFIX};
+use super::browser::{CLIENT, EVENTS, PAGE_STYLE, POLICY, PREFIX};
+use super::own_pages::OWN;
+use super::{Dev, hosts, policy};
 use crate::request::dispatch::Dispatch;
 use sampan_http::codec::{DATE_BYTES, Exceeded, Exchange};
 use sampan_http::{
@@ -11,6 +12,11 @@ use sampan_http::{
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 use std::sync::Arc;
+
+const POLICY_NAME: &str = "Content-Security-Policy";
+
+/// A header field by which the page about an error is known until it is sent.
+pub(super) const OWN_PAGE: &str = "Sampan-Dev-Page";
 
 /// Larger pages are sent as they are.
 const PAGE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -32,16 +38,22 @@ impl DevHandler {
 
 impl Handler for DevHandler {
     fn handle(&self, request: &Rc<Request>) -> Answer {
+        if let Some(refusal) = hosts::refusal(request, &self.dev.settings.hosts) {
+            return Answer::Now(refusal);
+        }
         match request.path().strip_prefix(PREFIX) {
             Some(EVENTS) => Answer::Now(self.dev.browsers.events()),
-            Some(CLIENT) => {
-                let mut response = Response::new(200);
-                response.content_type("text/javascript; charset=utf-8");
-                let _ = response.header(b"Cache-Control", b"no-store");
-                response
-                    .body_mut()
-                    .extend_from_slice(include_bytes!("client.js"));
-                Answer::Now(response)
+            Some(CLIENT) => Answer::Now(own(
+                "text/javascript; charset=utf-8",
+                include_bytes!("client.js"),
+            )),
+            Some(PAGE_STYLE) => {
+                Answer::Now(own("text/css; charset=utf-8", include_bytes!("page.css")))
+            }
+            Some(path) if path.starts_with(OWN) => {
+                let page = self.dev.own_pages.get(&path[OWN.len()..]);
+                let gone = || own("text/plain; charset=utf-8", b"This page is no longer kept.");
+                Answer::Now(page.unwrap_or_else(gone))
             }
             _ if matches!(request.method(), Method::Get | Method::Post) => {
                 with_script(self.dispatch.handle(request), Arc::clone(&self.dev))
@@ -80,6 +92,16 @@ impl Handler for DevHandler {
     fn panicked(&self, message: &str) {
         self.dispatch.panicked(message);
     }
+}
+
+/// A file of `sampan dev` itself.
+fn own(content_type: &'static str, body: &[u8]) -> Response {
+    let mut response = Response::new(200);
+    response.content_type(content_type);
+    // Cannot fail: both are plain text.
+    let _ = response.header(b"Cache-Control", b"no-store");
+    response.body_mut().extend_from_slice(body);
+    response
 }
 
 /// Puts the script into the answer, if it is a page.
@@ -160,10 +182,11 @@ fn inject(response: &mut Response, dev: &Dev) {
         }
         Body::Empty | Body::File(_) | Body::Stream(_) => return,
     };
+    let nonce = adapt_policy(response);
     let lower = page.to_ascii_lowercase();
     let end = lower.windows(7).rposition(|window| window == b"</body>");
     let at = end.unwrap_or(page.len());
-    page.splice(at..at, dev.browsers.tag().into_bytes());
+    page.splice(at..at, dev.browsers.tag(nonce.as_deref()).into_bytes());
     response.set_body(Body::Bytes(page));
     // A page from the browser's cache would have the script of another version, and load itself again for ever.
     for name in ["ETag", "Last-Modified"] {
@@ -171,6 +194,21 @@ fn inject(response: &mut Response, dev: &Dev) {
     }
     // Fails only where the headers are full already.
     let _ = response.set_header(b"Cache-Control", b"no-store");
+}
+
+/// Has the page's policy allow the script. Returns the nonce that it needs.
+fn adapt_policy(response: &mut Response) -> Option<String> {
+    let is_own = response.has_header(OWN_PAGE);
+    response.remove_header(OWN_PAGE);
+    if is_own {
+        // Whatever the project adds to all of its answers.
+        let _ = response.set_header(POLICY_NAME.as_bytes(), POLICY.as_bytes());
+        return None;
+    }
+    let given = response.get_header(POLICY_NAME)?;
+    let (policy, nonce) = policy::extended(&String::from_utf8_lossy(given));
+    let _ = response.set_header(POLICY_NAME.as_bytes(), policy.as_bytes());
+    nonce
 }
 
 #[cfg(test)]

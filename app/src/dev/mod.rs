@@ -5,11 +5,13 @@
 //! pages (`page`). What a request cost is written for each (`trace`). Nothing of this is on the way of a request of `sampan run`.
 
 mod browser;
-mod dotenv;
 mod errors;
 mod handler;
+mod hosts;
+mod own_pages;
 mod page;
 mod plans;
+mod policy;
 mod poll;
 mod reset;
 mod run;
@@ -23,6 +25,7 @@ pub(crate) use handler::DevHandler;
 pub(crate) use trace::RequestTrace;
 
 use browser::Browsers;
+use own_pages::OwnPages;
 use plans::Plans;
 use sampan_log::Logger;
 use std::path::PathBuf;
@@ -33,6 +36,8 @@ use std::time::Duration;
 pub(crate) struct DevSettings {
     /// The URL that opens a file in the editor, with `{path}` and `{line}` in it.
     pub(crate) editor: String,
+    /// Names of hosts that are answered beside `localhost` and addresses.
+    pub(crate) hosts: Vec<String>,
     /// From when on a statement is slow.
     pub(crate) slow_query: Duration,
 }
@@ -41,6 +46,7 @@ impl Default for DevSettings {
     fn default() -> Self {
         Self {
             editor: "vscode://file{path}:{line}".to_owned(),
+            hosts: Vec::new(),
             slow_query: Duration::from_millis(20),
         }
     }
@@ -53,6 +59,7 @@ pub(crate) struct Dev {
     pub(crate) settings: DevSettings,
     pub(crate) logger: Logger,
     browsers: Browsers,
+    own_pages: OwnPages,
     plans: Plans,
 }
 

@@ -1,10 +1,15 @@
 //! Errors as pages: where, the lines around it, the calls, the request, the statements that ran.
 
 use super::Dev;
-use crate::project::Project;
+use super::browser::{PAGE_STYLE, PREFIX};
+use crate::project::{Project, SHARED};
+
 use crate::request::record::Statements;
 use sampan_host::{Error, Place, RequestView};
 use std::fmt::Write;
+
+/// The folder of what clients have stored, wherever `[files]` has it.
+const STORAGE: &str = "storage";
 
 /// How many lines are shown before and after the one that is meant.
 const LINES_AROUND: usize = 6;
@@ -25,6 +30,7 @@ pub(crate) fn of_request(
     dev: &Dev,
     project: &Project,
     [first, second]: [Option<&Error>; 2],
+    own: Option<&str>,
     request: &dyn RequestView,
     statements: &Statements,
 ) -> String {
@@ -34,6 +40,12 @@ pub(crate) fn of_request(
     let mut page = Page::new(dev, title);
     let (method, path) = (request.method(), request.path());
     page.begin(&format!("{method} {path} answers {status}"), title);
+    if let Some(own) = own {
+        let _ = write!(
+            page.html,
+            "<p class=\"own\"><a href=\"{own}\">Show the page that the app answers</a></p>"
+        );
+    }
     if let Some(error) = first {
         page.error(project, error);
     }
@@ -49,7 +61,7 @@ pub(crate) fn of_request(
     let mut rows: Vec<_> = shown
         .map(|statement| {
             let millis = statement.elapsed.as_secs_f64() * 1000.0;
-            (format!("{millis:.2} ms"), statement.sql.clone())
+            (format!("{millis:.2} ms"), statement.with_params())
         })
         .collect();
     if statements.count > rows.len() {
@@ -71,10 +83,18 @@ pub(crate) fn of_request(
         rows.push((format!(":{name}"), value.into_owned()));
         params += 1;
     }
+    page.table(&rows);
+    let mut rows = Vec::new();
     request.each_header(&mut |name, value| {
         rows.push((name.to_owned(), String::from_utf8_lossy(value).into_owned()));
     });
+    let _ = write!(
+        page.html,
+        "<details><summary>Headers ({})</summary>",
+        rows.len()
+    );
     page.table(&rows);
+    page.html += "</details>";
     page.end()
 }
 
@@ -103,9 +123,11 @@ impl<'a> Page<'a> {
         };
         page.html += "<meta name=\"viewport\" content=\"width=device-width\"><title>";
         page.text(title);
-        page.html += "</title><style>";
-        page.html += include_str!("page.css");
-        page.html += "</style><body><main>";
+        let _ = write!(
+            page.html,
+            "</title><link rel=\"stylesheet\" href=\"{PREFIX}{PAGE_STYLE}\">"
+        );
+        page.html += "<body><main>";
         page
     }
 
@@ -176,6 +198,10 @@ impl<'a> Page<'a> {
         self.html += "<h2>";
         self.link(place, &place.to_string());
         self.html += "</h2>";
+        // An error's text may come from a client, and may name any file.
+        if !is_source(&place.file) {
+            return;
+        }
         let Some(source) = project.modules().source_text(&place.file) else {
             return;
         };
@@ -258,6 +284,18 @@ const PATH: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
+/// Reports whether a file is a script or a template, which the page may show. `sampan.toml`, the database and what clients have stored are not.
+fn is_source(file: &str) -> bool {
+    const SCRIPTS: [&str; 9] = ["lua", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"];
+    let is_hidden = |part: &str| part.starts_with('.') && part != "." && part != "..";
+    let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let top = folder.split('/').next().unwrap_or_default();
+    !file.split('/').any(is_hidden)
+        && top != STORAGE
+        && (SCRIPTS.contains(&extension) || SHARED.contains(&top))
+}
+
 /// The first `file:line` in a text.
 fn place_in(text: &str) -> Option<Place> {
     let is_end = |one: char| one.is_whitespace() || matches!(one, '(' | ')' | '"' | '\'' | ',');
@@ -278,6 +316,26 @@ fn place_in(text: &str) -> Option<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_scripts_and_templates_are_shown() {
+        for (file, expected) in [
+            ("app.lua", true),
+            ("lib/users.ts", true),
+            ("../shared/a.js", true),
+            ("templates/page.html", true),
+            ("locales/de.toml", true),
+            ("sampan.toml", false),
+            ("data.db", false),
+            (".env", false),
+            (".git/hooks/a.js", false),
+            ("storage/upload.js", false),
+            ("secrets.json", false),
+            ("public/a.html", false),
+        ] {
+            assert_eq!(is_source(file), expected, "{file}");
+        }
+    }
 
     #[test]
     fn places_are_found_in_calls() {

@@ -1,10 +1,11 @@
 //! The life of `sampan dev`: start, or wait until the project can be started; then swap at each save, until a signal.
 
 use super::browser::Browsers;
+use super::own_pages::OwnPages;
 use super::plans::Plans;
 use super::watch::{self, Changes, Watched};
-use super::{Dev, dotenv, page, reset};
-use crate::config::{Config, Flags};
+use super::{Dev, page, reset};
+use crate::config::{Config, EnvFile, Flags};
 use crate::listening;
 use crate::project::Project;
 use crate::reload::{self, ReloadOutcome, ReloadRequests};
@@ -48,8 +49,14 @@ pub fn run(flags: DevFlags) -> Result<ServerEnd, String> {
 
 /// The configuration as it is now, for development.
 fn resolve(flags: &Flags) -> Result<Config, String> {
-    let project = Project::find(&flags.path)?;
-    let mut config = Config::with_variables(flags, dotenv::read(project.root())?)?;
+    let flags = Flags {
+        env_file: match &flags.env_file {
+            EnvFile::None => EnvFile::OfProject,
+            chosen => chosen.clone(),
+        },
+        ..flags.clone()
+    };
+    let mut config = Config::resolve(&flags)?;
     // Pages are read on their way, and files change all the time.
     config.compression = None;
     config.static_files.check_millis = 0;
@@ -64,6 +71,7 @@ fn serve(mut config: Config, flags: DevFlags, logger: &Logger) -> Result<ServerE
         settings: config.dev_settings.clone(),
         logger: logger.clone(),
         browsers: Browsers::new(),
+        own_pages: OwnPages::default(),
         plans: Plans::start(config.db.clone(), logger.clone())?,
     });
     let watched = Watched {

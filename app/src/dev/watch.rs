@@ -316,7 +316,7 @@ impl Watched {
         let Some((name, folders)) = parts.split_last() else {
             return;
         };
-        if folders.is_empty() && *name == super::dotenv::FILE {
+        if folders.is_empty() && *name == crate::config::DOTENV_FILE {
             changes.project = true;
             return;
         }

@@ -519,14 +519,14 @@ impl DispatchedRequest {
         };
         let step = self.start(call, &mut sink, &mut visit);
         match step {
-            Step::Done => self.release(&visit, sink.into_response()),
+            Step::Done => self.release(&visit, self.answered_by_project(&shown, sink)),
             Step::Failed(second) => self.release(&visit, self.failed_twice(&shown, &second)),
             Step::Waiting(suspended) => {
                 visit.remember();
                 Answer::Later(Box::pin(async move {
                     let waited = self.wait(suspended, &mut sink, &mut visit).await;
                     let response = match waited {
-                        Ok(()) => sink.into_response(),
+                        Ok(()) => self.answered_by_project(&shown, sink),
                         Err(second) => self.failed_twice(&shown, &second),
                     };
                     self.release(&visit, response)
@@ -545,6 +545,15 @@ impl DispatchedRequest {
         let line_end = if stack.is_empty() { "" } else { "\n" };
         let stack = format!("{stack}{line_end}  {declared}, where the route is declared");
         error.clone().with_stack(stack)
+    }
+
+    /// The answer of the project's `on_error`; in development a page about the error, which links it.
+    fn answered_by_project(&self, error: &Error, sink: HttpSink) -> Response {
+        let response = sink.into_response();
+        match &self.loaded.control.dev {
+            Some(dev) => dev.instead_of(error, response, &self.view),
+            None => response,
+        }
     }
 
     fn finish(&self, sink: HttpSink) -> Response {

@@ -32,7 +32,8 @@ impl ServerEnd {
     }
 }
 
-/// Runs a server until SIGTERM, SIGINT or the server itself ends it. SIGHUP loads the project anew. A second signal ends the process at once, with
+/// Runs a server until SIGTERM, SIGINT or the server itself ends it. SIGHUP loads the project anew, or ends a server that was
+/// started in a terminal. A second signal ends the process at once, with
 /// 128 + the signal's number as its status. `resolve` gives the configuration for each reload.
 ///
 /// # Errors
@@ -69,6 +70,35 @@ fn serve(
     Ok(life.wait(running, || {}, &logger))
 }
 
+/// The effect of SIGHUP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hangup {
+    /// The project is loaded anew, as daemons do.
+    Reloads,
+    /// The process ends in good order: the terminal that it was started in has gone.
+    Ends,
+}
+
+impl Hangup {
+    /// Decides by how the process was started. To be asked before a handler is in place.
+    fn of_process() -> Self {
+        let has_terminal = std::fs::File::open("/dev/tty").is_ok();
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        Self::of(has_terminal, &status)
+    }
+
+    /// A process with a controlling terminal ends, unless it was told to survive that (`nohup`).
+    fn of(has_terminal: bool, status: &str) -> Self {
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        let is_ignored = ignored.unwrap_or(0) & (1 << (SIGHUP - 1)) != 0;
+        match has_terminal && !is_ignored {
+            true => Self::Ends,
+            false => Self::Reloads,
+        }
+    }
+}
+
 /// A process that serves, and the signals that it gets.
 pub(crate) struct Life {
     pub(crate) stopper: Stopper,
@@ -85,6 +115,7 @@ impl Life {
     /// # Errors
     /// The system has no thread left.
     pub(crate) fn begin() -> Result<Self, String> {
+        let hangup = Hangup::of_process();
         let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
             .map_err(|error| format!("cannot wait for signals: {error}"))?;
         // A file that may not become larger is an error of the write, not the end of the process.
@@ -95,7 +126,7 @@ impl Life {
         let (for_signals, by_signal) = (stopper.clone(), requests.clone());
         let body = move || {
             for signal in signals.forever() {
-                if signal == SIGHUP {
+                if signal == SIGHUP && hangup == Hangup::Reloads {
                     by_signal.ask();
                     continue;
                 }
@@ -152,5 +183,21 @@ impl Life {
                 ServerEnd::Ended
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_that_closes_ends_the_server() {
+        let with =
+            |mask: &str| format!("Name:\tsampan\nSigIgn:\t{mask}\nSigCgt:\t0000000000000001\n");
+        let (plain, nohup) = (with("0000000000001000"), with("0000000000001001"));
+        assert_eq!(Hangup::of(true, &plain), Hangup::Ends);
+        assert_eq!(Hangup::of(false, &plain), Hangup::Reloads);
+        assert_eq!(Hangup::of(true, &nohup), Hangup::Reloads);
+        assert_eq!(Hangup::of(false, ""), Hangup::Reloads);
     }
 }

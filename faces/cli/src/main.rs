@@ -21,7 +21,7 @@ mod terminal;
 mod test;
 
 use clap::{Parser, Subcommand};
-use sampan_app::{Archive, Config, Flags, Storage};
+use sampan_app::{Archive, Config, EnvFile, Flags, Storage};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use terminal::{paint, prompt, signals};
@@ -106,6 +106,9 @@ struct ServerOptions {
     /// Do not run the migrations of the project at start.
     #[arg(long)]
     no_migrate: bool,
+    /// A file of variables for the project, NAME=value a line. Those of the environment win. `sampan dev` reads .env by itself.
+    #[arg(long, value_name = "FILE")]
+    env_file: Option<PathBuf>,
     /// A value of the configuration, such as limits.body_bytes_max=10MB.
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     set: Vec<String>,
@@ -130,6 +133,7 @@ impl ServerOptions {
             db: self.db,
             no_migrate: self.no_migrate,
             set: self.set,
+            env_file: self.env_file.map_or(EnvFile::None, EnvFile::At),
             ..Flags::default()
         }
     }
@@ -155,6 +159,7 @@ impl StorageArgs {
             path: self.path,
             config: self.config,
             db: self.db,
+            env_file: EnvFile::OfProject,
             ..Flags::default()
         })
     }

@@ -46,6 +46,7 @@ pub(crate) fn run(args: ReplArgs) -> Result<i32, String> {
         path: args.path,
         db: args.db,
         config: args.config,
+        env_file: sampan_app::EnvFile::OfProject,
         ..Flags::default()
     };
     let repl = Rc::new(Repl::start(flags, language)?);
@@ -64,6 +65,29 @@ pub(crate) fn run(args: ReplArgs) -> Result<i32, String> {
         false => session.read_pipe(),
     }
 }
+
+/// A line that is for the prompt itself.
+#[derive(Clone, Copy)]
+enum Command {
+    Help,
+    Exit,
+}
+
+const HELP_LUA: &str = "\
+An expression shows its value; statements run. What does not end yet goes on in the next line; an empty line ends it.
+  db.query('SELECT 1')      the modules of the app have their names: db, files, log, ...
+  app                       the app with all that it has; Tab shows the names behind a dot
+  x = 1                     a global stays; a local ends with its line
+  help, .help               this text
+  exit, .exit, Ctrl-D       ends; Ctrl-C stops what runs";
+
+const HELP_JS: &str = "\
+An expression shows its value; statements run. What does not end yet goes on in the next line; an empty line ends it.
+  db.query('SELECT 1')      what the module sampan exports has its name: app, db, files, log, ...
+  await db.queryAsync(...)  await works; Tab shows the names behind a dot
+  const x = 1               names stay
+  help, .help               this text
+  exit, .exit, Ctrl-D       ends; Ctrl-C stops what runs";
 
 struct Session {
     repl: Rc<Repl>,
@@ -90,14 +114,23 @@ impl Session {
             .entry()
             .map_or("no project".to_owned(), |entry| format!("of {entry}"));
         say(paint::dim(
-            &format!("{name}, {of}; db and the other names of the app are there; Ctrl-D ends"),
+            &format!(
+                "{name}, {of}; db and the other names of the app are there; help; Ctrl-D ends"
+            ),
             true,
         ))?;
         let mut prompt = Prompt::new(history, Line(Rc::clone(&self.repl)))?;
         loop {
             let text = match prompt.read(&format!("{name}> "))? {
                 Input::Text(text) if text.trim().is_empty() => continue,
-                Input::Text(text) => text,
+                Input::Text(text) => match self.command(text.trim()) {
+                    Some(Command::Help) => {
+                        say(self.help())?;
+                        continue;
+                    }
+                    Some(Command::Exit) => return Ok(0),
+                    None => text,
+                },
                 Input::Cancelled => continue,
                 Input::End => return Ok(0),
             };
@@ -112,6 +145,28 @@ impl Session {
         }
     }
 
+    /// Returns the command that a line means. A name that the script has itself is the script's.
+    fn command(&self, line: &str) -> Option<Command> {
+        let (is_dotted, name) = match line.strip_prefix('.') {
+            Some(name) => (true, name),
+            None => (false, line.trim_end_matches("()")),
+        };
+        let command = match name {
+            "help" => Command::Help,
+            "exit" | "quit" => Command::Exit,
+            _ => return None,
+        };
+        let is_own = || self.repl.names("").iter().any(|own| own == name);
+        (is_dotted || !is_own()).then_some(command)
+    }
+
+    fn help(&self) -> &'static str {
+        match self.repl.language() {
+            Language::Lua => HELP_LUA,
+            Language::Js => HELP_JS,
+        }
+    }
+
     /// Runs what is piped, up to the first error.
     fn read_pipe(&self) -> Result<i32, String> {
         let mut text = String::new();
@@ -123,7 +178,13 @@ impl Session {
             input.push_str(line);
             input.push('\n');
             let is_last = at + 1 == count;
-            if input.trim().is_empty() {
+            let command = self.command(input.trim());
+            match command {
+                Some(Command::Help) => say(self.help())?,
+                Some(Command::Exit) => return Ok(0),
+                None => {}
+            }
+            if command.is_some() || input.trim().is_empty() {
                 input.clear();
                 begins = at + 2;
                 continue;

@@ -111,6 +111,7 @@ pub fn run(
     let mut config = Config::resolve(&Flags {
         path: options.path.clone(),
         config: options.config.clone(),
+        env_file: sampan_app::EnvFile::OfProject,
         ..Flags::default()
     })?;
     let files = match &options.only {

@@ -1,6 +1,7 @@
 //! Where the values of the configuration come from. Each source wins over those before it: defaults, `sampan.toml`, `PORT`, the environment's
 //! `SAMPAN_SECTION_KEY` and `SAMPAN_SECTION_KEY_FILE`, the command line.
 
+pub(crate) mod dotenv;
 mod environment;
 mod values;
 

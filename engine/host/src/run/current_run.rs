@@ -3,8 +3,9 @@
 //! `app` sets the request before it enters an isolate. Only the log asks whose it is: in JavaScript, code of one request may run
 //! in the turn of another, so nothing that decides anything may depend on it.
 
-use crate::RequestView;
+use crate::{RequestView, Value};
 use std::cell::{Cell, RefCell};
+use std::fmt::Write;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -30,8 +31,71 @@ const STATEMENTS_MAX: usize = 10_000;
 pub struct RanStatement {
     /// As it was written, with `?` where parameters are.
     pub sql: String,
+    /// Its parameters, as people read them; empty if it has none.
+    pub params: String,
     /// How long it took.
     pub elapsed: Duration,
+}
+
+impl RanStatement {
+    /// The statement and its parameters, each on a line of its own.
+    pub fn with_params(&self) -> String {
+        match self.params.is_empty() {
+            true => self.sql.clone(),
+            false => format!("{}\n{}", self.sql, self.params),
+        }
+    }
+}
+
+/// The most characters of the parameters of a statement that are kept.
+const PARAMS_CHARS_MAX: usize = 500;
+
+/// Parameters for people: `[1, "Ann"]` by position, `{"name": "Ann"}` by name.
+fn shown(value: &Value, out: &mut String) {
+    if out.len() > PARAMS_CHARS_MAX {
+        return;
+    }
+    let _ = match value {
+        Value::Null => write!(out, "NULL"),
+        Value::Bool(is) => write!(out, "{is}"),
+        Value::Int(number) => write!(out, "{number}"),
+        Value::Float(number) => write!(out, "{number}"),
+        Value::Text(text) => {
+            let cut: String = text.chars().take(PARAMS_CHARS_MAX).collect();
+            write!(out, "{cut:?}")
+        }
+        Value::Bytes(bytes) => write!(out, "({} bytes)", bytes.len()),
+        Value::List(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                shown(item, out);
+            }
+            write!(out, "]")
+        }
+        Value::Map(members) => {
+            out.push('{');
+            for (at, (name, member)) in members.iter().enumerate() {
+                let _ = write!(out, "{}{name:?}: ", if at > 0 { ", " } else { "" });
+                shown(member, out);
+            }
+            write!(out, "}}")
+        }
+        Value::Rows(_) | Value::Row(_) | Value::Object(_) => write!(out, "(an object)"),
+    };
+}
+
+/// Parameters for people, cut where they are long; empty where there are none.
+fn shown_params(params: &Value) -> String {
+    let mut out = String::new();
+    if !matches!(params, Value::Null) {
+        shown(params, &mut out);
+    }
+    if let Some((at, _)) = out.char_indices().nth(PARAMS_CHARS_MAX) {
+        out.truncate(at);
+        out.push('…');
+    }
+    out
 }
 
 impl CurrentRun {
@@ -44,7 +108,7 @@ impl CurrentRun {
 
     /// Takes note of a statement that began then, if somebody wants to know.
     #[inline]
-    pub fn ran(&self, sql: &str, begun: Option<Instant>) {
+    pub fn ran(&self, sql: &str, params: &Value, begun: Option<Instant>) {
         if let Some(begun) = begun
             && self.0.is_traced.get()
         {
@@ -52,6 +116,7 @@ impl CurrentRun {
             if statements.len() < STATEMENTS_MAX {
                 statements.push(RanStatement {
                     sql: sql.to_owned(),
+                    params: shown_params(params),
                     elapsed: begun.elapsed(),
                 });
             }

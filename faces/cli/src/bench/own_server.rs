@@ -38,6 +38,7 @@ impl OwnServer {
             path: project.to_owned(),
             listen: Some("127.0.0.1:0".to_owned()),
             workers,
+            env_file: sampan_app::EnvFile::OfProject,
             ..Flags::default()
         })?;
         config.is_profiled = is_profiled;

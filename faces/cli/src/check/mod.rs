@@ -30,6 +30,7 @@ pub(crate) fn run(args: CheckArgs) -> Result<i32, String> {
     let flags = Flags {
         path: args.path.clone(),
         config: args.config,
+        env_file: sampan_app::EnvFile::OfProject,
         ..Flags::default()
     };
     let scratch = signals::scratch("sampan-check-")?;

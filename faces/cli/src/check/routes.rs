@@ -24,6 +24,7 @@ pub(crate) fn run(args: RoutesArgs) -> Result<(), String> {
     let config = Config::resolve(&Flags {
         path: args.path,
         config: args.config,
+        env_file: sampan_app::EnvFile::OfProject,
         ..Flags::default()
     })?;
     let scratch = signals::scratch("sampan-routes-")?;

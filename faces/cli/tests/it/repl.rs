@@ -174,3 +174,24 @@ fn ctrl_c_stops_a_runaway_line_alone() {
         assert_eq!(terminal.end(), 0);
     }
 }
+
+#[test]
+fn help_and_exit_are_known_in_both_languages() {
+    for (file, app, own) in [
+        ("app.lua", LUA, "help = 7"),
+        ("app.js", JS, "globalThis.help = 7"),
+    ] {
+        let scratch = Scratch::new(&[(file, app)]);
+        for (help, exit) in [("help", "exit"), (".help", ".exit"), ("help()", "exit()")] {
+            let input = format!("{help}\n1 + 1\n{exit}\n2 + 3\n");
+            let (code, out, errors) = piped(&[&scratch.file("")], &input);
+            assert_eq!(code, 0, "{out}{errors}");
+            assert!(out.contains("db.query('SELECT 1')"), "{out}");
+            assert!(out.ends_with("\n2\n"), "{out}");
+        }
+        // A name of the script's own is the script's.
+        let (code, out, errors) = piped(&[&scratch.file("")], &format!("{own}\nhelp\n.exit\n"));
+        assert_eq!(code, 0, "{errors}");
+        assert!(out.ends_with("7\n") && !out.contains("SELECT"), "{out}");
+    }
+}

@@ -226,3 +226,122 @@ fn a_server_in_operation_has_nothing_of_it() {
     process.signal("TERM");
     assert_eq!(process.end().0, Some(0));
 }
+
+/// A page of another site may have a name that leads to this machine. It gets nothing.
+#[test]
+fn other_hosts_are_refused() {
+    let scratch = Scratch::new(&[
+        ("app.lua", &app("app.lua", "secret")),
+        ("sampan.toml", "[dev]\nhosts = ['app.test']\n"),
+    ]);
+    let process = Process::start(&mut dev(&scratch, &[]));
+    for (host, expected) in [
+        ("localhost", 200),
+        ("127.0.0.1:1234", 200),
+        ("app.test", 200),
+        ("evil.example", 403),
+        ("localhost.evil.example", 403),
+    ] {
+        for path in ["/", "/_sampan/dev/client.js"] {
+            let (status, body) = get(&process, path, &[&format!("Host: {host}")]);
+            assert_eq!(status, expected, "{host} {path}");
+            assert_eq!(
+                body.contains("secret"),
+                expected == 200 && path == "/",
+                "{body}"
+            );
+        }
+    }
+    let (_, body) = get(&process, "/", &["Host: evil.example"]);
+    assert!(body.contains("hosts = [\"evil.example\"]"), "{body}");
+}
+
+/// An error's text may come from a client, and may name any file.
+#[test]
+fn only_scripts_and_templates_are_shown() {
+    let scratch = Scratch::new(&[
+        (
+            "app.lua",
+            "local app = require 'sampan'\napp.get('/', function(req) error(req.query.text, 0) end)\n",
+        ),
+        (
+            "sampan.toml",
+            "[secrets]\nkeys = ['0123456789abcdef0123456789abcdef']\n",
+        ),
+        ("notes.txt", "SECRET notes"),
+        ("lib.lua", "return 'SHOWN'"),
+    ]);
+    let process = Process::start(&mut dev(&scratch, &[]));
+    let page = |text: &str| get(&process, &format!("/?text={text}"), PAGES).1;
+    for file in [
+        "sampan.toml:2",
+        "notes.txt:1",
+        "data.db:1",
+        "./sampan.toml:2",
+        "../../etc/passwd:1",
+    ] {
+        let page = page(file);
+        assert!(
+            !page.contains("SECRET") && !page.contains("0123456789abcdef"),
+            "{file}: {page}"
+        );
+    }
+    assert!(page("lib.lua:1").contains("SHOWN"));
+}
+
+/// The page about an error stands above the project's own, and has its style whatever the project's policy is.
+#[test]
+fn pages_of_the_project_do_not_hide_the_error() {
+    let scratch = Scratch::new(&[(
+        "app.lua",
+        "local app = require 'sampan'\n\
+         app.use(app.secure_headers{ content_security_policy = \"default-src 'none'\" })\n\
+         app.on_error(function(req, err) return app.html('<h1>sorry</h1>', 500) end)\n\
+         app.get('/', function(req) app.db.query('SELECT ? AS a, ? AS b', { 7, 'x' }) error('broken') end)\n\
+         app.get('/page', function() return app.html('<body>fine</body>') end)\n",
+    )]);
+    let process = Process::start(&mut dev(&scratch, &[]));
+    let asked = process
+        .client()
+        .ask("GET", "/", PAGES, "")
+        .expect("an answer");
+    let page = asked.text();
+    assert!(
+        page.contains("broken") && page.contains("[7, &quot;x&quot;]"),
+        "{page}"
+    );
+    assert!(
+        !page.contains("<style") && page.contains("/_sampan/dev/page.css"),
+        "{page}"
+    );
+    let policy = asked.header("content-security-policy").join(" | ");
+    assert!(
+        policy.contains("style-src 'self'") && policy.contains("script-src 'self'"),
+        "{policy}"
+    );
+    let own = page
+        .split("href=\"/_sampan/dev/own/")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    let own = own.expect("a link to the project's own page");
+    let (status, body) = get(&process, &format!("/_sampan/dev/own/{own}"), &[]);
+    assert!(
+        status == 500 && body.contains("<h1>sorry</h1>"),
+        "{status} {body}"
+    );
+    // Programs get what the project answers.
+    assert!(
+        get(&process, "/", &["Accept: application/json"])
+            .1
+            .contains("sorry")
+    );
+    let page = process
+        .client()
+        .ask("GET", "/page", &[], "")
+        .expect("an answer");
+    let policy = page.header("content-security-policy").join(" | ");
+    assert!(
+        policy.contains("script-src 'self'") && policy.contains("connect-src 'self'"),
+        "{policy}"
+    );
+}

@@ -52,7 +52,7 @@ impl Page {
         let mut stream = TcpStream::connect(process.address).expect("connected");
         stream.set_read_timeout(Some(TIME_MAX)).expect("set");
         stream
-            .write_all(b"GET /_sampan/dev/events HTTP/1.1\r\nHost: h\r\n\r\n")
+            .write_all(b"GET /_sampan/dev/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
             .expect("sent");
         let mut page = Self {
             stream: BufReader::new(stream),
