@@ -164,7 +164,7 @@ impl Signature {
         let (positional, named) = parts(args);
         let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
         if let Some(fault) = self.fault(positional.len(), &names) {
-            return Err(Error::new(ErrorKind::TooManyArguments, fault));
+            return Err(Error::new(ErrorKind::InvalidOperation, fault));
         }
         let mut values = vec![Value::UNDEFINED; self.params.len()];
         values[..positional.len()].clone_from_slice(positional);
