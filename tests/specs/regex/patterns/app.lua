@@ -1,21 +1,21 @@
 local app = require "sampan"
 
-local word = app.regex.new([[(?<first>[a-z])\w*]], { flags = "i" })
+local pattern = app.regex.new([[(?<first>[a-z])\w*]], { flags = "i" })
 local line = app.regex.new("^.$", { flags = "ms" })
 
-app.get("/test", function() return { word:test("Ada"), word:test("1"), line:test("ab\nc\nde") } end)
-app.get("/find", function() return { word:find("1 Ada"), word:find("1") or "nothing" } end)
-app.get("/find_all", function() return word:find_all("Ada, Grace") end)
-app.get("/match", function() return word:match("Ada") end)
+app.get("/test", function() return { pattern:test("Ada"), pattern:test("1"), line:test("ab\nc\nde") } end)
+app.get("/find", function() return { pattern:find("1 Ada"), pattern:find("1") or "nothing" } end)
+app.get("/find_all", function() return pattern:find_all("Ada, Grace") end)
+app.get("/match", function() return pattern:match("Ada") end)
 app.get("/match_all", function()
   local firsts = {}
-  for _, found in ipairs(word:match_all("Ada, Grace")) do firsts[#firsts + 1] = found.named.first end
+  for _, found in ipairs(pattern:match_all("Ada, Grace")) do firsts[#firsts + 1] = found.named.first end
   return firsts
 end)
 app.get("/replace", function()
-  return { word:replace("Ada 1", "<$0>"), word:replace("Ada", function(found) return found.groups[1] end) }
+  return { pattern:replace("Ada 1", "<$0>"), pattern:replace("Ada", function(found) return found.groups[1] end) }
 end)
-app.get("/split", function() return word:split("1 Ada 2") end)
+app.get("/split", function() return pattern:split("1 Ada 2") end)
 app.get("/many", function()
   local n = 0
   for at = 1, 200 do
