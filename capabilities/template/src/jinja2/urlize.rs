@@ -46,8 +46,7 @@ pub(super) fn urlize(
     let schemes: Vec<&str> = schemes.iter().filter_map(Value::as_str).collect();
     for scheme in &schemes {
         let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.trim_end_matches('/').ends_with(':')
-            && !scheme.starts_with("javascript:");
+            && scheme.trim_end_matches('/').ends_with(':');
         if !is_scheme {
             return Err(Error::new(
                 ErrorKind::InvalidOperation,

@@ -130,7 +130,7 @@ impl Machine<'_, '_> {
         args: &[Value],
     ) -> Outcome<Option<Value>> {
         match (method, args) {
-            ("update", [more @ ..]) if !more.is_empty() => {
+            ("update", more) if !more.is_empty() => {
                 for more in more {
                     let more = self.kept(more)?;
                     if more.kind() != ValueKind::Map {
