@@ -174,6 +174,7 @@ impl LocalApp {
         let plan = WorkerPlan {
             id: PROJECT_ID,
             place: 0,
+            is_trial: false,
             generation: Arc::new(Generation {
                 config: Arc::clone(&config),
                 parts: parts.clone(),

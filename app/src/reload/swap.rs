@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// How often a reload that waits for a worker looks whether that is still there.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
+/// How long a project may load before a reload tells the log.
+const SLOW_LOAD: Duration = Duration::from_millis(250);
+
 /// What a worker is told.
 pub(crate) enum Order {
     /// Load this beside what serves, and tell whether it loaded.
@@ -123,8 +126,23 @@ impl Reloader {
 }
 
 impl ServerShared {
-    /// Has all workers load: one alone first, so that a fault of the project is told once, then the others together.
+    /// Has all workers load: one alone first, so that a fault of the project is told once, then the others together. While an isolate
+    /// loads, its worker answers nobody, so a thread of its own has tried it before.
     fn load_all(&self, generation: &Arc<Generation>) -> Result<(), String> {
+        // The platform's isolates are its own matter, and it cannot stop a script.
+        if generation.config.host.is_none() {
+            let begun = Instant::now();
+            let tried = self.try_out(generation);
+            tried.map_err(|error| generation.config.project.load_fault(&error))?;
+            let elapsed = begun.elapsed();
+            if elapsed >= SLOW_LOAD {
+                let millis = elapsed.as_millis();
+                let text = format!(
+                    "the project takes {millis} ms to load: the requests of a worker wait as long at a reload"
+                );
+                generation.config.logger.text(Level::Warn, text);
+            }
+        }
         let count = self.crew().len();
         for places in [0..count.min(1), 1..count.max(1)] {
             let loading = self.order(places, |told| Order::Load(Arc::clone(generation), told))?;

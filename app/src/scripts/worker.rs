@@ -149,6 +149,7 @@ impl Worker {
         let plan = WorkerPlan {
             id,
             place,
+            is_trial: false,
             generation: Arc::clone(&generation),
             unsent: UnsentBytes::new(&shared.limits),
             limits: Arc::clone(&shared.limits),

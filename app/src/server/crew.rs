@@ -1,10 +1,10 @@
 //! The workers of a server: how they start and end, and how one takes the place of another.
 
-use super::worker::{self, Starting, WorkerThread};
+use super::worker::{self as server_worker, Starting, WorkerThread};
 use super::{ServerEvent, ServerShared, lock};
-use crate::reload::Order;
-use crate::worker::WorkerPlan;
+use crate::reload::{Generation, Order};
 use crate::worker::watchdog::ABANDONED_MAX;
+use crate::worker::{self, WorkerPlan};
 use sampan_host::Error;
 use sampan_http::WorkerHandle;
 use sampan_log::Level;
@@ -67,12 +67,30 @@ impl ServerShared {
             .all(|member| ends_by(member.thread, deadline))
     }
 
+    /// Loads a generation on a thread of its own, to see that it loads.
+    pub(crate) fn try_out(&self, generation: &Arc<Generation>) -> Result<(), Error> {
+        worker::try_out(WorkerPlan {
+            id: self.next_id.fetch_add(1, Ordering::Relaxed),
+            place: 0,
+            is_trial: true,
+            generation: Arc::clone(generation),
+            limits: Arc::clone(&self.limits),
+            unsent: Arc::clone(&self.unsent),
+            database: Arc::clone(&self.database),
+            watchdog: self.watchdog.clone(),
+            ending: Arc::clone(&self.ending),
+            started_once: Arc::clone(&self.started_once),
+            on_deaf: Box::new(|_, _| ()),
+        })
+    }
+
     fn start_worker(self: &Arc<Self>, place: usize) -> Result<(u64, Starting), String> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let shared = Arc::clone(self);
         let plan = WorkerPlan {
             id,
             place,
+            is_trial: false,
             generation: self.generation(),
             limits: Arc::clone(&self.limits),
             unsent: Arc::clone(&self.unsent),
@@ -82,8 +100,8 @@ impl ServerShared {
             started_once: Arc::clone(&self.started_once),
             on_deaf: Box::new(move |handle, name| shared.abandon(id, place, &handle, name)),
         };
-        let starting =
-            worker::start(plan).map_err(|error| format!("cannot start a worker: {error}"))?;
+        let starting = server_worker::start(plan)
+            .map_err(|error| format!("cannot start a worker: {error}"))?;
         Ok((id, starting))
     }
 

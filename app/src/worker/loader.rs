@@ -88,6 +88,8 @@ pub(crate) struct Loader {
     watchdog: Watchdog,
     id: u64,
     place: WorkerPlace,
+    /// Whether this loader tells the log what is probably not meant so: one worker does.
+    tells_warnings: bool,
     ending: Arc<OnceLock<Instant>>,
     started_once: Arc<AtomicBool>,
     /// Requests that were given up and are ending, over all isolates.
@@ -120,6 +122,7 @@ impl Loader {
             ending: Arc::clone(&plan.ending),
             started_once: Arc::clone(&plan.started_once),
             endings: Rc::default(),
+            tells_warnings: plan.place == 0 && !plan.is_trial,
             place: WorkerPlace {
                 index: plan.place + 1,
                 count,
@@ -203,7 +206,7 @@ impl Loader {
         let loaded = Loaded::load(language, config.host.as_deref(), setup, control, native);
         self.gate.set_loading(false);
         if let Ok(loaded) = &loaded
-            && self.place.index == 1
+            && self.tells_warnings
         {
             warn_of(generation, loaded, is_project);
         }

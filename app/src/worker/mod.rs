@@ -18,7 +18,7 @@ use sampan_http::{Limits, UnsentBytes, WorkerHandle};
 use std::io;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tokio::task::LocalSet;
@@ -36,6 +36,8 @@ pub(crate) struct WorkerPlan {
     pub(crate) id: u64,
     /// The place that it has among the workers.
     pub(crate) place: usize,
+    /// Whether the project is loaded to see that it loads, and never serves.
+    pub(crate) is_trial: bool,
     /// What it loads first.
     pub(crate) generation: Arc<Generation>,
     pub(crate) limits: Arc<Limits>,
@@ -72,18 +74,8 @@ impl WorkerPlan {
         watch: Arc<Watch>,
         deaf_while_loading: Abandon,
     ) -> Result<LoadedWorker, Error> {
+        let (gate, loader) = self.open(watch, deaf_while_loading)?;
         let config = &self.generation.config;
-        self.watchdog
-            .add(self.id, Arc::clone(&watch), deaf_while_loading);
-        // A JavaScript handler goes on in the run that settles its promise; a coroutine goes on in a run of its own.
-        let runs_mix = config.project.language() == Some(Language::Js);
-        let current = match config.dev {
-            Some(_) => CurrentRun::traced(),
-            None => CurrentRun::new(config.logger.has_access_log()),
-        };
-        let gate = Gate::new(&self.database, &watch, &current, runs_mix);
-        let opened = WorkerGeneration::open(&self.generation)?;
-        let loader = Rc::new(Loader::new(&self, watch, Rc::clone(&gate), opened, current));
         let loaded = loader.load(&loader.generation())?;
         let (handle, sockets) =
             sampan_http::worker_sharing(Arc::clone(&self.limits), Arc::clone(&self.unsent));
@@ -103,6 +95,62 @@ impl WorkerPlan {
             sockets,
         })
     }
+
+    /// Loads the project on this thread, to see that it loads. Its `on_start` does not run.
+    async fn try_load(self, watch: Arc<Watch>, deaf_while_loading: Abandon) -> Result<(), Error> {
+        let (gate, loader) = self.open(watch, deaf_while_loading)?;
+        gate.before_loading().await;
+        loader.load(&loader.generation()).map(drop)
+    }
+
+    /// Makes what loads the project on this thread.
+    fn open(
+        &self,
+        watch: Arc<Watch>,
+        deaf_while_loading: Abandon,
+    ) -> Result<(Rc<Gate>, Rc<Loader>), Error> {
+        let config = &self.generation.config;
+        self.watchdog
+            .add(self.id, Arc::clone(&watch), deaf_while_loading);
+        // A JavaScript handler goes on in the run that settles its promise; a coroutine goes on in a run of its own.
+        let runs_mix = config.project.language() == Some(Language::Js);
+        let current = match config.dev {
+            Some(_) => CurrentRun::traced(),
+            None => CurrentRun::new(config.logger.has_access_log()),
+        };
+        let gate = Gate::new(&self.database, &watch, &current, runs_mix);
+        let opened = WorkerGeneration::open(&self.generation)?;
+        let loader = Rc::new(Loader::new(self, watch, Rc::clone(&gate), opened, current));
+        Ok((gate, loader))
+    }
+}
+
+/// Loads a generation on a thread of its own and drops it again. A top level that fails, or that does not end, is found there, while
+/// the workers answer.
+///
+/// # Errors
+/// The project does not load.
+pub(crate) fn try_out(plan: WorkerPlan) -> Result<(), Error> {
+    let (sender, ready) = sync_channel(2);
+    let config = Arc::clone(&plan.generation.config);
+    let deaf = deaf_while_loading(&config, &sender);
+    let body = move || {
+        let (id, watchdog) = (plan.id, plan.watchdog.clone());
+        let tried = async {
+            let _ = sender.send(plan.try_load(watch_of(&config), deaf).await);
+        };
+        if let Err(error) = run_here(tried) {
+            let text = format!("cannot start a runtime: {error}");
+            let _ = sender.send(Err(Error::new(ErrorKind::Internal, text)));
+        }
+        watchdog.remove(id);
+    };
+    let thread = std::thread::Builder::new().name("sampan-trial".into());
+    let started = thread.stack_size(STACK_BYTES).spawn(body);
+    let fault = |text: String| Error::new(ErrorKind::Internal, text);
+    started.map_err(|error| fault(format!("cannot start a thread: {error}")))?;
+    let gone = |_| fault("the thread that tried the project ended".to_owned());
+    ready.recv().map_err(gone)?
 }
 
 /// The stopwatch of a worker that is about to start.

@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 fn start(scratch: &Scratch, workers: usize) -> Process {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
+    // A SIGHUP reloads where no terminal could have sent it.
+    let mut command = Command::new("setsid");
     let folder = scratch.path().display().to_string();
     let workers = workers.to_string();
     command.args([
+        env!("CARGO_BIN_EXE_sampan"),
         "run",
         &folder,
         "--listen",
@@ -368,6 +370,34 @@ fn a_hundred_swaps_under_load_cost_no_request() {
             asked > 1000 && median <= Duration::from_millis(100),
             "{file}: {median:?}, {asked} requests"
         );
+        ends_well(process);
+    }
+}
+
+/// A reload tries the project on a thread of its own first, so that a top level without end holds nobody up.
+#[test]
+fn a_top_level_without_end_holds_no_answer() {
+    for (file, endless) in [("app.lua", "while true do end"), ("app.js", "for (;;);")] {
+        let scratch = Scratch::new(&[
+            (file, &app(file, "old")),
+            ("sampan.toml", "[limits]\nscript_millis_max = 2000\n"),
+        ]);
+        let process = start(&scratch, 2);
+        fs::write(scratch.path().join(file), endless).expect("written");
+        let mut slowest = Duration::ZERO;
+        std::thread::scope(|scope| {
+            let reload = scope.spawn(|| refuses(&scratch, "2000 ms"));
+            let mut clients = [process.client(), process.client(), process.client()];
+            while !reload.is_finished() {
+                for client in &mut clients {
+                    let begun = Instant::now();
+                    assert_eq!(get(client, "/"), "old");
+                    slowest = slowest.max(begun.elapsed());
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        assert!(slowest < Duration::from_millis(1000), "{file}: {slowest:?}");
         ends_well(process);
     }
 }
