@@ -1,5 +1,325 @@
 // What `import ... from "sampan"` gives. Made by `cargo xtask codegen`; do not edit.
 
+// The classes and functions of the Web that Sampan has. They need no library "dom"; where that is there, its own declarations count.
+declare namespace SampanWeb {
+  type Unless<T> = typeof globalThis extends { onmessage: any } ? {} : T;
+  type Source = ArrayBuffer | ArrayBufferView;
+  type HeadersInit = globalThis.Headers | [string, string][] | Record<string, string>;
+  type BodyInit =
+    | globalThis.ReadableStream
+    | globalThis.Blob
+    | globalThis.FormData
+    | globalThis.URLSearchParams
+    | Source
+    | string;
+  interface Headers {
+    append(name: string, value: string): void;
+    delete(name: string): void;
+    get(name: string): string | null;
+    getSetCookie(): string[];
+    has(name: string): boolean;
+    set(name: string, value: string): void;
+    forEach(fn: (value: string, name: string, headers: globalThis.Headers) => void, thisArg?: any): void;
+    entries(): IterableIterator<[string, string]>;
+    keys(): IterableIterator<string>;
+    values(): IterableIterator<string>;
+    [Symbol.iterator](): IterableIterator<[string, string]>;
+  }
+  interface Body {
+    readonly body: globalThis.ReadableStream<Uint8Array<ArrayBuffer>> | null;
+    readonly bodyUsed: boolean;
+    arrayBuffer(): Promise<ArrayBuffer>;
+    blob(): Promise<globalThis.Blob>;
+    bytes(): Promise<Uint8Array<ArrayBuffer>>;
+    formData(): Promise<globalThis.FormData>;
+    json(): Promise<any>;
+    text(): Promise<string>;
+  }
+  interface RequestInit {
+    method?: string;
+    headers?: HeadersInit;
+    body?: BodyInit | null;
+    signal?: globalThis.AbortSignal | null;
+    duplex?: "half";
+  }
+  interface Request extends Body {
+    readonly headers: globalThis.Headers;
+    readonly method: string;
+    readonly signal: globalThis.AbortSignal;
+    readonly url: string;
+    clone(): globalThis.Request;
+  }
+  interface ResponseInit {
+    status?: number;
+    statusText?: string;
+    headers?: HeadersInit;
+  }
+  interface Response extends Body {
+    readonly headers: globalThis.Headers;
+    readonly ok: boolean;
+    readonly status: number;
+    readonly statusText: string;
+    readonly type: string;
+    readonly url: string;
+    clone(): globalThis.Response;
+  }
+  interface Blob {
+    readonly size: number;
+    readonly type: string;
+    arrayBuffer(): Promise<ArrayBuffer>;
+    bytes(): Promise<Uint8Array<ArrayBuffer>>;
+    slice(start?: number, end?: number, type?: string): globalThis.Blob;
+    stream(): globalThis.ReadableStream<Uint8Array<ArrayBuffer>>;
+    text(): Promise<string>;
+  }
+  interface File {
+    readonly lastModified: number;
+    readonly name: string;
+  }
+  type Entry = globalThis.File | string;
+  interface FormData {
+    append(name: string, value: string | globalThis.Blob, fileName?: string): void;
+    delete(name: string): void;
+    get(name: string): Entry | null;
+    getAll(name: string): Entry[];
+    has(name: string): boolean;
+    set(name: string, value: string | globalThis.Blob, fileName?: string): void;
+    forEach(fn: (value: Entry, name: string, form: globalThis.FormData) => void, thisArg?: any): void;
+    entries(): IterableIterator<[string, Entry]>;
+    keys(): IterableIterator<string>;
+    values(): IterableIterator<Entry>;
+    [Symbol.iterator](): IterableIterator<[string, Entry]>;
+  }
+  interface URLSearchParams {
+    readonly size: number;
+    append(name: string, value: string): void;
+    delete(name: string, value?: string): void;
+    get(name: string): string | null;
+    getAll(name: string): string[];
+    has(name: string, value?: string): boolean;
+    set(name: string, value: string): void;
+    sort(): void;
+    toString(): string;
+    forEach(fn: (value: string, name: string, params: globalThis.URLSearchParams) => void, thisArg?: any): void;
+    entries(): IterableIterator<[string, string]>;
+    keys(): IterableIterator<string>;
+    values(): IterableIterator<string>;
+    [Symbol.iterator](): IterableIterator<[string, string]>;
+  }
+  interface URL {
+    hash: string;
+    host: string;
+    hostname: string;
+    href: string;
+    readonly origin: string;
+    password: string;
+    pathname: string;
+    port: string;
+    protocol: string;
+    search: string;
+    readonly searchParams: globalThis.URLSearchParams;
+    username: string;
+    toJSON(): string;
+    toString(): string;
+  }
+  interface Reader<R> {
+    readonly closed: Promise<undefined>;
+    cancel(reason?: any): Promise<void>;
+    read(): Promise<{ done: false; value: R } | { done: true; value: R | undefined }>;
+    releaseLock(): void;
+  }
+  interface ReadableController<R> {
+    readonly desiredSize: number | null;
+    close(): void;
+    enqueue(chunk?: R): void;
+    error(reason?: any): void;
+  }
+  interface ReadableSource<R> {
+    start?(controller: ReadableController<R>): any;
+    pull?(controller: ReadableController<R>): void | PromiseLike<void>;
+    cancel?(reason?: any): void | PromiseLike<void>;
+  }
+  interface ReadableStream<R> {
+    readonly locked: boolean;
+    cancel(reason?: any): Promise<void>;
+    getReader(): Reader<R>;
+    pipeThrough<T>(pair: { readable: globalThis.ReadableStream<T>; writable: globalThis.WritableStream<R> }): globalThis.ReadableStream<T>;
+    pipeTo(to: globalThis.WritableStream<R>): Promise<void>;
+    tee(): [globalThis.ReadableStream<R>, globalThis.ReadableStream<R>];
+    [Symbol.asyncIterator](): AsyncIterableIterator<R>;
+  }
+  interface Writer<W> {
+    readonly closed: Promise<undefined>;
+    readonly desiredSize: number | null;
+    readonly ready: Promise<undefined>;
+    abort(reason?: any): Promise<void>;
+    close(): Promise<void>;
+    releaseLock(): void;
+    write(chunk?: W): Promise<void>;
+  }
+  interface WritableSink<W> {
+    start?(controller: { error(reason?: any): void }): any;
+    write?(chunk: W): void | PromiseLike<void>;
+    close?(): void | PromiseLike<void>;
+    abort?(reason?: any): void | PromiseLike<void>;
+  }
+  interface WritableStream<W> {
+    readonly locked: boolean;
+    abort(reason?: any): Promise<void>;
+    close(): Promise<void>;
+    getWriter(): Writer<W>;
+  }
+  interface TransformController<O> {
+    readonly desiredSize: number | null;
+    enqueue(chunk?: O): void;
+    error(reason?: any): void;
+    terminate(): void;
+  }
+  interface Transformer<I, O> {
+    start?(controller: TransformController<O>): any;
+    transform?(chunk: I, controller: TransformController<O>): void | PromiseLike<void>;
+    flush?(controller: TransformController<O>): void | PromiseLike<void>;
+  }
+  interface TransformStream<I, O> {
+    readonly readable: globalThis.ReadableStream<O>;
+    readonly writable: globalThis.WritableStream<I>;
+  }
+  interface TextEncoder {
+    readonly encoding: string;
+    encode(text?: string): Uint8Array<ArrayBuffer>;
+  }
+  interface TextDecoder {
+    readonly encoding: string;
+    decode(bytes?: Source, options?: { stream?: boolean }): string;
+  }
+  interface Event {
+    readonly defaultPrevented: boolean;
+    readonly type: string;
+    preventDefault(): void;
+  }
+  interface EventTarget {
+    addEventListener(type: string, listener: ((event: any) => void) | null, options?: boolean | { once?: boolean }): void;
+    dispatchEvent(event: globalThis.Event): boolean;
+    removeEventListener(type: string, listener: ((event: any) => void) | null): void;
+  }
+  interface AbortSignal {
+    readonly aborted: boolean;
+    readonly reason: any;
+    throwIfAborted(): void;
+  }
+  interface AbortController {
+    readonly signal: globalThis.AbortSignal;
+    abort(reason?: any): void;
+  }
+  interface SubtleCrypto {
+    digest(algorithm: string | { name: string }, data: Source): Promise<ArrayBuffer>;
+    importKey(format: "raw" | "jwk", key: any, algorithm: any, extractable: boolean, uses: readonly string[]): Promise<any>;
+    sign(algorithm: any, key: any, data: Source): Promise<ArrayBuffer>;
+    verify(algorithm: any, key: any, signature: Source, data: Source): Promise<boolean>;
+  }
+  interface Crypto {
+    readonly subtle: globalThis.SubtleCrypto;
+    getRandomValues<T extends ArrayBufferView>(into: T): T;
+    randomUUID(): `${string}-${string}-${string}-${string}-${string}`;
+  }
+  interface Console {
+    debug(...values: any[]): void;
+    error(...values: any[]): void;
+    info(...values: any[]): void;
+    log(...values: any[]): void;
+    warn(...values: any[]): void;
+  }
+  interface Performance {
+    now(): number;
+  }
+}
+
+interface Headers extends SampanWeb.Unless<SampanWeb.Headers> {}
+interface Request extends SampanWeb.Unless<SampanWeb.Request> {}
+interface Response extends SampanWeb.Unless<SampanWeb.Response> {}
+interface Blob extends SampanWeb.Unless<SampanWeb.Blob> {}
+interface File extends Blob, SampanWeb.Unless<SampanWeb.File> {}
+interface FormData extends SampanWeb.Unless<SampanWeb.FormData> {}
+interface URLSearchParams extends SampanWeb.Unless<SampanWeb.URLSearchParams> {}
+interface URL extends SampanWeb.Unless<SampanWeb.URL> {}
+interface ReadableStream<R = any> extends SampanWeb.Unless<SampanWeb.ReadableStream<R>> {}
+interface WritableStream<W = any> extends SampanWeb.Unless<SampanWeb.WritableStream<W>> {}
+interface TransformStream<I = any, O = any> extends SampanWeb.Unless<SampanWeb.TransformStream<I, O>> {}
+interface TextEncoder extends SampanWeb.Unless<SampanWeb.TextEncoder> {}
+interface TextDecoder extends SampanWeb.Unless<SampanWeb.TextDecoder> {}
+interface Event extends SampanWeb.Unless<SampanWeb.Event> {}
+interface EventTarget extends SampanWeb.Unless<SampanWeb.EventTarget> {}
+interface AbortSignal extends EventTarget, SampanWeb.Unless<SampanWeb.AbortSignal> {}
+interface AbortController extends SampanWeb.Unless<SampanWeb.AbortController> {}
+interface SubtleCrypto extends SampanWeb.Unless<SampanWeb.SubtleCrypto> {}
+interface Crypto extends SampanWeb.Unless<SampanWeb.Crypto> {}
+interface Console extends SampanWeb.Unless<SampanWeb.Console> {}
+interface Performance extends SampanWeb.Unless<SampanWeb.Performance> {}
+
+declare var Headers: typeof globalThis extends { onmessage: any; Headers: infer T } ? T : { new (init?: SampanWeb.HeadersInit): Headers; prototype: Headers };
+declare var Request: typeof globalThis extends { onmessage: any; Request: infer T }
+  ? T
+  : { new (input: string | URL | Request, init?: SampanWeb.RequestInit): Request; prototype: Request };
+declare var Response: typeof globalThis extends { onmessage: any; Response: infer T }
+  ? T
+  : {
+      new (body?: SampanWeb.BodyInit | null, init?: SampanWeb.ResponseInit): Response;
+      error(): Response;
+      json(value: any, init?: SampanWeb.ResponseInit): Response;
+      redirect(url: string | URL, status?: number): Response;
+      prototype: Response;
+    };
+declare var Blob: typeof globalThis extends { onmessage: any; Blob: infer T }
+  ? T
+  : { new (parts?: (SampanWeb.Source | Blob | string)[], options?: { type?: string }): Blob; prototype: Blob };
+declare var File: typeof globalThis extends { onmessage: any; File: infer T }
+  ? T
+  : {
+      new (parts: (SampanWeb.Source | Blob | string)[], name: string, options?: { type?: string; lastModified?: number }): File;
+      prototype: File;
+    };
+declare var FormData: typeof globalThis extends { onmessage: any; FormData: infer T } ? T : { new (): FormData; prototype: FormData };
+declare var URLSearchParams: typeof globalThis extends { onmessage: any; URLSearchParams: infer T }
+  ? T
+  : { new (init?: string | string[][] | Record<string, string> | URLSearchParams): URLSearchParams; prototype: URLSearchParams };
+declare var URL: typeof globalThis extends { onmessage: any; URL: infer T }
+  ? T
+  : { new (url: string | URL, base?: string | URL): URL; canParse(url: string | URL, base?: string | URL): boolean; prototype: URL };
+declare var ReadableStream: typeof globalThis extends { onmessage: any; ReadableStream: infer T }
+  ? T
+  : { new <R = any>(source?: SampanWeb.ReadableSource<R>): ReadableStream<R>; prototype: ReadableStream };
+declare var WritableStream: typeof globalThis extends { onmessage: any; WritableStream: infer T }
+  ? T
+  : { new <W = any>(sink?: SampanWeb.WritableSink<W>): WritableStream<W>; prototype: WritableStream };
+declare var TransformStream: typeof globalThis extends { onmessage: any; TransformStream: infer T }
+  ? T
+  : { new <I = any, O = any>(transformer?: SampanWeb.Transformer<I, O>): TransformStream<I, O>; prototype: TransformStream };
+declare var TextEncoder: typeof globalThis extends { onmessage: any; TextEncoder: infer T } ? T : { new (): TextEncoder; prototype: TextEncoder };
+declare var TextDecoder: typeof globalThis extends { onmessage: any; TextDecoder: infer T }
+  ? T
+  : { new (label?: string, options?: { fatal?: boolean; ignoreBOM?: boolean }): TextDecoder; prototype: TextDecoder };
+declare var Event: typeof globalThis extends { onmessage: any; Event: infer T }
+  ? T
+  : { new (type: string, options?: { cancelable?: boolean }): Event; prototype: Event };
+declare var EventTarget: typeof globalThis extends { onmessage: any; EventTarget: infer T } ? T : { new (): EventTarget; prototype: EventTarget };
+declare var AbortController: typeof globalThis extends { onmessage: any; AbortController: infer T }
+  ? T
+  : { new (): AbortController; prototype: AbortController };
+declare var AbortSignal: typeof globalThis extends { onmessage: any; AbortSignal: infer T }
+  ? T
+  : { abort(reason?: any): AbortSignal; any(signals: AbortSignal[]): AbortSignal; timeout(millis: number): AbortSignal; prototype: AbortSignal };
+declare var crypto: Crypto;
+declare var console: Console;
+declare var performance: Performance;
+declare function atob(text: string): string;
+declare function btoa(text: string): string;
+declare function clearInterval(timer: number | undefined): void;
+declare function clearTimeout(timer: number | undefined): void;
+declare function queueMicrotask(fn: () => void): void;
+declare function setInterval(fn: (...args: any[]) => void, millis?: number, ...args: any[]): number;
+declare function setTimeout(fn: (...args: any[]) => void, millis?: number, ...args: any[]): number;
+declare function structuredClone<T>(value: T, options?: { transfer?: any[] }): T;
+
 declare module "sampan" {
   type Awaitable<T> = T | Promise<T>;
   /** An object that is no function: functions have all three members. */
@@ -49,7 +369,7 @@ declare module "sampan" {
     /** In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`. */
     readonly textDirection: string;
     /** The same as `app.validate`, with messages in the language of the request. */
-    validate(data: any, schema: any): { data: Record<string, any>; errors: null } | { data: null; errors: Record<string, any> };
+    validate<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>;
     /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
     csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
     /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
@@ -76,9 +396,120 @@ declare module "sampan" {
     formatDate(date: any, options?: Record<string, any>): string;
     /** An object of this request's own. */
     readonly state: Record<string, any>;
-    /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is an `UploadedFile`: name the type then. */
-    form<T = Record<string, string | string[]>>(): Promise<T>;
+    /** The fields of a form; a key given twice is a list. A file of `multipart/form-data` is an `UploadedFile`. */
+    form(): Promise<Record<string, FormValue>>;
+    form<T>(): Promise<T>;
   }
+
+  /** The options of `app.cors`. */
+  export interface CorsOptions {
+    origins: "*" | readonly string[];
+    methods?: readonly string[];
+    headers?: readonly string[];
+    expose?: readonly string[];
+    credentials?: boolean;
+    maxAge?: number;
+  }
+  /** The options of `app.rateLimit`: `limit` requests in `per` seconds. */
+  export interface RateLimitOptions {
+    limit: number;
+    per: number;
+    /** `ip`, the name of a header field, or a function of the request. */
+    key?: string | ((req: SampanRequest) => unknown);
+    name?: string;
+  }
+  /** The options of `app.basicAuth`: `verify` or `users`. */
+  export type BasicAuthOptions = { realm?: string } & (
+    | { verify: (user: string, password: string, req: SampanRequest) => unknown; users?: never }
+    | { users: Readonly<Record<string, string>>; verify?: never }
+  );
+  /** The options of `app.bearerAuth`: `verify` or `tokens`. */
+  export type BearerAuthOptions = { realm?: string } & (
+    | { verify: (token: string, req: SampanRequest) => unknown; tokens?: never }
+    | { tokens: Readonly<Record<string, string>>; verify?: never }
+  );
+  /** The options of `app.secureHeaders`. */
+  export interface SecureHeadersOptions {
+    csp?: string;
+    frameAncestors?: string | readonly string[] | false;
+    referrerPolicy?: string | false;
+    hsts?: number | false;
+  }
+  /** A match of a pattern of `regex`. A group that took no part is null. */
+  export interface RegexMatch {
+    text: string;
+    groups: (string | null)[];
+    named: Record<string, string | null>;
+  }
+
+  /** A field of a form: text, a list of texts where its name came twice, or a file. `value?.save` tells files. */
+  export type FormValue = (string & { readonly save?: undefined }) | (string[] & { readonly save?: undefined }) | UploadedFile;
+
+  export type FieldType = "string" | "integer" | "number" | "boolean" | "date" | "datetime" | "email" | "url" | "list" | "object" | "any";
+  /** What a field of a schema must be. */
+  export interface FieldOptions {
+    readonly type?: string;
+    readonly required?: boolean;
+    readonly trim?: boolean;
+    readonly min?: number | string;
+    readonly max?: number | string;
+    readonly length?: number;
+    readonly pattern?: string;
+    readonly enum?: readonly unknown[];
+    readonly items?: string | FieldOptions;
+    readonly fields?: Schema;
+    readonly default?: unknown;
+    readonly check?: (value: any, all: any) => unknown;
+    readonly message?: string;
+  }
+  /** The fields of a form or of JSON by their names: the name of a type each, or options. */
+  export interface Schema {
+    readonly [name: string]: string | FieldOptions;
+  }
+  type OfType<T> = string extends T
+    ? any
+    : T extends "integer" | "number"
+      ? number
+      : T extends "boolean"
+        ? boolean
+        : T extends "list"
+          ? any[]
+          : T extends "object"
+            ? Record<string, any>
+            : T extends "any"
+              ? any
+              : string;
+  type ValueOf<F> = F extends string
+    ? OfType<F>
+    : F extends { readonly enum: readonly (infer E)[] }
+      ? E
+      : F extends { readonly fields: infer S extends Schema }
+        ? Valid<S>
+        : F extends { readonly items: infer I }
+          ? ValueOf<I>[]
+          : F extends { readonly type: infer T }
+            ? OfType<T>
+            : string;
+  type IsThere<F> = F extends { readonly required: true } ? true : F extends { readonly default: {} } ? true : false;
+  type Flat<T> = { [N in keyof T]: T[N] };
+  /** The values that a schema gives. A field that is neither required nor has a default may be missing. */
+  export type Valid<S extends Schema> = string extends keyof S
+    ? Record<string, any>
+    : Flat<
+        { -readonly [N in keyof S as IsThere<S[N]> extends true ? N : never]: ValueOf<S[N]> } & {
+          -readonly [N in keyof S as IsThere<S[N]> extends true ? never : N]?: ValueOf<S[N]>;
+        }
+      >;
+  export type Validated<S extends Schema> = { data: Valid<S>; errors: null } | { data: null; errors: Record<string, string> };
+  /** The same schema, if its types and options exist. */
+  type CheckedField<F> = F extends string
+    ? string extends F ? F : F extends FieldType ? F : FieldType
+    : Exclude<keyof F, keyof FieldOptions> extends never
+      ? F extends { readonly type: infer T extends string }
+        ? string extends T ? F : T extends FieldType ? F : { readonly type: FieldType }
+        : F
+      : { readonly [N in Exclude<keyof F, keyof FieldOptions>]: never };
+  type CheckedSchema<S> = { readonly [N in keyof S]: CheckedField<S[N]> };
 
   export type Handler<Pattern extends string = string> = (req: SampanRequest<Pattern>) => Awaitable<Result>;
   export type Next = (req?: SampanRequest<any>) => Awaitable<Response>;
@@ -104,7 +535,7 @@ declare module "sampan" {
     /** In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`. */
     readonly textDirection: string;
     /** The same as `app.validate`, with messages in the language of the request. */
-    validate(data: any, schema: any): { data: Record<string, any>; errors: null } | { data: null; errors: Record<string, any> };
+    validate<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>;
     /** Calls the function with each record of the body. On a route with `stream` they are read as they come. Returns how many there were. A body that is no CSV is an error that answers 400, a form one that answers 415. */
     csvRecords(fn: (...args: any[]) => any, options?: Record<string, any>): Promise<number>;
     /** The answer is saved as a file of this name. Text and streams get the type `text/csv`, unless they have one. */
@@ -215,17 +646,17 @@ declare module "sampan" {
     /** What a template prints that is no file. */
     renderString(template: string, data?: any): string;
     /** Lets scripts of other sites call these paths. Answers preflight requests itself. It does not open the protection against requests of other sites, see `[csrf]`. */
-    cors(options: any): NativeMiddleware;
+    cors(options: CorsOptions): NativeMiddleware;
     /** Refuses with 429 what is above the limit, with `Retry-After`. The window slides. All workers count together. The fields `RateLimit` and `RateLimit-Policy` say what is left. With a function as its key it runs among the script's own middleware, in its order. */
-    rateLimit(options: any): NativeMiddleware;
+    rateLimit(options: RateLimitOptions): NativeMiddleware;
     /** Lets only people in who know a password (RFC 7617): 401 for all others. With `verify` it runs among the script's own middleware, in its order. */
-    basicAuth(options: any): NativeMiddleware;
+    basicAuth(options: BasicAuthOptions): NativeMiddleware;
     /** Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the script's own middleware, in its order. */
-    bearerAuth(options: any): NativeMiddleware;
+    bearerAuth(options: BearerAuthOptions): NativeMiddleware;
     /** Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is. */
-    secureHeaders(options?: any): NativeMiddleware;
+    secureHeaders(options?: SecureHeadersOptions): NativeMiddleware;
     /** Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by the names of fields. */
-    validate(data: any, schema: any): { data: Record<string, any>; errors: null } | { data: null; errors: Record<string, any> };
+    validate<const S extends Schema>(data: unknown, schema: S & CheckedSchema<S>): Validated<S>;
     /** An answer with a file. The server sends it as it sends those in `public/`: in parts if the client asks for parts, and not at all if the client has it. An error with the status 404 if there is none. A path leads out of the folder neither by `..` nor by a link, and has no names that begin with a dot. The database and the files beside it are never sent. */
     file(path: string, how?: Record<string, any>, options?: ResponseOptions): Response;
     /** The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. Clients keep what they get there for a year, because a file that changes has another URL. Templates have the same function. */
@@ -253,7 +684,7 @@ declare module "sampan" {
 
   export const file: App["file"];
 
-  /** The clock, and waiting. */
+  /** The clock, waiting, and dates in time zones. */
   export namespace time {
     /** The time in seconds since 1970-01-01 00:00 UTC, with fractions of a second. */
     function now(): number;
@@ -261,6 +692,12 @@ declare module "sampan" {
     function nowMs(): number;
     /** Waits without blocking other requests. A negative, too long or NaN duration is an error. */
     function sleep(seconds: number): Promise<void>;
+    /** The date and the time of day in a time zone. `weekday` is 1 for Monday to 7 for Sunday, `yearday` begins with 1, `offset` is how many seconds the zone is ahead of UTC then. */
+    function date(seconds?: number, options?: Record<string, any>): { year: number; month: number; day: number; hour: number; minute: number; second: number; weekday: number; yearday: number; offset: number };
+    /** A later or an earlier time. A day is one of the calendar, so it keeps the time of day when the clocks change. Where a month has no such day, it is its last one. */
+    function add(seconds: number, span: Record<string, any>): number;
+    /** The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is not a date is an error. */
+    function parse(text: string, format?: string, options?: Record<string, any>): number;
   }
 
   /** Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and never throw. */

@@ -97,13 +97,13 @@ function request:t(key, values) end
 
 --- A number as the locale of the request writes it: `1.234,5`.
 ---@param number number The number.
----@param options? table `decimals`: how many digits stand behind the point. At most three unless given, as many as are needed.
+---@param options? table `decimals`: how many digits stand behind the point. At most three unless given, as many as are needed. `currency`: the code of a currency, such as `EUR`: the number is an amount of it.
 ---@return string
 function request:format_number(number, options) end
 
 --- A date as the locale of the request writes it, by the Gregorian calendar.
 ---@param date any A text such as `2026-11-22` or `2026-11-22 14:05:09`, which is shown as it stands, or seconds since 1970, in UTC.
----@param options? table `style`: `"short"`, `"medium"` (unless given), `"long"` or `"full"`, which has the day of the week. `time`: whether the time is shown too.
+---@param options? table `style`: `"short"`, `"medium"` (unless given), `"long"` or `"full"`, which has the day of the week. `time`: whether the time is shown too. `tz`: the time zone to show it in, such as `Europe/Berlin`; a text without an offset is in UTC then.
 ---@return string
 function request:format_date(date, options) end
 
@@ -298,7 +298,7 @@ function app.file(path, how, options) end
 ---@return string
 function app.asset(name) end
 
---- The clock, and waiting.
+--- The clock, waiting, and dates in time zones.
 ---@class sampan.modules.time
 app.time = {}
 
@@ -313,6 +313,25 @@ function app.time.now_ms() end
 --- Waits without blocking other requests. A negative, too long or NaN duration is an error.
 ---@param seconds number How long: fractions count; from 0 to 86400 (one day).
 function app.time.sleep(seconds) end
+
+--- The date and the time of day in a time zone. `weekday` is 1 for Monday to 7 for Sunday, `yearday` begins with 1, `offset` is how many seconds the zone is ahead of UTC then.
+---@param seconds? number The time in seconds since 1970-01-01 00:00 UTC; now unless given.
+---@param options? table `tz`: the time zone by its IANA name, such as `Europe/Berlin`; `UTC` unless given.
+---@return { year: integer, month: integer, day: integer, hour: integer, minute: integer, second: integer, weekday: integer, yearday: integer, offset: integer }
+function app.time.date(seconds, options) end
+
+--- A later or an earlier time. A day is one of the calendar, so it keeps the time of day when the clocks change. Where a month has no such day, it is its last one.
+---@param seconds number The time in seconds since 1970-01-01 00:00 UTC.
+---@param span table `years`, `months`, `weeks`, `days`, `hours`, `minutes`, `seconds`: whole numbers, also below zero. `tz`: the time zone of the calendar; `UTC` unless given.
+---@return number
+function app.time.add(seconds, span) end
+
+--- The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is not a date is an error.
+---@param text string The date.
+---@param format? string How it is written, as in C's `strptime`: `%d.%m.%Y %H:%M`. Unless given, as in `2026-11-22`, `2026-11-22 14:05` or `2026-11-22T14:05:09.5+02:00`.
+---@param options? table `tz`: the time zone of a text that names no offset; `UTC` unless given.
+---@return number
+function app.time.parse(text, format, options) end
 
 --- Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and never throw.
 ---@class sampan.modules.log

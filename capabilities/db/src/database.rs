@@ -229,7 +229,9 @@ impl Opened {
 
     /// Takes the connection back after a failure: at once if it is fit to be used, else when it has been repaired.
     pub(crate) fn take_back(&self, writer: Box<SqliteConnection>, fault: &StatementError) {
-        if matches!(fault.code, ErrorCode::Io { .. } | ErrorCode::Corrupt) {
+        if self.config.file.has_left(&self.config.path) {
+            self.refuse_for_good();
+        } else if matches!(fault.code, ErrorCode::Io { .. } | ErrorCode::Corrupt) {
             self.break_off(writer, fault.error.message());
         } else {
             self.roll_back(writer);
@@ -242,12 +244,17 @@ impl Opened {
         if !self.lookout.is_due() || self.config.file.is_at(&self.config.path) {
             return true;
         }
+        self.refuse_for_good();
+        false
+    }
+
+    /// Writes nothing any more, because another file, or none, stands where the database was.
+    fn refuse_for_good(&self) {
         (self.report)(&format!(
-            "{} was removed or replaced while it was open: nothing is written any more; put it back or restart the server",
+            "{} was removed or replaced while it was open: nothing is written any more; restart the server",
             self.config.path.display()
         ));
         self.writers.refuse(Refused::Gone);
-        false
     }
 
     /// Undoes what the connection has open and passes it on.

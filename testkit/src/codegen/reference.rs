@@ -144,7 +144,7 @@ pub(super) fn reference_of(out: &mut String, owner: RowOwner<'_>, function: &Fun
             .map(|(name, _)| format!("`{name}`"))
             .collect();
         let word = type_word(function.returns);
-        let _ = write!(out, "\nReturns {word} with {}.\n", names.join(" and "));
+        let _ = write!(out, "\nReturns {word} with {}.\n", listed(&names));
     } else if function.returns == Type::Bytes {
         out.push_str("\nReturns bytes.\n");
     } else if let Type::Results(results) = function.returns {
@@ -152,13 +152,22 @@ pub(super) fn reference_of(out: &mut String, owner: RowOwner<'_>, function: &Fun
             .iter()
             .map(|(name, _)| format!("`{name}`"))
             .collect();
-        let names = names.join(" and ");
+        let names = listed(&names);
         let _ = write!(
             out,
             "\nReturns {names}: in Lua several results, in JavaScript an object with these members.\n"
         );
     } else if function.returns != Type::Nothing {
         let _ = write!(out, "\nReturns {}.\n", type_word(function.returns));
+    }
+}
+
+/// Lists names as a sentence does: `a`, `b` and `c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::config::DatabaseConfig;
 use crate::sql_policy::authorizer::{self, Authorizer};
 use crate::sqlite::error::{ErrorCode, StatementError, words};
+use crate::sqlite::file::KnownFile;
 use crate::sqlite::open;
 use crate::sqlite::params;
 use crate::sqlite::prepared::Prepared;
@@ -17,6 +18,7 @@ use crate::sqlite::status;
 use rusqlite::ErrorCode as SqliteCode;
 use sampan_host::{Rows, Value};
 use std::cell::RefMut;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -41,6 +43,8 @@ pub(crate) struct SqliteConnection {
     guard: Arc<RunGuard>,
     role: Role,
     wal_pages: Arc<AtomicU32>,
+    file: KnownFile,
+    path: PathBuf,
 }
 
 impl SqliteConnection {
@@ -67,6 +71,8 @@ impl SqliteConnection {
             guard,
             role,
             wal_pages,
+            file: config.file.clone(),
+            path: config.path.clone(),
         })
     }
 
@@ -159,9 +165,13 @@ impl SqliteConnection {
     /// Commits the open transaction.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// What SQLite says; that the file was removed or replaced, so that what was committed is lost.
     pub(crate) fn commit(&self) -> Result<(), StatementError> {
-        self.control("COMMIT")
+        self.control("COMMIT")?;
+        match self.file.has_left(&self.path) {
+            true => Err(open::gone(&self.path)),
+            false => Ok(()),
+        }
     }
 
     /// Whether a transaction is open.

@@ -4,14 +4,44 @@
 //! it: what is in there and not in the database would be lost. So only the first connection creates the file, and each later
 //! one makes sure that it is the same.
 
+use rustix::fs::inotify;
+use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+/// The bytes of events that one look reads. More events stay for the next look.
+const EVENT_BYTES: usize = 1024;
+
 /// The file that was opened, as the system numbers it; shared by clones. All are equal: it is no setting.
 #[derive(Clone, Debug, Default)]
-pub struct KnownFile(Arc<OnceLock<(u64, u64)>>);
+pub struct KnownFile(Arc<OnceLock<OpenedFile>>);
+
+#[derive(Debug)]
+struct OpenedFile {
+    /// Its device and its inode.
+    identity: (u64, u64),
+    /// Has events when the file was moved, removed or changed its links. `None` where the system has no watch left.
+    events: Option<OwnedFd>,
+    /// Whether an event was seen, and since then the file at the path could be another.
+    is_suspect: AtomicBool,
+}
+
+impl OpenedFile {
+    /// Reports whether the file may have been moved or removed since the last look. Asking for the length of the queue takes 0.27 µs where
+    /// the shortest system call takes 0.18, and asking for the file at the path takes 1.0.
+    fn is_suspect(&self) -> bool {
+        let Some(events) = &self.events else {
+            return true;
+        };
+        if let Ok(1..) = rustix::io::ioctl_fionread(events) {
+            let _ = rustix::io::read(events, &mut [0; EVENT_BYTES]);
+            self.is_suspect.store(true, Relaxed);
+        }
+        self.is_suspect.load(Relaxed)
+    }
+}
 
 impl PartialEq for KnownFile {
     fn eq(&self, _: &Self) -> bool {
@@ -24,8 +54,17 @@ impl Eq for KnownFile {}
 impl KnownFile {
     /// Remembers what stands at `path` now, if nothing is known yet.
     pub(crate) fn learn(&self, path: &Path) {
+        if self.is_known() {
+            return;
+        }
+        // Watched first: a file that is moved between the two is noticed.
+        let events = watch(path).ok();
         if let Some(identity) = identity(path) {
-            let _ = self.0.set(identity);
+            let _ = self.0.set(OpenedFile {
+                identity,
+                events,
+                is_suspect: AtomicBool::new(false),
+            });
         }
     }
 
@@ -38,21 +77,37 @@ impl KnownFile {
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         self.0
             .get()
-            .is_none_or(|known| identity(path).as_ref() == Some(known))
+            .is_none_or(|known| identity(path) == Some(known.identity))
+    }
+
+    /// Reports whether another file, or none, stands at `path` now, for the connection that writes.
+    pub(crate) fn has_left(&self, path: &Path) -> bool {
+        let Some(known) = self.0.get() else {
+            return false;
+        };
+        if !known.is_suspect() {
+            return false;
+        }
+        let has_left = !self.is_at(path);
+        known.is_suspect.store(has_left, Relaxed);
+        has_left
     }
 }
 
-#[cfg(unix)]
+fn watch(path: &Path) -> rustix::io::Result<OwnedFd> {
+    use inotify::{CreateFlags, WatchFlags};
+    let events = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+    // A file that is removed while it is open has one link less, which is a change of its attributes.
+    let flags = WatchFlags::MOVE_SELF | WatchFlags::DELETE_SELF | WatchFlags::ATTRIB;
+    inotify::add_watch(&events, path, flags)?;
+    Ok(events)
+}
+
 fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata(path)
         .ok()
         .map(|file| (file.dev(), file.ino()))
-}
-
-#[cfg(not(unix))]
-fn identity(_: &Path) -> Option<(u64, u64)> {
-    None
 }
 
 /// Looks at the file now and then.
@@ -79,5 +134,33 @@ impl Lookout {
         }
         self.next_millis.store(now + Self::PAUSE_MILLIS, Relaxed);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_moved_or_removed_is_missed_at_once() {
+        for leave in [
+            |path: &Path| std::fs::remove_file(path),
+            |path: &Path| std::fs::rename(path, path.with_extension("old")),
+            |path: &Path| {
+                std::fs::write(path.with_extension("new"), "b")?;
+                std::fs::rename(path.with_extension("new"), path)
+            },
+        ] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("data.db");
+            std::fs::write(&path, "a").expect("written");
+            let file = KnownFile::default();
+            file.learn(&path);
+            assert!(!file.has_left(&path));
+            std::fs::write(&path, "aa").expect("written");
+            assert!(!file.has_left(&path));
+            leave(&path).expect("done");
+            assert!(file.has_left(&path) && file.has_left(&path));
+        }
     }
 }

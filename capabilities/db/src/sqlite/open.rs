@@ -46,12 +46,7 @@ pub(crate) fn open(config: &DatabaseConfig, role: Role) -> Result<Connection, St
         ));
     }
     if !config.file.is_at(path) {
-        let message = format!("{}: the file was removed or replaced", path.display());
-        return Err(StatementError::new(
-            ErrorKind::Unavailable,
-            ErrorCode::Io { fsync: false },
-            message,
-        ));
+        return Err(gone(path));
     }
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, !config.file.is_known());
@@ -69,6 +64,16 @@ pub(crate) fn open(config: &DatabaseConfig, role: Role) -> Result<Connection, St
     }
     set_up(&sqlite, config, role).map_err(explained)?;
     Ok(sqlite)
+}
+
+/// Says that another file, or none, stands where the database was opened.
+pub(crate) fn gone(path: &Path) -> StatementError {
+    let message = format!("{}: the file was removed or replaced", path.display());
+    StatementError::new(
+        ErrorKind::Unavailable,
+        ErrorCode::Io { fsync: false },
+        message,
+    )
 }
 
 fn set_up(sqlite: &Connection, config: &DatabaseConfig, role: Role) -> rusqlite::Result<()> {
