@@ -99,9 +99,10 @@ fn set_up(sqlite: &Connection, config: &DatabaseConfig, role: Role) -> rusqlite:
         Durability::Throwaway => "OFF",
     };
     let kept_bytes = WAL_KEPT_BYTES.min(config.wal_bytes_max);
+    // What a statement sorts or makes distinct goes to a file when it is large: in memory, nothing but time would bound it.
     // A damaged page is found when it is read (cell_size_check), and not by what it does later.
     sqlite.execute_batch(&format!(
-        "PRAGMA synchronous={synchronous}; PRAGMA foreign_keys=ON; PRAGMA temp_store=MEMORY;
+        "PRAGMA synchronous={synchronous}; PRAGMA foreign_keys=ON; PRAGMA temp_store=FILE;
          PRAGMA cache_size=-{}; PRAGMA mmap_size={}; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit={kept_bytes};
          PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;",
         config.cache_kib, config.mmap_bytes,
@@ -210,7 +211,7 @@ mod tests {
                     ("foreign_keys", "1"),
                     ("busy_timeout", busy),
                     ("cache_size", "-16384"),
-                    ("temp_store", "2"),
+                    ("temp_store", "1"),
                     ("mmap_size", "1048576"),
                     ("wal_autocheckpoint", "0"),
                     ("journal_size_limit", "16777216"),

@@ -277,3 +277,33 @@ fn output_that_cannot_be_written_is_told() {
     let (_, errors) = shell("\"$1\" migrate status \"$2\" | true");
     assert_eq!(errors, "");
 }
+
+#[test]
+fn what_a_statement_makes_distinct_or_sorts_does_not_stay_in_memory() {
+    let scratch = Scratch::new(&[(
+        "app.lua",
+        "local app = require 'sampan'
+        local many = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) '
+        local sql = {
+          distinct = many .. 'SELECT count(DISTINCT randomblob(1000)) AS n FROM n',
+          sorted = many .. 'SELECT count(*) AS n FROM (SELECT randomblob(1000) AS b FROM n ORDER BY b LIMIT -1 OFFSET 1)',
+          joined = many .. 'SELECT length(group_concat(DISTINCT randomblob(1000))) AS n FROM n',
+        }
+        app.get('/:name', function(req) return app.json(app.db.one(sql[req.params.name])) end)",
+    )]);
+    let process = serve(&scratch);
+    let mut client = process.client();
+    let mut ask = |path: &str| {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n");
+        client.send(request.as_bytes()).expect("sent");
+        let answer = client.read(false).expect("an answer");
+        (answer.status, answer.text())
+    };
+    let before = process.memory_peak_kib();
+    assert_eq!(ask("/distinct"), (200, r#"{"n":50000}"#.to_owned()));
+    assert_eq!(ask("/sorted"), (200, r#"{"n":49999}"#.to_owned()));
+    // A text that is too large is an error, whatever made it.
+    assert_eq!(ask("/joined").0, 500);
+    let after = process.memory_peak_kib();
+    assert!(after < 128 * 1024, "{after} KiB");
+}

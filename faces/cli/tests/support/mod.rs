@@ -106,11 +106,20 @@ impl Process {
 
     /// The memory that it has in use (RSS), in KiB.
     pub(crate) fn memory_kib(&self) -> u64 {
+        self.status_kib("VmRSS:")
+    }
+
+    /// The most memory that it had in use so far, in KiB.
+    pub(crate) fn memory_peak_kib(&self) -> u64 {
+        self.status_kib("VmHWM:")
+    }
+
+    fn status_kib(&self, name: &str) -> u64 {
         let status =
             fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a process");
         let line = status
             .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .find_map(|line| line.strip_prefix(name))
             .expect("a line");
         line.trim()
             .trim_end_matches(" kB")
