@@ -6,7 +6,7 @@ use crate::project::Project;
 use crate::request::errors;
 use crate::request::record::Statements;
 use crate::request::request_view::View;
-use sampan_host::{Error, RequestView, answer};
+use sampan_host::{Error, answer};
 use sampan_http::Response;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl DevErrors {
     /// The answer to an error that the project's `on_error` has answered: for people a page that links its answer, which is kept; for
     /// programs that answer.
     pub(crate) fn instead_of(&self, error: &Error, own: Response, view: &Rc<View>) -> Response {
-        if error.kind().is_public() || !accepts_pages(&**view) {
+        if error.kind().is_public() || !errors::prefers_page(view.request()) {
             return own;
         }
         match self.dev.own_pages.keep(&own) {
@@ -56,10 +56,10 @@ impl DevErrors {
         view: &Rc<View>,
     ) -> Response {
         if error.kind().is_public() {
-            return errors::answer_to(error);
+            return errors::answer_to(error, view);
         }
         let mut response = Response::new(error.kind().status());
-        if accepts_pages(&**view) {
+        if errors::prefers_page(view.request()) {
             let none = Statements::default();
             let statements = view.record().map(|record| record.statements());
             let statements = statements.as_deref().unwrap_or(&none);
@@ -97,11 +97,4 @@ fn told(error: &Error) -> serde_json::Value {
         calls
     });
     serde_json::json!({ "error": error.message(), "place": place, "stack": stack })
-}
-
-fn accepts_pages(request: &dyn RequestView) -> bool {
-    let accepted = request.header("accept").unwrap_or_default();
-    accepted
-        .windows(9)
-        .any(|part| part.eq_ignore_ascii_case(b"text/html"))
 }

@@ -4,7 +4,7 @@ use super::browser::{CLIENT, EVENTS, PAGE_STYLE, POLICY, PREFIX};
 use super::own_pages::OWN;
 use super::{Dev, hosts, policy};
 use crate::request::dispatch::Dispatch;
-use sampan_http::codec::{DATE_BYTES, Exceeded, Exchange};
+use sampan_http::codec::{DATE_BYTES, Exceeded, Exchange, Fault};
 use sampan_http::{
     Answer, Body, BodyRule, Handler, Method, Observer, Peer, Precomputed, PrecomputedRest, Request,
     Response,
@@ -68,6 +68,10 @@ impl Handler for DevHandler {
 
     fn body_rule(&self, request: &Request) -> BodyRule {
         self.dispatch.body_rule(request)
+    }
+
+    fn refuse_body(&self, request: &Rc<Request>, fault: Fault) -> Answer {
+        self.dispatch.refuse_body(request, fault)
     }
 
     fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {

@@ -108,7 +108,7 @@ impl DispatchedRequest {
 fn panicked(view: &Rc<View>, panic: &(dyn Any + Send)) -> Response {
     let why = format!("panicked: {}", panic_text(panic));
     NativeRequest::new(Rc::clone(view)).failed(&why);
-    errors::refusal(500, None)
+    errors::refusal(500, None, Some(view.request()))
 }
 
 /// A handler of the program that has given a future. Dropped before that has ended, the request was given up.

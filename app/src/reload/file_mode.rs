@@ -2,7 +2,7 @@
 
 use super::{FollowedFiles, Reloader, SeenFiles};
 use crate::request::dispatch::Dispatch;
-use sampan_http::codec::Exceeded;
+use sampan_http::codec::{Exceeded, Fault};
 use sampan_http::{Answer, BodyRule, Handler, Observer, Peer, Request, Response};
 use std::fmt;
 use std::rc::Rc;
@@ -160,6 +160,10 @@ impl Handler for FileModeHandler {
 
     fn body_rule(&self, request: &Request) -> BodyRule {
         self.dispatch.body_rule(request)
+    }
+
+    fn refuse_body(&self, request: &Rc<Request>, fault: Fault) -> Answer {
+        self.dispatch.refuse_body(request, fault)
     }
 
     fn error(&self, status: u16, limit: Option<Exceeded>) -> Response {

@@ -325,14 +325,14 @@ impl Visit {
             _ => {
                 response_sink::log(control, Some(view), "", &Self::lost());
                 scripts::tell_caller(&Self::lost());
-                let mut response = errors::refusal(500, None);
+                let mut response = errors::refusal(500, None, Some(view.request()));
                 view.tell_id(&mut response);
                 return Answer::Now(response);
             }
         };
         if let Err(error) = view.additions.complete(&mut response) {
             response_sink::log(control, Some(view), "", &error);
-            response = errors::answer_to(&error);
+            response = errors::answer_to(&error, view);
         }
         view.tell_id(&mut response);
         view.compress(&mut response);

@@ -19,9 +19,10 @@ use crate::scripts;
 use crate::static_files::ServedFile;
 use sampan_host::request::AnswerHooks;
 use sampan_host::{
-    Call, Error, ErrorKind, FileAnswer, GuardStep, HandlerId, Isolate, RequestView, Step, Suspended,
+    Call, Error, ErrorKind, FileAnswer, GuardStep, HandlerId, Isolate, RequestView, Step,
+    Suspended, answer,
 };
-use sampan_http::codec::Exceeded;
+use sampan_http::codec::{Exceeded, Fault};
 use sampan_http::{
     Answer, BodyRule, ClosedUnread, Handler, Method, Observer, Peer, Request, Response,
 };
@@ -181,7 +182,7 @@ impl Handler for Dispatch {
             let logger = &self.current.borrow().control.logger;
             logger.write_limited(Level::Warn, Cause::place(name), &Entry::text(text));
             // The client has done nothing wrong and cannot do with less.
-            return errors::refusal(status, None);
+            return errors::refusal(status, None, None);
         }
         match status {
             // What nobody told of before: its writes were lost behind its answer, or it never began.
@@ -189,7 +190,41 @@ impl Handler for Dispatch {
             504 => scripts::tell_caller(&Error::new(ErrorKind::Timeout, "no answer in time")),
             _ => {}
         }
-        errors::refusal(status, limit)
+        errors::refusal(status, limit, None)
+    }
+
+    fn refuse_body(&self, request: &Rc<Request>, fault: Fault) -> Answer {
+        let Fault { status, limit, .. } = fault;
+        let loaded = self.loaded();
+        let record = self.record.take();
+        let text = match limit {
+            Some(limit) => errors::above(status, limit),
+            None => answer::label(status).to_owned(),
+        };
+        if let Some(Exceeded { name, max }) = limit {
+            let path = request.path();
+            let told = format!("{path}: answered {status}: the request is above {name} ({max})");
+            let logger = &loaded.control.logger;
+            logger.write_limited(Level::Info, Cause::place(name), &Entry::text(told));
+        }
+        let normal = normal_form(request.path());
+        let (spans, info, uses) = match loaded.routes.find(request.method(), &normal) {
+            RouteMatch::Route(index, spans) => {
+                let entry = &loaded.entries[index];
+                (spans, Rc::clone(&entry.info), Rc::clone(&entry.uses))
+            }
+            RouteMatch::Nothing(_) => {
+                let (info, uses) = (&loaded.no_route, &loaded.no_route_uses);
+                (Spans::default(), Rc::clone(info), Rc::clone(uses))
+            }
+        };
+        let exchange = DispatchedRequest {
+            view: view(request, normal, spans, &info, record),
+            loaded,
+            fallback: Fallback::NONE,
+            uses,
+        };
+        exchange.refuse(Error::new(ErrorKind::Status(status), text))
     }
 
     fn observe(&self, peer: Peer, request: Option<&Request>) -> Option<Box<dyn Observer>> {
@@ -282,7 +317,7 @@ fn no_route(
         (None, true) if is_options && normal == "*" => (None, Fallback::of(204, Allow::ALL)),
         (None, true) => (loaded.not_found, Fallback::of(404, allow)),
         (None, false) if is_options => (None, Fallback::of(204, allow)),
-        (None, false) => (None, Fallback::of(405, allow)),
+        (None, false) => (loaded.not_found, Fallback::of(405, allow)),
     };
     let chain = loaded.middleware.of_path(&normal);
     let guards = loaded.guards.of_path(request.method(), &normal);
@@ -331,7 +366,7 @@ impl DispatchedRequest {
     fn refuse(self, error: Error) -> Answer {
         if self.loaded.on_error.is_none() {
             self.log(&error);
-            return self.answer_natively(errors::answer_to(&error));
+            return self.answer_natively(errors::answer_to(&error, &self.view));
         }
         let failed = move |exchange: Self| {
             let visit = exchange.loaded.control.gate.visit();
@@ -347,7 +382,7 @@ impl DispatchedRequest {
     pub(crate) fn answer_natively(&self, mut response: Response) -> Answer {
         if let Err(error) = self.view.additions.complete(&mut response) {
             self.log(&error);
-            response = errors::answer_to(&error);
+            response = errors::answer_to(&error, &self.view);
         }
         self.view.tell_id(&mut response);
         self.view.compress(&mut response);
@@ -388,7 +423,7 @@ impl DispatchedRequest {
                 Ok(()) => run(self),
                 Err(error) => {
                     self.log(&error);
-                    self.answer_natively(errors::answer_to(&error))
+                    self.answer_natively(errors::answer_to(&error, &self.view))
                 }
             }
         }))
@@ -572,7 +607,7 @@ impl DispatchedRequest {
     fn default_answer(&self, error: &Error, second: Option<&Error>) -> Response {
         match &self.loaded.control.dev {
             Some(dev) => dev.answer_to(error, second, &self.view),
-            None => errors::answer_to(error),
+            None => errors::answer_to(error, &self.view),
         }
     }
 

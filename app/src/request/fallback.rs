@@ -64,7 +64,7 @@ impl Fallback {
             redirect(response, view);
         }
         if self.status >= 400 && is_blank(response) {
-            errors::fill(response);
+            errors::fill(response, view.request());
         }
     }
 }

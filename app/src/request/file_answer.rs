@@ -58,7 +58,7 @@ pub(super) fn answer_file(
                 uses,
             };
             exchange.log(&error);
-            return exchange.answer_natively(errors::answer_to(&error));
+            return exchange.answer_natively(errors::answer_to(&error, &exchange.view));
         }
     };
     let uses = Rc::clone(&loaded.no_route_uses);

@@ -47,7 +47,7 @@ pub(super) fn answer(
     cache_control: Option<&str>,
 ) -> Answer {
     let Ok(form) = form_for(file, request) else {
-        return Answer::Now(refused(Response::new(406), file));
+        return Answer::Now(refused(Response::new(406), file, request));
     };
     if conditions::has_any(request) {
         let mut response = Response::new(200);
@@ -106,7 +106,11 @@ fn complete(
             Ok(form) => form,
             Err(NotAcceptable) => {
                 response.set_status(406);
-                *response = refused(std::mem::replace(response, Response::new(406)), file);
+                *response = refused(
+                    std::mem::replace(response, Response::new(406)),
+                    file,
+                    request,
+                );
                 return;
             }
         }
@@ -120,7 +124,7 @@ fn complete(
             response.set_status(304);
             return without_body(response);
         }
-        Verdict::Failed => return fail(response, 412),
+        Verdict::Failed => return fail(response, 412, request),
     }
     let field = request.header("range").filter(|_| is_get);
     let field = field.filter(|_| conditions::range_counts(request, validators));
@@ -143,7 +147,7 @@ fn complete(
             response.set_body(Body::Stream(Box::new(parts)));
         }
         Ranges::None => {
-            fail(response, 416);
+            fail(response, 416, request);
             set(response, "Content-Range", &format!("bytes */{len}"));
         }
     }
@@ -238,18 +242,18 @@ fn without_body(response: &mut Response) {
     response.set_body(Body::Empty);
 }
 
-fn fail(response: &mut Response, status: u16) {
+fn fail(response: &mut Response, status: u16, request: &Request) {
     response.set_status(status);
     without_body(response);
     for name in ["etag", "last-modified", "cache-control"] {
         response.remove_header(name);
     }
-    errors::fill(response);
+    errors::fill(response, request);
 }
 
 /// The client accepts none of the forms that there are.
-fn refused(mut response: Response, file: &StoredFile) -> Response {
-    fail(&mut response, 406);
+fn refused(mut response: Response, file: &StoredFile, request: &Request) -> Response {
+    fail(&mut response, 406, request);
     vary(&mut response, file);
     response
 }

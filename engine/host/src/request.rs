@@ -7,7 +7,9 @@ mod cookies;
 mod hooks;
 pub mod multipart;
 
-pub use accept::{AcceptedCodings, Coding, FULL_QUALITY, NotAcceptable, Quality, quality};
+pub use accept::{
+    AcceptedCodings, Coding, FULL_QUALITY, NotAcceptable, Quality, prefers_html, quality,
+};
 pub use body::{BodySource, already_read, not_here};
 pub use hooks::{AnswerHook, AnswerHooks};
 

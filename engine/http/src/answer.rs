@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::codec::{Exceeded, reason};
+use crate::codec::{Exceeded, Fault, reason};
 use crate::driver::ClosedUnread;
 use crate::peer::Peer;
 use crate::precomputed::Precomputed;
@@ -74,6 +74,13 @@ pub trait Handler: 'static {
     fn body_rule(&self, request: &Request) -> BodyRule {
         let _ = request;
         BodyRule::default()
+    }
+
+    /// Answers a request whose head is there and whose body is refused: it is too large. Reading the body gives the same fault. The
+    /// connection closes behind the answer.
+    fn refuse_body(&self, request: &Rc<Request>, fault: Fault) -> Answer {
+        let _ = request;
+        Answer::Now(self.error(fault.status, fault.limit))
     }
 
     /// The answer to what the engine itself refuses: 400, 408, 413, 414, 417, 431, 500, 501, 503, 504, 505.

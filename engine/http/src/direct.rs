@@ -39,14 +39,21 @@ pub async fn answer_directly(
 ) -> DirectAnswer {
     let date = httpdate::fmt_http_date(std::time::SystemTime::now());
     let date = date.as_bytes().try_into().unwrap_or([b' '; DATE_BYTES]);
-    let request = match read(handler, bytes, peer, limits) {
-        Ok(request) => request,
-        Err(fault) => {
+    let mut request = Request::empty(peer.into());
+    let fault = read(handler, bytes, &mut request, limits).err();
+    if let Some(fault) = fault {
+        if fault.status != 413 || !request.decoder.has_head() {
             let refusal = handler.error(fault.status, fault.limit);
             return written(Answer::Now(refusal), None, &date).await;
         }
+        request.refuse_body(fault);
+    }
+    let request = Rc::new(request);
+    let handled = || match fault {
+        Some(fault) => handler.refuse_body(&request, fault),
+        None => handler.handle(&request),
     };
-    let answer = match catch_unwind(AssertUnwindSafe(|| handler.handle(&request))) {
+    let answer = match catch_unwind(AssertUnwindSafe(handled)) {
         Ok(answer) => answer,
         Err(panic) => {
             handler.panicked(panic_text(&*panic));
@@ -63,22 +70,21 @@ pub async fn answer_directly(
     answer
 }
 
-/// The request, with its body as the handler wants to have it.
+/// Reads the request, with its body as the handler wants to have it.
 fn read(
     handler: &dyn Handler,
     bytes: &[u8],
-    peer: SocketAddr,
+    request: &mut Request,
     limits: &Limits,
-) -> Result<Rc<Request>, Fault> {
-    let mut request = Request::empty(peer.into());
+) -> Result<(), Fault> {
     request.decoder.feed(bytes);
     loop {
         match request.decoder.next(limits) {
-            DecoderEvent::Request => return Ok(Rc::new(request)),
+            DecoderEvent::Request => return Ok(()),
             DecoderEvent::Fault(fault) => return Err(fault),
             DecoderEvent::Incomplete(_) => return Err(Fault::bad("incomplete request")),
             DecoderEvent::Head => {
-                let rule = handler.body_rule(&request);
+                let rule = handler.body_rule(request);
                 let bytes_max = rule.bytes_max.unwrap_or(limits.body_bytes_max);
                 if !rule.is_streamed {
                     request.decoder.accept_body(bytes_max)?;
@@ -91,7 +97,7 @@ fn read(
                 }
                 body.end(None);
                 request.streamed = Some(body);
-                return Ok(Rc::new(request));
+                return Ok(());
             }
         }
     }

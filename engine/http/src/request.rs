@@ -168,6 +168,13 @@ impl Request {
         }
     }
 
+    /// Has whoever reads the body get a fault instead.
+    pub(crate) fn refuse_body(&mut self, fault: Fault) {
+        let body = RequestBody::default();
+        body.fail(ReadError::Fault(fault));
+        self.streamed = Some(Rc::new(body));
+    }
+
     /// Goes to the bytes behind this request.
     pub(crate) fn advance(&mut self) {
         self.decoder.advance();

@@ -48,7 +48,7 @@ impl Isolate for Js {
     }
 
     fn start(&self, call: Call<'_>, sink: &mut dyn ResponseSink) -> Step {
-        let status = self.core.default_status(call.handler, call.error);
+        let status = self.core.default_status(&call);
         request::call::start(&self.core, call, status, sink)
     }
 

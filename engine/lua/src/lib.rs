@@ -70,6 +70,10 @@ impl Isolate for Lua {
     }
 
     fn start(&self, call: Call<'_>, sink: &mut dyn ResponseSink) -> Step {
+        if call.error.is_some() && call.request.body_source().is_some() {
+            // A body that was refused, on a route that has it whole.
+            self.core.has_streams.set(true);
+        }
         let name = call
             .handler
             .or(call.middleware.first().copied())

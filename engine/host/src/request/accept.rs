@@ -123,6 +123,23 @@ pub fn quality(parameter: &[u8]) -> Option<Quality> {
     }
 }
 
+/// Whether an `Accept` (RFC 9110 section 12.5.1) prefers HTML to JSON, as that of a browser does when it loads a page. Ranges such as `*/*`
+/// count for nothing: programs send them.
+pub fn prefers_html(accept: &[u8]) -> bool {
+    let [mut html, mut json] = [0, 0];
+    for item in accept.split(|byte| *byte == b',') {
+        let mut parts = item.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+        let name = parts.next().unwrap_or_default();
+        let weight = parts.find_map(quality).unwrap_or(FULL_QUALITY);
+        if name.eq_ignore_ascii_case(b"text/html") {
+            html = weight;
+        } else if name.eq_ignore_ascii_case(b"application/json") {
+            json = weight;
+        }
+    }
+    html > 0 && html >= json
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +147,25 @@ mod tests {
     fn chosen(line: &str, there: &[Coding]) -> Result<Option<Coding>, NotAcceptable> {
         let fields = [("Accept-Encoding", line.as_bytes())];
         AcceptedCodings::of(fields.into_iter()).choose(there)
+    }
+
+    #[test]
+    fn browsers_prefer_html_and_programs_do_not() {
+        for (line, expected) in [
+            (
+                "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+                true,
+            ),
+            ("TEXT/HTML;level=1;q=0.5", true),
+            ("application/json, text/html", true),
+            ("application/json, text/html;q=0.9", false),
+            ("text/html;q=0", false),
+            ("application/json", false),
+            ("*/*", false),
+            ("", false),
+        ] {
+            assert_eq!(prefers_html(line.as_bytes()), expected, "{line}");
+        }
     }
 
     #[test]

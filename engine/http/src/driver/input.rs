@@ -10,7 +10,8 @@ use super::observed::{Observed, PendingOutcome};
 use super::runtime::Socket;
 use super::streaming::Receiving;
 use crate::answer::Answer;
-use crate::codec::{AwaitedPart, CONTINUE, DecoderEvent, Exceeded, Exchange};
+use crate::codec::{AwaitedPart, CONTINUE, DecoderEvent, Exceeded, Exchange, Fault};
+use crate::request::Request;
 use crate::request_body::RequestBody;
 use crate::response::Response;
 
@@ -108,11 +109,7 @@ impl<S: Socket> Connection<S> {
 
     /// Goes to the bytes behind an answered request: in the same buffer, or in another one where the request
     /// is still needed. Returns it in that case.
-    fn leave(
-        &mut self,
-        mut request: Rc<crate::Request>,
-        needed: bool,
-    ) -> Option<Rc<crate::Request>> {
+    fn leave(&mut self, mut request: Rc<Request>, needed: bool) -> Option<Rc<Request>> {
         if !needed && let Some(inner) = Rc::get_mut(&mut request) {
             inner.advance();
             self.input = Some(request);
@@ -197,35 +194,71 @@ impl<S: Socket> Connection<S> {
 
     /// Answers a request that cannot be read to its end, behind all answers that are due, and closes then.
     pub(super) fn fail(&mut self, status: u16, limit: Option<Exceeded>) {
-        let exchange = match self.input.as_ref().filter(|input| input.decoder.has_head()) {
-            Some(request) => Exchange {
-                keep_alive: false,
-                ..request.exchange()
-            },
-            None => Exchange {
+        match self.input.take() {
+            Some(request) if request.decoder.has_head() => self.refuse_body(request, status, limit),
+            input => {
                 // The method alone says that no body may follow (RFC 9110 section 9.3.2).
-                head_only: self.input.as_ref().is_some_and(|input| {
+                let head_only = input.as_ref().is_some_and(|input| {
                     let unread = input.decoder.unread();
                     unread.trim_ascii_start().starts_with(b"HEAD ")
-                }),
-                ..UNKNOWN
-            },
+                });
+                let exchange = Exchange {
+                    head_only,
+                    ..UNKNOWN
+                };
+                let response = self.local.handler().error(status, limit);
+                let observed = self.observe(None);
+                self.input = input;
+                self.end_with(response, exchange, observed);
+            }
+        }
+    }
+
+    /// The same where the head is there.
+    fn refuse_body(&mut self, mut request: Rc<Request>, status: u16, limit: Option<Exceeded>) {
+        let exchange = Exchange {
+            keep_alive: false,
+            ..request.exchange()
         };
-        let response = self.local.handler().error(status, limit);
-        let known = self.input.as_deref();
-        let observed = self.observe(known.filter(|input| input.decoder.has_head()));
-        self.end_with(response, exchange, observed);
+        let observed = self.observe(Some(&request));
+        let handler = self.local.handler();
+        let answer = if status == 413 {
+            let fault = Fault {
+                status,
+                reason: "body too large",
+                limit,
+            };
+            if let Some(inner) = Rc::get_mut(&mut request) {
+                inner.refuse_body(fault);
+            }
+            let refused = || handler.refuse_body(&request, fault);
+            catch_unwind(AssertUnwindSafe(refused)).unwrap_or_else(|panic| {
+                handler.panicked(panic_text(&*panic));
+                Answer::Now(handler.error(500, None))
+            })
+        } else {
+            Answer::Now(handler.error(status, limit))
+        };
+        self.end_after(answer, exchange, Some(request), observed);
     }
 
     /// Makes this the connection's last answer; what else the client sends is not looked at.
     pub(super) fn end_with(&mut self, response: Response, exchange: Exchange, observed: Observed) {
+        let input = self.input.take();
+        self.end_after(Answer::Now(response), exchange, input, observed);
+    }
+
+    fn end_after(
+        &mut self,
+        answer: Answer,
+        exchange: Exchange,
+        request: Option<Rc<Request>>,
+        observed: Observed,
+    ) {
         self.last = true;
         self.linger = true;
         self.phase = Phase::Busy;
         self.read_by = NEVER;
-        if let Some(input) = self.input.take() {
-            self.local.pool.give_request(input);
-        }
-        self.answer(Answer::Now(response), exchange, None, observed);
+        self.answer(answer, exchange, request, observed);
     }
 }

@@ -166,6 +166,12 @@ fn invoke(cx: Cx<'_>, answerer: &Answerer<'_>, call: &Call<'_>) -> Result<Val, F
         if !cx.is_function(handler.raw()) {
             return Ok(handler);
         }
+        if call.fallback != 200 {
+            // What answers paths without a route is told of their status.
+            let status = cx.own(number(f64::from(call.fallback)));
+            let args = [request.raw(), status.raw()];
+            return Ok(cx.call(handler.raw(), UNDEFINED, &args)?);
+        }
         return Ok(cx.call(handler.raw(), UNDEFINED, &[request.raw()])?);
     }
     invoke_chain(cx, core, call, request, &handler)
@@ -197,11 +203,11 @@ fn invoke_chain(
     }
     let thrown = match call.error {
         Some(error) => original(cx, core, error)?,
+        // The second argument of what answers paths without a route.
+        None if call.fallback != 200 => cx.own(number(f64::from(call.fallback))),
         None => cx.undefined(),
     };
-    let status = cx.own(number(f64::from(
-        core.default_status(call.handler, call.error),
-    )));
+    let status = cx.own(number(f64::from(core.default_status(call))));
     let args = [
         request.raw(),
         chain.raw(),
@@ -238,13 +244,13 @@ impl Core {
         })
     }
 
-    /// The status of plain values that a handler returns: that of the error for the error handler, 404 for the one that
-    /// answers unknown paths.
+    /// The status of plain values that a handler returns: that of the error for the error handler, 404 or 405 for the
+    /// one that answers what no route does.
     #[inline]
-    pub(crate) fn default_status(&self, handler: Option<HandlerId>, error: Option<&Error>) -> u16 {
-        match error {
+    pub(crate) fn default_status(&self, call: &Call<'_>) -> u16 {
+        match call.error {
             Some(error) => error.kind().status(),
-            None if handler.is_some() && handler == self.not_found.get() => 404,
+            None if call.handler.is_some() && call.handler == self.not_found.get() => call.fallback,
             None => 200,
         }
     }

@@ -250,6 +250,8 @@ pub(crate) unsafe fn push_call(
                 object::push(state, begin.request);
                 if let Some(error) = begin.error {
                     push_error_view(state, core, error);
+                } else if begin.fallback != 200 {
+                    lua_pushnumber(state, f64::from(begin.fallback));
                 }
             }
             handler => {

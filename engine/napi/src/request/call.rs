@@ -92,12 +92,12 @@ fn original(cx: Cx<'_>, error: &Error) -> Result<Js, Failure> {
 }
 
 impl Core {
-    /// The status of plain values that a handler returns: that of the error for the error handler, 404 for the one that
-    /// answers unknown paths.
+    /// The status of plain values that a handler returns: that of the error for the error handler, 404 or 405 for the
+    /// one that answers what no route does.
     fn default_status(&self, call: &Call<'_>) -> u16 {
         match call.error {
             Some(error) => error.kind().status(),
-            None if call.handler.is_some() && call.handler == self.not_found.get() => 404,
+            None if call.handler.is_some() && call.handler == self.not_found.get() => call.fallback,
             None => 200,
         }
     }

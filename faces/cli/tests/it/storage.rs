@@ -299,7 +299,6 @@ fn what_a_statement_makes_distinct_or_sorts_does_not_stay_in_memory() {
         let answer = client.read(false).expect("an answer");
         (answer.status, answer.text())
     };
-    let before = process.memory_peak_kib();
     assert_eq!(ask("/distinct"), (200, r#"{"n":50000}"#.to_owned()));
     assert_eq!(ask("/sorted"), (200, r#"{"n":49999}"#.to_owned()));
     // A text that is too large is an error, whatever made it.

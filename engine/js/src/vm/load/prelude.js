@@ -404,7 +404,7 @@
   const app = router({}, "");
   // Without middleware native code calls this handler itself, so it sees to the status.
   app.notFound = declare("notFound", (handler, place) =>
-    notFound((request) => answer(request, { handler, status: 404 }), place));
+    notFound((request, status) => answer(request, { handler, status }), place));
   app.onError = declare("onError", onError);
   app.runtime = "js";
   app.version = version;

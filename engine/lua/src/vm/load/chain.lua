@@ -8,8 +8,10 @@ return function(req, fallback, handler, ...)
   local wraps, count = { ... }, select("#", ...)
   local function call(at, request)
     if at > count then
-      if handler then return of_handler(handler(request)) end
-      return unanswered(fallback)
+      if not handler then return unanswered(fallback) end
+      -- Only what answers paths without a route is told of another status.
+      if fallback ~= 200 then return of_handler(handler(request, fallback)) end
+      return of_handler(handler(request))
     end
     local inside
     local function next(other)

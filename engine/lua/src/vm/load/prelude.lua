@@ -435,7 +435,7 @@ declare(app, "")
 
 local answering_errors = {}
 function answering_errors.not_found(fn)
-  return function(req) return to_response(fn(req), 404) end
+  return function(req, status) return to_response(fn(req), status) end
 end
 function answering_errors.on_error(fn)
   return function(req, err) return to_response(fn(req, err), err.status) end
