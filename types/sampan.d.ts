@@ -633,6 +633,7 @@ declare module "sampan" {
     crypto: typeof crypto;
     password: typeof password;
     db: typeof db;
+    session: typeof session;
     template: typeof template;
     files: typeof files;
     i18n: typeof i18n;
@@ -805,8 +806,8 @@ declare module "sampan" {
     /** A random text that nobody can guess, for links and keys: letters, digits, `-` and `_`. */
     function token(count?: number): string;
     /** Encrypts data with the project's secret keys, so that a client can keep it. The text has letters, digits, `-` and `_`. */
-    function seal(data: string | Uint8Array | ArrayBuffer, purpose: string): string;
-    /** The data of a sealed text. Nothing if it was changed, or sealed by other keys or for another purpose. */
+    function seal(data: string | Uint8Array | ArrayBuffer, purpose: string, options?: Record<string, any>): string;
+    /** The data of a sealed text. Nothing if it was changed, sealed by other keys or for another purpose, or if its `max_age` has passed. */
     function open(text: string, purpose: string): Uint8Array | null;
     /** Encrypts data with AES-256-GCM: a random nonce of 12 bytes, the encrypted data, a tag of 16 bytes. One key is good for 2^32 calls. */
     function encrypt(data: string | Uint8Array | ArrayBuffer, key: string | Uint8Array | ArrayBuffer, extra?: string | Uint8Array | ArrayBuffer): Uint8Array;
@@ -852,6 +853,12 @@ declare module "sampan" {
     function oneAsync<T = Row>(sql: string, params?: any): Promise<T | null>;
     /** A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted. */
     function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): T[];
+  }
+
+  /** What an app remembers of a browser from request to request. */
+  export namespace session {
+    /** Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were. */
+    function endAll(with: Record<string, any>): number;
   }
 
   /** What templates can use beside what Jinja2 has. */

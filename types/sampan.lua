@@ -628,10 +628,11 @@ function app.crypto.token(count) end
 --- Encrypts data with the project's secret keys, so that a client can keep it. The text has letters, digits, `-` and `_`.
 ---@param data string Bytes, or text as UTF-8.
 ---@param purpose string What it is for: `"unsubscribe"`. A text that was sealed for another purpose does not open.
+---@param options? table `max_age`: how many seconds it can be opened; for ever unless given.
 ---@return string
-function app.crypto.seal(data, purpose) end
+function app.crypto.seal(data, purpose, options) end
 
---- The data of a sealed text. Nothing if it was changed, or sealed by other keys or for another purpose.
+--- The data of a sealed text. Nothing if it was changed, sealed by other keys or for another purpose, or if its `max_age` has passed.
 ---@param text string What `crypto.seal` gave.
 ---@param purpose string What it is for: `"unsubscribe"`. A text that was sealed for another purpose does not open.
 ---@return string?
@@ -770,6 +771,15 @@ function Transaction:exec(sql, params) end
 --- Calls the function, which must not wait: all that it writes with `tx` is kept, or, if it throws, nothing, and the error is passed on. Batches nest.
 ---@return any
 function Transaction:batch(fn) end
+
+--- What an app remembers of a browser from request to request.
+---@class sampan.modules.session
+app.session = {}
+
+--- Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were.
+---@param with table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
+---@return number
+function app.session.end_all(with) end
 
 --- What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails.
 ---@class sampan.Session

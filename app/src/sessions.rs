@@ -27,6 +27,11 @@ const DELETE: &str = "DELETE FROM _sampan_sessions WHERE id = ?";
 const DELETE_ENDED: &str = "DELETE FROM _sampan_sessions WHERE id IN
     (SELECT id FROM _sampan_sessions WHERE ends < ? ORDER BY ends LIMIT ?)";
 
+/// By how many keys sessions may be searched: each has an index, which every write of a session keeps.
+const SEARCH_KEYS_MAX: usize = 4;
+const SEARCH_KEY_BYTES_MAX: usize = 64;
+const INDEX: &str = "_sampan_sessions_by_";
+
 /// What the sessions of one worker need, over all isolates that it has one after the other.
 pub(crate) struct WorkerSessions {
     store: Rc<DbSessions>,
@@ -126,6 +131,46 @@ impl DbSessions {
     }
 }
 
+impl DbSessions {
+    /// Makes the index by which sessions are found that have a value under `key`, unless it is there.
+    fn index(&self, key: &str) -> Result<(), Error> {
+        let names =
+            "SELECT name FROM sqlite_schema WHERE type = 'index' AND substr(name, 1, 20) = ?";
+        let indexes = self.0.own_read(names, &Value::List(vec![INDEX.into()]))?;
+        let indexes = indexes.as_ref().map_or(0, Rows::len);
+        let known = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?";
+        let name = format!("{INDEX}{key}");
+        let known = self
+            .0
+            .own_read(known, &Value::List(vec![name.as_str().into()]))?;
+        if known.is_some_and(|rows| !rows.is_empty()) {
+            return Ok(());
+        }
+        if indexes >= SEARCH_KEYS_MAX {
+            return Err(Error::script(format!(
+                "sessions are searched by {SEARCH_KEYS_MAX} other keys already: drop an index whose name begins with {INDEX}"
+            )));
+        }
+        let sql = format!(
+            "CREATE INDEX IF NOT EXISTS \"{name}\" ON _sampan_sessions(json_extract(data, '$.{key}'))"
+        );
+        self.0.own_write(&sql, &Value::Null)?;
+        Ok(())
+    }
+}
+
+/// Refuses a key that cannot stand in SQL as it is.
+fn check_search_key(key: &str) -> Result<(), Error> {
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    let is_name = key.bytes().all(|b| is_letter(b) || b.is_ascii_digit());
+    if is_name && key.bytes().next().is_some_and(is_letter) && key.len() <= SEARCH_KEY_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::script(format!(
+        "sessions cannot be searched by {key:?}: the key must have 1 to {SEARCH_KEY_BYTES_MAX} letters, digits and '_'"
+    )))
+}
+
 impl SessionStore for DbSessions {
     fn load(&self, key: &SessionKey) -> Result<Option<StoredSession>, Error> {
         let rows = self.0.own_read(SELECT, &Value::List(vec![id(key)]))?;
@@ -158,6 +203,21 @@ impl SessionStore for DbSessions {
     fn change_in_place(&self, key: &SessionKey, merge: &mut Merge<'_>) -> Result<(), Error> {
         self.0.own_begin_in_place()?;
         self.change(key, merge)
+    }
+
+    fn remove_with(&self, key: &str, value: &Value) -> Result<usize, Error> {
+        check_search_key(key)?;
+        self.0.own_begin_in_place()?;
+        // Without the table there is no session.
+        let probe = "SELECT 1 FROM _sampan_sessions LIMIT 1";
+        if self.0.own_read(probe, &Value::Null)?.is_none() {
+            return Ok(0);
+        }
+        self.index(key)?;
+        let sql = format!("DELETE FROM _sampan_sessions WHERE json_extract(data, '$.{key}') = ?");
+        let params = Value::List(vec![value.clone()]);
+        let removed = self.0.own_write(&sql, &params)?.unwrap_or(0);
+        Ok(usize::try_from(removed).unwrap_or(0))
     }
 
     fn remove_ended(&self, now: u64, count_max: usize) -> LocalFuture<Result<usize, Error>> {

@@ -1,20 +1,65 @@
 //! AES-256-GCM: by the project's keys, or by a key of the script.
 
 use crate::bytes_of;
-use crate::keys;
+use crate::{keys, options};
 use aws_lc_rs::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
 use sampan_host::{Args, Context, Error, Value, sealer};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The longest time for which something is sealed: 100 years.
+const MAX_AGE_MAX: i64 = 100 * 365 * 24 * 60 * 60;
+
+/// The bytes of a time before the data of what expires: seconds since 1970, big-endian.
+const TIME_BYTES: usize = 8;
 
 pub(crate) fn seal(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let (data, purpose) = (bytes_of(args.take(0)), purpose(&mut args));
+    let (data, purpose) = (bytes_of(args.take(0)), args.text(1));
     let sealer = sealer::of(context)?;
-    sealer.seal(&purpose, &data).map(Value::Text)
+    let Some(seconds) = max_age(args.take(2))? else {
+        return sealer.seal(&lasting(&purpose), &data).map(Value::Text);
+    };
+    let mut timed = (now() + seconds).to_be_bytes().to_vec();
+    timed.extend_from_slice(&data);
+    sealer.seal(&expiring(&purpose), &timed).map(Value::Text)
 }
 
 pub(crate) fn open(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let (text, purpose) = (args.text(0), purpose(&mut args));
+    let (text, purpose) = (args.text(0), args.text(1));
     let sealer = sealer::of(context)?;
-    Ok(bytes_or_nothing(sealer.open(&purpose, &text)))
+    if let Some(data) = sealer.open(&lasting(&purpose), &text) {
+        return Ok(Value::Bytes(data));
+    }
+    let timed = sealer.open(&expiring(&purpose), &text);
+    let data = timed.and_then(|timed| {
+        let (until, data) = timed.split_first_chunk::<TIME_BYTES>()?;
+        (now() < u64::from_be_bytes(*until)).then(|| data.to_vec())
+    });
+    Ok(bytes_or_nothing(data))
+}
+
+fn max_age(given: Value) -> Result<Option<u64>, Error> {
+    let mut seconds = None;
+    for (_, value) in options::members(given, &["max_age"])? {
+        seconds = match value {
+            Value::Int(value @ 1..=MAX_AGE_MAX) => Some(value as u64),
+            Value::Float(value)
+                if value.fract() == 0.0 && (1.0..=MAX_AGE_MAX as f64).contains(&value) =>
+            {
+                Some(value as u64)
+            }
+            _ => {
+                let text =
+                    "max_age must be a whole number of seconds from 1 to 3153600000 (100 years)";
+                return Err(Error::script(text).naming(["max_age"]));
+            }
+        };
+    }
+    Ok(seconds)
+}
+
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
 }
 
 pub(crate) fn encrypt(mut args: Args) -> Result<Value, Error> {
@@ -32,8 +77,13 @@ pub(crate) fn decrypt(mut args: Args) -> Result<Value, Error> {
 }
 
 /// A purpose of the script, which is none of the capabilities' own.
-fn purpose(args: &mut Args) -> String {
-    format!("script {}", args.text(1))
+fn lasting(purpose: &str) -> String {
+    format!("script {purpose}")
+}
+
+/// The same for what expires, so that neither is taken for the other.
+fn expiring(purpose: &str) -> String {
+    format!("script-until {purpose}")
 }
 
 fn key(bytes: &[u8]) -> Result<LessSafeKey, Error> {

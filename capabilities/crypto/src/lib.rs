@@ -111,7 +111,16 @@ pub static MODULE: Module = Module {
         },
         Function {
             name: "seal",
-            params: &[DATA, PURPOSE],
+            params: &[
+                DATA,
+                PURPOSE,
+                Param {
+                    name: "options",
+                    ty: Type::Map,
+                    optional: true,
+                    doc: "`max_age`: how many seconds it can be opened; for ever unless given.",
+                },
+            ],
             returns: Type::Text,
             doc: "Encrypts data with the project's secret keys, so that a client can keep it. The text has letters, digits, `-` and `_`.",
             kind: FunctionKind::Sync(cipher::seal),
@@ -128,7 +137,7 @@ pub static MODULE: Module = Module {
                 PURPOSE,
             ],
             returns: Type::BytesOrNothing,
-            doc: "The data of a sealed text. Nothing if it was changed, or sealed by other keys or for another purpose.",
+            doc: "The data of a sealed text. Nothing if it was changed, sealed by other keys or for another purpose, or if its `max_age` has passed.",
             kind: FunctionKind::Sync(cipher::open),
         },
         Function {

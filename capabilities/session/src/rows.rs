@@ -74,6 +74,19 @@ pub(crate) static SESSION: Class = Class {
 pub static MODULE: Module = Module {
     name: "session",
     doc: "What an app remembers of a browser from request to request.",
+    functions: &[Function {
+        name: "end_all",
+        params: &[Param {
+            name: "with",
+            ty: Type::Map,
+            optional: false,
+            doc: "One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.",
+        }],
+        returns: Type::Number,
+        doc: "Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, \
+              `clear` it and set it anew. Returns how many there were.",
+        kind: FunctionKind::Sync(end_all),
+    }],
     classes: &[&SESSION],
     request_fields: &[Function {
         name: "session",
@@ -113,6 +126,26 @@ pub static MODULE: Module = Module {
     ],
     ..Module::EMPTY
 };
+
+fn end_all(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let usage = || {
+        let text = "session.end_all is given one key of the sessions and its value, which is a text, a number or a boolean";
+        Error::script(text).naming(["end_all"])
+    };
+    let Value::Map(with) = args.take(0) else {
+        return Err(usage());
+    };
+    let [(key, value)] = &*with else {
+        return Err(usage());
+    };
+    match value {
+        Value::Text(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) => {
+            let count = session::end_all(context, key, value)?;
+            Ok(Value::Int(i64::try_from(count).unwrap_or(i64::MAX)))
+        }
+        _ => Err(usage()),
+    }
+}
 
 fn of_request(context: &Context, args: Args) -> Result<Value, Error> {
     let session = session::of(context, &**args.request())?;

@@ -118,6 +118,21 @@ pub fn of(context: &Context, request: &dyn RequestView) -> Result<Rc<Session>, E
     Ok(session)
 }
 
+/// Ends all sessions that have a value under a key. Returns how many there were.
+///
+/// # Errors
+/// They are kept in cookies; they cannot be searched by this key, or not be written.
+pub(crate) fn end_all(context: &Context, key: &str, value: &Value) -> Result<usize, Error> {
+    let sessions = context.get::<Sessions>();
+    let sessions = sessions.ok_or_else(|| Error::new(ErrorKind::Internal, "no sessions here"))?;
+    match &sessions.0.keeper {
+        Keeper::Table(store) => store.remove_with(key, value),
+        Keeper::Cookie(_) => Err(Error::script(
+            "browsers keep the sessions themselves ([session] store = \"cookie\"), so nobody else can end them: keep them in the database",
+        )),
+    }
+}
+
 impl SharedSessions {
     /// The session that the value of a cookie stands for.
     fn find(&self, sent: &str) -> Result<Option<Found>, Error> {

@@ -1,6 +1,6 @@
 //! Where sessions are kept. `app` implements it over the database.
 
-use sampan_host::{Error, LocalFuture};
+use sampan_host::{Error, LocalFuture, Value};
 use std::fmt;
 
 /// The hash of a session's id. Whoever reads the table cannot make a cookie of it.
@@ -60,6 +60,12 @@ pub trait SessionStore {
     fn change_in_place(&self, key: &SessionKey, merge: &mut Merge<'_>) -> Result<(), Error> {
         self.change(key, merge)
     }
+
+    /// Removes the sessions that have this value under a key, together with the other writes of the request. Returns how many there were.
+    ///
+    /// # Errors
+    /// They cannot be searched by this key, or not be written.
+    fn remove_with(&self, key: &str, value: &Value) -> Result<usize, Error>;
 
     /// Removes up to `count_max` sessions that ended before `now`. Tells how many there were.
     fn remove_ended(&self, now: u64, count_max: usize) -> LocalFuture<Result<usize, Error>>;

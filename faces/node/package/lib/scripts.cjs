@@ -3,7 +3,7 @@
 "use strict";
 const NAMES = [
   "app", "json", "html", "text", "redirect", "stream", "first", "render", "file", "time", "log", "env", "csv", "regex", "codec", "crypto", "password", "db",
-  "template", "files", "i18n",
+  "session", "template", "files", "i18n",
 ];
 const exported = {};
 let filled = false;

@@ -1,4 +1,4 @@
-import { app, codec, crypto } from "sampan";
+import { app, codec, crypto, time } from "sampan";
 
 const KEY = "k".repeat(32);
 const text = (bytes) => bytes && new TextDecoder().decode(bytes);
@@ -24,3 +24,12 @@ app.get("/encrypt", () => {
 app.get("/foreign", () => text(crypto.decrypt(codec.hexDecode("03b93cb5664c15a7c2bdda31545bb977d439ca090079c8c62845f6ad772251eb379aa85f2746d68c9a4a"), KEY, "row 7")));
 app.get("/key", () => crypto.encrypt("secret", "short"));
 app.get("/cookie", (req) => text(crypto.open(req.cookies.card, "cookie card")) ?? "none");
+app.get("/expires", async () => {
+  const sealed = crypto.seal("user 7", "reset", { maxAge: 1 });
+  const before = text(crypto.open(sealed, "reset"));
+  const others = crypto.open(sealed, "login") === null && text(crypto.open(crypto.seal("x", "reset"), "reset"));
+  await time.sleep(1.1);
+  return { before, after: crypto.open(sealed, "reset") === null, others };
+});
+app.get("/age", () => crypto.seal("a", "b", { maxAge: 0 }));
+app.get("/option", () => crypto.seal("a", "b", { maxage: 1 }));
