@@ -853,6 +853,8 @@ declare module "sampan" {
     function oneAsync<T = Row>(sql: string, params?: any): Promise<T | null>;
     /** A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted. */
     function sql<T = Row>(strings: TemplateStringsArray, ...values: unknown[]): T[];
+    /** A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text is an error; one without words finds nothing. */
+    function ftsQuery(text: string, options?: Record<string, any>): string;
   }
 
   /** What an app remembers of a browser from request to request. */

@@ -746,6 +746,12 @@ function app.db.query_async(sql, params) end
 ---@return sampan.Row?
 function app.db.one_async(sql, params) end
 
+--- A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text is an error; one without words finds nothing.
+---@param text string What somebody typed. Of more than 32 words the first count, of a word the first 64 letters.
+---@param options? table `prefix = true`: each word may be the beginning of a longer one.
+---@return string
+function app.db.fts_query(text, options) end
+
 --- A transaction that is open, in the function of `db.transaction`. It is over when that has ended; from then on its methods fail.
 ---@class sampan.Transaction
 local Transaction = {}
@@ -778,7 +784,7 @@ app.session = {}
 
 --- Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were.
 ---@param with table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
----@return number
+---@return integer
 function app.session.end_all(with) end
 
 --- What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails.

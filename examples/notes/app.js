@@ -82,23 +82,21 @@ app.use("/notes/*", usersOnly);
 
 // Notes
 
-// The words of a search as FTS5 takes them: each in quotes, and the beginning of a word is enough.
-function words(text) {
-  return text.match(/\S+/g).map((word) => `"${word.replaceAll('"', '""')}"*`).join(" ");
-}
+// What a list shows of a note.
+const CARD = "notes.id, title, created, substr(body, 1, 160) AS start, length(body) > 160 AS is_cut";
 
 function search(user, q, tag) {
   if (q.trim()) {
     return db.query(`
-      SELECT notes.id, notes.title, created FROM notes_index JOIN notes ON notes.id = notes_index.rowid
-      WHERE notes_index MATCH ? AND user_id = ? ORDER BY rank LIMIT 100`, [words(q), user]);
+      SELECT ${CARD} FROM (SELECT rowid AS found, rank FROM notes_index WHERE notes_index MATCH ?) JOIN notes ON id = found
+      WHERE user_id = ? ORDER BY rank LIMIT 100`, [db.ftsQuery(q, { prefix: true }), user]);
   }
   if (tag) {
     return db.query(`
-      SELECT id, title, created FROM notes JOIN tags ON note_id = id
+      SELECT ${CARD} FROM notes JOIN tags ON note_id = id
       WHERE tags.name = ? AND user_id = ? ORDER BY id DESC LIMIT 100`, [tag, user]);
   }
-  return db.query("SELECT id, title, created FROM notes WHERE user_id = ? ORDER BY id DESC LIMIT 100", [user]);
+  return db.query(`SELECT ${CARD} FROM notes WHERE user_id = ? ORDER BY id DESC LIMIT 100`, [user]);
 }
 
 app.get("/", (req) => {
@@ -123,8 +121,8 @@ function find(req) {
 async function save(req, note) {
   const form = await req.form();
   let { data, errors } = app.validate(form, NOTE);
-  const { image } = form;
-  const kind = image && await pictureType(image);
+  const image = first(form.image) || undefined; // a browser sends a part without a file too
+  const kind = image?.read && await pictureType(image);
   if (image && !kind) errors = { ...errors, image: "must be PNG, JPEG, GIF or WebP" };
   if (errors) return page(req, "edit.html", { note, form, errors }, 422);
   const id = db.batch(() => {
@@ -166,6 +164,8 @@ app.get("/notes/:id/edit", (req) => {
 });
 app.post("/notes/:id/edit", UPLOAD, (req) => save(req, find(req)));
 
+app.get("/notes/:id/delete", (req) => page(req, "delete.html", { note: find(req) }));
+
 app.post("/notes/:id/delete", async (req) => {
   const note = find(req);
   db.exec("DELETE FROM notes WHERE id = ?", [note.id]);
@@ -176,7 +176,9 @@ app.post("/notes/:id/delete", async (req) => {
 
 // Errors
 
-const errorPage = (req, status) => page(req, "error.html", { status }, status);
+// What somebody can do about it. For all else there is a general text.
+const ADVICE = { 404: "It was deleted, or the address is not right.", 413: "A picture may have 10 MB. Choose a smaller one." };
+const errorPage = (req, status) => page(req, "error.html", { status, advice: ADVICE[status] }, status);
 
 app.notFound((req) => errorPage(req, 404));
 app.onError((req, error) => errorPage(req, error.status ?? 500));

@@ -84,27 +84,23 @@ app.use("/notes/*", users_only)
 
 -- Notes
 
--- The words of a search as FTS5 takes them: each in quotes, and the beginning of a word is enough.
-local function words(text)
-  local quoted = {}
-  for word in text:gmatch("%S+") do table.insert(quoted, '"' .. word:gsub('"', '""') .. '"*') end
-  return table.concat(quoted, " ")
-end
+-- What a list shows of a note.
+local CARD = "SELECT notes.id, title, created, substr(body, 1, 160) AS start, length(body) > 160 AS is_cut FROM "
 
 app.get("/", function(req)
   local user = req.state.user.id
   local q, tag = app.first(req.query.q) or "", app.first(req.query.tag)
   local notes
   if q:find("%S") then
-    notes = db.query([[
-      SELECT notes.id, notes.title, created FROM notes_index JOIN notes ON notes.id = notes_index.rowid
-      WHERE notes_index MATCH ? AND user_id = ? ORDER BY rank LIMIT 100]], { words(q), user })
+    notes = db.query(CARD .. [[
+      (SELECT rowid AS found, rank FROM notes_index WHERE notes_index MATCH ?) JOIN notes ON id = found
+      WHERE user_id = ? ORDER BY rank LIMIT 100]], { db.fts_query(q, { prefix = true }), user })
   elseif tag then
-    notes = db.query([[
-      SELECT id, title, created FROM notes JOIN tags ON note_id = id
+    notes = db.query(CARD .. [[
+      notes JOIN tags ON note_id = id
       WHERE tags.name = ? AND user_id = ? ORDER BY id DESC LIMIT 100]], { tag, user })
   else
-    notes = db.query("SELECT id, title, created FROM notes WHERE user_id = ? ORDER BY id DESC LIMIT 100", { user })
+    notes = db.query(CARD .. "notes WHERE user_id = ? ORDER BY id DESC LIMIT 100", { user })
   end
   local tags = db.query([[
     SELECT name, count(*) AS count FROM tags JOIN notes ON id = note_id WHERE user_id = ? GROUP BY name ORDER BY name]], { user })
@@ -123,8 +119,9 @@ end
 local function save(req, note)
   local form = req:form()
   local typed, errors = app.validate(form, NOTE)
-  local image = form.image
-  local kind = image and picture_type(image)
+  local image = app.first(form.image)
+  if image == "" then image = nil end -- a browser sends a part without a file too
+  local kind = type(image) ~= "string" and image and picture_type(image)
   if image and not kind then
     errors = errors or {}
     errors.image = "must be PNG, JPEG, GIF or WebP"
@@ -169,6 +166,8 @@ app.get("/notes/:id/edit", function(req)
 end)
 app.post("/notes/:id/edit", UPLOAD, function(req) return save(req, find(req)) end)
 
+app.get("/notes/:id/delete", function(req) return page(req, "delete.html", { note = find(req) }) end)
+
 app.post("/notes/:id/delete", function(req)
   local note = find(req)
   db.exec("DELETE FROM notes WHERE id = ?", { note.id })
@@ -179,7 +178,11 @@ end)
 
 -- Errors
 
-local function error_page(req, status) return page(req, "error.html", { status = status }, status) end
+-- What somebody can do about it. For all else there is a general text.
+local ADVICE = { [404] = "It was deleted, or the address is not right.", [413] = "A picture may have 10 MB. Choose a smaller one." }
+local function error_page(req, status)
+  return page(req, "error.html", { status = status, advice = ADVICE[status] }, status)
+end
 
 app.not_found(function(req) return error_page(req, 404) end)
 app.on_error(function(req, err) return error_page(req, err.status) end)

@@ -4,6 +4,7 @@ mod transaction;
 
 pub(crate) use transaction::TRANSACTION;
 
+use crate::full_text;
 use crate::group_commit::group::Db;
 use crate::sqlite::connection::{Done, RunLimits};
 use sampan_host::{
@@ -131,6 +132,27 @@ pub static MODULE: Module = Module {
             returns: Type::Rows,
             doc: "A statement as a template: db.sql`SELECT * FROM t WHERE id = ${id}`. The values are bound, never pasted.",
             kind: FunctionKind::Tag(tagged),
+        },
+        Function {
+            name: "fts_query",
+            params: &[
+                Param {
+                    name: "text",
+                    ty: Type::Text,
+                    optional: false,
+                    doc: "What somebody typed. Of more than 32 words the first count, of a word the first 64 letters.",
+                },
+                Param {
+                    name: "options",
+                    ty: Type::Map,
+                    optional: true,
+                    doc: "`prefix = true`: each word may be the beginning of a longer one.",
+                },
+            ],
+            returns: Type::Text,
+            doc: "A query for `MATCH ?` of a full-text search (FTS5) that finds the rows with all words of a text. No text is an error; one \
+                  without words finds nothing.",
+            kind: FunctionKind::Sync(|_, args| full_text::fts_query(args)),
         },
     ],
     classes: &[&TRANSACTION],

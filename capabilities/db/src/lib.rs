@@ -5,6 +5,7 @@ pub mod backup;
 pub mod config;
 pub mod console;
 mod database;
+mod full_text;
 mod group_commit;
 pub mod migrate;
 mod plan;

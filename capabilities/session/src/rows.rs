@@ -82,7 +82,7 @@ pub static MODULE: Module = Module {
             optional: false,
             doc: "One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.",
         }],
-        returns: Type::Number,
+        returns: Type::Int,
         doc: "Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, \
               `clear` it and set it anew. Returns how many there were.",
         kind: FunctionKind::Sync(end_all),

@@ -360,6 +360,10 @@ fn axe_finds_nothing() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Gives how many pixels a page is wider than its window.
+const OVERFLOW: &str =
+    "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
+
 /// A visit of examples/notes: register, write with a picture, search. axe-core looks at each page, where it is there.
 #[test]
 fn notes_in_a_browser() {
@@ -411,6 +415,27 @@ fn notes_in_a_browser() {
     browser.follow("Clinic");
     browser.follow("Notes");
     check(&mut browser, "list");
+    browser.follow("New note");
+    browser.fill("#title", &"Unbroken".repeat(20));
+    browser.fill("#body", &"w".repeat(500));
+    browser.fill("#tags", &"long".repeat(30));
+    browser.submit("main button");
+    for width in [390, 1280] {
+        browser.size(width, 844);
+        for page in [
+            "/notes/9",
+            "/notes/2",
+            "/notes/2/edit",
+            "/notes/2/delete",
+            "/",
+        ] {
+            browser.open(page);
+            let name = page.replace('/', "-");
+            check(&mut browser, &format!("long{name}-{width}"));
+            let overflow = browser.run(OVERFLOW, &json!([]));
+            assert_eq!(overflow, json!(0), "{page} at {width} pixels");
+        }
+    }
     browser.submit("header button");
     assert_eq!(browser.path(), "/login");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -434,10 +459,7 @@ fn pictures_of_the_pages() {
                 if name == "new-owner" {
                     browser.submit("main button");
                 }
-                let overflow = browser.run(
-                    "return document.documentElement.scrollWidth - document.documentElement.clientWidth",
-                    &json!([]),
-                );
+                let overflow = browser.run(OVERFLOW, &json!([]));
                 assert_eq!(
                     overflow,
                     json!(0),

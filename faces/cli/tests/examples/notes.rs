@@ -100,7 +100,7 @@ fn visit(language: &str) -> Vec<String> {
         "her notes",
         ann.get("/", "*/*"),
         200,
-        &["Log out Ann", "no notes yet"],
+        &["Ann</span>", "no notes yet"],
     );
 
     tell(
@@ -150,6 +150,45 @@ fn visit(language: &str) -> Vec<String> {
         422,
         &["title-error", "body-error"],
     );
+    let text_as_image = [("title", "A"), ("body", "b"), ("image", "text")];
+    let empty_as_image = [("title", "Odd"), ("body", "b"), ("image", "")];
+    tell(
+        "a text in the place of the picture",
+        save(&mut ann, "/notes/new", &text_as_image, NO_IMAGE),
+        422,
+        &["must be PNG"],
+    );
+    tell(
+        "two pictures: the first counts",
+        save(
+            &mut ann,
+            "/notes/new",
+            &empty_as_image,
+            ("a.png", "image/png", PICTURE),
+        ),
+        303,
+        &["/notes/2"],
+    );
+    tell(
+        "the question",
+        ann.get("/notes/2/delete", "*/*"),
+        200,
+        &["Delete this note?", "Odd", "Keep it"],
+    );
+    tell("yes", ann.post("/notes/2/delete", ""), 303, &["/"]);
+    let many = "word+".repeat(1_000);
+    let long = format!("q={}", "w".repeat(2_000));
+    for query in [
+        "q=%00%22",
+        "q=%00",
+        "q=%22%22*",
+        "q=a&q=b",
+        &format!("q={many}"),
+        &long,
+    ] {
+        let answer = ann.get(&format!("/?{query}"), "*/*");
+        tell(query, answer, 200, &["Nothing was found"]);
+    }
     let fields = [
         ("title", "Kitchen"),
         ("body", "Buy a \"pan\""),
@@ -172,7 +211,7 @@ fn visit(language: &str) -> Vec<String> {
         "the list",
         ann.get("/", "*/*"),
         200,
-        &["Garden", "Kitchen", "home</a> (2)"],
+        &["Garden", "Kitchen", "home <small>2</small>"],
     );
     for (query, found, other) in [
         ("q=tulip", "Garden", "Kitchen"),
