@@ -151,6 +151,8 @@ pub(crate) struct RawStatic {
     pub(crate) check_millis: Option<Millis>,
     pub(crate) file_bytes_max: Option<Bytes>,
     pub(crate) cache_bytes_max: Option<Bytes>,
+    pub(crate) compress: Option<bool>,
+    pub(crate) fallback: Option<String>,
 }
 
 /// `[server]`.

@@ -80,6 +80,17 @@ pub(super) fn static_settings(raw: &RawStatic) -> Result<StaticSettings, String>
         let patterns = patterns.collect::<Result<_, _>>();
         settings.immutable = Some(patterns.map_err(|fault| format!("immutable: {fault}"))?);
     }
+    if let Some(compress) = raw.compress {
+        settings.compress = compress;
+    }
+    if let Some(fallback) = &raw.fallback {
+        if !static_files::is_folder(fallback) {
+            return Err(format!(
+                "fallback: {fallback:?} is no file of the folder: write its path there, such as \"index.html\""
+            ));
+        }
+        settings.fallback = Some(format!("/{fallback}"));
+    }
     if let Some(millis) = raw.check_millis {
         settings.check_millis = millis.into();
     }

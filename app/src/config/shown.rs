@@ -120,6 +120,7 @@ fn default_of(key: &str) -> Option<Value> {
         "static.cache_control" => files.cache_control.into(),
         "static.check_millis" => whole(files.check_millis),
         "static.file_bytes_max" => whole(files.file_bytes_max),
+        "static.compress" => files.compress.into(),
         "static.cache_bytes_max" => size(files.cache_bytes_max),
         "compression.cache_bytes_max" => size(COMPRESSED_BYTES_MAX),
         "dev.editor" => dev.editor.into(),

@@ -6,7 +6,7 @@ use crate::request::answer_hooks;
 use crate::request::commit_gate::{RouteUses, Visit};
 use crate::request::errors;
 use crate::request::fallback::Fallback;
-use crate::request::file_answer::{answer_file, find_file};
+use crate::request::file_answer::{answer_file, find_fallback, find_file};
 use crate::request::given_up::{WaitingHandler, WaitingRequest};
 use crate::request::record::Record;
 use crate::request::request_view::{RouteInfo, View};
@@ -123,7 +123,9 @@ impl Dispatch {
                     (None, Some(native)) => exchange.answer_by_program(native, &chain),
                 })
             }
-            RouteMatch::Nothing(allow) => match find_file(&loaded, request, &normal) {
+            RouteMatch::Nothing(allow) => match find_file(&loaded, request, &normal)
+                .or_else(|| find_fallback(&loaded, request, &normal, allow))
+            {
                 Some(found) => answer_file(loaded, request, normal, found, record),
                 None => no_route(loaded, request, normal, allow, record),
             },

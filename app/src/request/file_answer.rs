@@ -5,7 +5,7 @@ use crate::request::errors;
 use crate::request::fallback::Fallback;
 use crate::request::record::Record;
 use crate::routing::loaded::Loaded;
-use crate::routing::routes::Spans;
+use crate::routing::routes::{Allow, Spans};
 use crate::static_files::{Served, unreadable};
 use sampan_host::RequestView;
 use sampan_http::{Answer, Method, Request, Response};
@@ -24,6 +24,23 @@ pub(super) fn find_file(
         return None;
     }
     loaded.control.files.find(normal).transpose()
+}
+
+/// The page that answers a browser where the path has no route and no file, if the project names one.
+pub(super) fn find_fallback(
+    loaded: &Loaded,
+    request: &Request,
+    normal: &str,
+    allow: Allow,
+) -> Option<io::Result<Served>> {
+    let is_page = matches!(request.method(), Method::Get | Method::Head)
+        && allow.is_empty()
+        && loaded.fetch.is_none()
+        && errors::prefers_page(request);
+    if !is_page {
+        return None;
+    }
+    loaded.control.files.find_fallback(normal).transpose()
 }
 
 /// Answers with a file, or sends the client to a folder.

@@ -4,6 +4,7 @@
 //! need no call of the system. A large file is kept open from one tick to the next, so that one that was removed takes no room on the disk.
 
 use super::folder::{Folder, Opened};
+use super::made::MadeForms;
 use super::paths::INDEX;
 use super::stored::StoredFile;
 use hashlink::LruCache;
@@ -27,6 +28,8 @@ pub(super) struct CacheLimits {
     pub(super) file_bytes_max: u64,
     /// What all that are kept in memory may have together.
     pub(super) cache_bytes_max: usize,
+    /// Whether files without encoded forms are given some.
+    pub(super) makes_forms: bool,
 }
 
 /// What is at a path.
@@ -42,6 +45,7 @@ pub(super) struct FileCache {
     /// The extensions of the encoded forms that are looked for.
     siblings: &'static [(Coding, &'static str)],
     limits: CacheLimits,
+    made: Option<MadeForms>,
     /// By the path that was asked for, which may be spelled in several ways.
     entries: RefCell<LruCache<Box<str>, Rc<StoredFile>>>,
     bytes: Cell<usize>,
@@ -56,6 +60,9 @@ impl FileCache {
         Self {
             siblings,
             limits,
+            made: limits
+                .makes_forms
+                .then(|| MadeForms::new(limits.cache_bytes_max)),
             entries: RefCell::new(LruCache::new_unbounded()),
             bytes: Cell::new(0),
             open_files: Cell::new(0),
@@ -95,7 +102,10 @@ impl FileCache {
             Some(Opened::File(opened)) => opened,
         };
         let most = self.limits.file_bytes_max;
-        let loaded = StoredFile::load(folder, &path, opened, self.siblings, most, now)?;
+        let mut loaded = StoredFile::load(folder, &path, opened, self.siblings, most, now)?;
+        if let Some(made) = &self.made {
+            made.complete(folder, &mut loaded, now)?;
+        }
         let loaded = Rc::new(loaded);
         self.keep(key, &loaded);
         Ok(Found::File(loaded))
@@ -171,6 +181,7 @@ mod tests {
         check_millis: 1000,
         file_bytes_max: 100,
         cache_bytes_max: 10_000,
+        makes_forms: false,
     };
 
     fn cache(folder: &tempfile::TempDir) -> (Folder, FileCache) {

@@ -9,6 +9,7 @@ mod api;
 mod cache;
 mod conditions;
 mod folder;
+mod made;
 mod multipart;
 mod paths;
 mod ranges;
@@ -60,6 +61,10 @@ pub(crate) struct StaticSettings {
     pub(crate) file_bytes_max: u64,
     /// What a worker keeps in memory.
     pub(crate) cache_bytes_max: usize,
+    /// Whether files without encoded forms beside them are compressed.
+    pub(crate) compress: bool,
+    /// The file that answers browsers where nothing else is at a path.
+    pub(crate) fallback: Option<String>,
 }
 
 impl Default for StaticSettings {
@@ -71,6 +76,8 @@ impl Default for StaticSettings {
             check_millis: 1000,
             file_bytes_max: 64 * 1024,
             cache_bytes_max: 16 * 1024 * 1024,
+            compress: true,
+            fallback: None,
         }
     }
 }
@@ -119,10 +126,12 @@ impl StaticFiles {
             check_millis: settings.check_millis,
             file_bytes_max: settings.file_bytes_max,
             cache_bytes_max: settings.cache_bytes_max,
+            makes_forms: settings.compress,
         };
         // A script sees what it has just written.
         let always_checked = CacheLimits {
             check_millis: 0,
+            makes_forms: false,
             ..limits
         };
         let open = |path: &Path| {
@@ -182,6 +191,19 @@ impl StaticFiles {
             Found::Folder => Some(Served::Folder),
             Found::Nothing => None,
         })
+    }
+
+    /// The page that answers where nothing is at a path in normal form: for the paths of an application that runs in the browser. Paths
+    /// with an extension are those of files.
+    ///
+    /// # Errors
+    /// It is there, but cannot be read at the moment.
+    pub(crate) fn find_fallback(&self, path: &str) -> io::Result<Option<Served>> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        match &self.settings.fallback {
+            Some(fallback) if !name.contains('.') => self.find(fallback),
+            _ => Ok(None),
+        }
     }
 
     /// The answer to a request for a file that no middleware wraps.

@@ -46,6 +46,8 @@ pub(super) struct Form {
     /// The entity tag, with its quotes.
     pub(super) tag: String,
     pub(super) content: Content,
+    /// Whether the server has made it itself, so that no file stands for it.
+    is_made: bool,
     /// Whole answers: with the ordinary `Cache-Control`, and with that of content that never changes.
     pub(super) answers: [OnceCell<Arc<Precomputed>>; 2],
 }
@@ -94,13 +96,14 @@ impl Form {
             stamp,
             tag: format!("\"{tag}\""),
             content,
+            is_made: false,
             answers: Default::default(),
         })
     }
 }
 
 /// The bytes of a file, which may be growing or shrinking meanwhile: the next look sees that it has changed.
-fn read(part: &FilePart) -> io::Result<Vec<u8>> {
+pub(super) fn read(part: &FilePart) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; part.len as usize];
     let mut read = 0;
     while read < bytes.len() {
@@ -168,12 +171,34 @@ impl StoredFile {
         })
     }
 
+    /// The state in which it was loaded.
+    pub(super) fn stamp(&self) -> Stamp {
+        self.plain.stamp
+    }
+
+    /// Adds encoded forms that the server has made.
+    pub(super) fn add_made(&mut self, forms: &[(Coding, Arc<[u8]>)]) {
+        for (coding, bytes) in forms {
+            let extension = self.siblings.iter().find(|(known, _)| known == coding);
+            let extension = extension.map_or("", |(_, extension)| extension);
+            let form = Form {
+                stamp: self.plain.stamp,
+                tag: format!("\"{}-{extension}\"", self.plain.version()),
+                content: Content::Memory(Arc::clone(bytes)),
+                is_made: true,
+                answers: Default::default(),
+            };
+            self.encoded.push((*coding, form));
+        }
+    }
+
     /// Whether the file and its encoded forms are what they were.
     pub(super) fn is_unchanged(&self, folder: &Folder) -> bool {
         let plain = self.plain.stamp;
         folder.stamp(&self.path) == Some(plain)
             && self.siblings.iter().all(|(coding, extension)| {
-                let known = self.form_in(*coding).map(|form| form.stamp);
+                let known = self.form_in(*coding).filter(|form| !form.is_made);
+                let known = known.map(|form| form.stamp);
                 let now = folder.stamp(&format!("{}.{extension}", self.path));
                 now.filter(|now| is_current(now, &plain)) == known
             })

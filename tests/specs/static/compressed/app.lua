@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.get("/here", function() return "here" end)
