@@ -662,6 +662,8 @@ declare module "sampan" {
     file(path: string, how?: Record<string, any>, options?: ResponseOptions): Response;
     /** The URL of a file in `public/` with the version of its content: `/css/app.css?v=9f86d081884c7d65`. Clients keep what they get there for a year, because a file that changes has another URL. Templates have the same function. */
     asset(name: string): string;
+    /** The page of a list that a request asks for: a page that is not there is the nearest that is. `limit` and `offset` are for `LIMIT ? OFFSET ?`. `first` and `last` number the rows of the page, from 1. `prev` and `next` are URLs with the rest of the query. `links` has the first and the last page and those around this one, each with `page`, `url` and `current`; where pages are left out stands one with `gap`. */
+    paginate(total: number, options?: Record<string, any>): { page: number; pages: number; limit: number; total: number; offset: number; first: number; last: number; prev: string | null; next: string | null; links: any[] };
   }
 
   export const app: App;

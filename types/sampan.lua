@@ -516,6 +516,12 @@ function Regex:replace(text, replacement) end
 ---@return table
 function Regex:split(text) end
 
+--- The page of a list that a request asks for: a page that is not there is the nearest that is. `limit` and `offset` are for `LIMIT ? OFFSET ?`. `first` and `last` number the rows of the page, from 1. `prev` and `next` are URLs with the rest of the query. `links` has the first and the last page and those around this one, each with `page`, `url` and `current`; where pages are left out stands one with `gap`.
+---@param total number How many rows there are.
+---@param options? table `query`: that of the request. `per_page`: how many rows a page has, 20 unless given. `param`: the name of the page in the query, `page` unless given.
+---@return { page: integer, pages: integer, limit: integer, total: integer, offset: integer, first: integer, last: integer, prev: string?, next: string?, links: table }
+function app.paginate(total, options) end
+
 --- Encodes and decodes texts: base64, hex, URLs, HTML, UUIDs.
 ---@class sampan.modules.codec
 app.codec = {}

@@ -86,6 +86,7 @@ pub static MODULES: &[&Module] = &[
     &sampan_json::MODULE,
     &sampan_csv::MODULE,
     &sampan_regex::MODULE,
+    &sampan_paginate::MODULE,
     &sampan_codec::MODULE,
     &sampan_crypto::MODULE,
     &sampan_password::MODULE,
