@@ -567,7 +567,7 @@ declare module "sampan" {
   export type ResponseOptions = number | { status?: number; headers?: ResponseHeaders };
   export type ResponseHeaders = Headers | [string, string][] | Record<string, string | number | readonly string[]>;
   /** `stream`: the handler runs when the head is here, and reads the body as it comes. */
-  export type RouteOptions = { bodyBytesMax?: number | string; compress?: boolean; stream?: boolean };
+  export type RouteOptions = { bodyBytesMax?: number | string; compress?: boolean; etag?: boolean; name?: string; stream?: boolean };
   /** What functions of `db` throw. The guide lists the codes. */
   export interface DatabaseError extends Error {
     readonly code: string;
@@ -642,6 +642,8 @@ declare module "sampan" {
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
     /** Runs the function when the server shuts down or a reload has replaced the isolate: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads. */
     onStop(fn: (...args: any[]) => any): void;
+    /** The path of a route, with its query. Not while the project loads. */
+    urlFor(name: string, params?: Record<string, any>): string;
     /** An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in `.html`, `.htm`, `.xml` or `.svg` printed values are escaped. */
     render(name: string, data?: any, options?: ResponseOptions): Response;
     /** What a template prints that is no file. */
@@ -862,7 +864,7 @@ declare module "sampan" {
   /** What an app remembers of a browser from request to request. */
   export namespace session {
     /** Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were. */
-    function endAll(with: Record<string, any>): number;
+    function endAll(values: Record<string, any>): number;
   }
 
   /** What templates can use beside what Jinja2 has. */

@@ -115,7 +115,7 @@ function request:format_date(date, options) end
 ---@alias sampan.Options integer|{ status?: integer, headers?: table<string, string|number|string[]> }
 ---@alias sampan.Answer table|string|number|boolean an answer that is made once, when the file loads
 --- `stream`: the handler runs when the head is here, and reads the body as it comes.
----@alias sampan.RouteOptions { body_bytes_max?: integer|string, compress?: boolean, stream?: boolean }
+---@alias sampan.RouteOptions { body_bytes_max?: integer|string, compress?: boolean, etag?: boolean, name?: string, stream?: boolean }
 ---@alias sampan.Next fun(req?: sampan.Request): sampan.Response
 
 ---@class sampan.Group
@@ -236,6 +236,12 @@ function app.on_start(fn, options) end
 --- Runs the function when the server shuts down or a reload has replaced the isolate: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads.
 ---@param fn function A function without parameters.
 function app.on_stop(fn) end
+
+--- The path of a route, with its query. Not while the project loads.
+---@param name string The option `name` of a route.
+---@param params? table The parameters of its path. What is no parameter becomes the query; a list is a name that comes several times.
+---@return string
+function app.url_for(name, params) end
 
 --- An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in `.html`, `.htm`, `.xml` or `.svg` printed values are escaped.
 ---@param name string A file in `templates/`: `page.html`. `page.html#rows` is the block `rows` of it alone.
@@ -789,9 +795,9 @@ function Transaction:batch(fn) end
 app.session = {}
 
 --- Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too: to go on, `clear` it and set it anew. Returns how many there were.
----@param with table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
+---@param values table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
 ---@return integer
-function app.session.end_all(with) end
+function app.session.end_all(values) end
 
 --- What the app remembers of a browser, by keys. Values are what JSON has; what is read is a copy, so assign it again after a change inside. It is written once, at the end of the handler, together with what the handler wrote to the database; not if that fails.
 ---@class sampan.Session

@@ -76,6 +76,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The capabilities that scripts get.
 pub static MODULES: &[&Module] = &[
     &hooks::MODULE,
+    &routing::names::MODULE,
     &sampan_template::ANSWERS,
     &sampan_middleware::MODULE,
     &sampan_validate::MODULE,

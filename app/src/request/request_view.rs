@@ -8,6 +8,7 @@ use crate::request::proxies::{self, TrustedProxy};
 use crate::request::record::Record;
 use crate::request::response_sink::{self, log_of};
 use crate::routing::routes::Spans;
+use crate::static_files;
 use percent_encoding::percent_decode_str;
 use sampan_host::{BodySource, Chunk, Error, Place, RequestView, Store, StreamedBody};
 use sampan_http::{Request, Response};
@@ -31,6 +32,8 @@ pub(crate) struct RouteInfo {
     pub(crate) trusted: Rc<[TrustedProxy]>,
     /// Makes the ids of the worker's requests.
     pub(crate) ids: Rc<Ids>,
+    /// Whether its answers have an `ETag`.
+    pub(crate) has_etag: bool,
     /// Compresses its answers, if they may be.
     pub(crate) compression: Option<Rc<Compression>>,
     /// For what handlers of the program have to say.
@@ -198,6 +201,13 @@ impl View {
     /// Compresses an answer, if it should be.
     #[inline]
     pub(crate) fn compress(&self, response: &mut Response) {
+        if self.info.has_etag && static_files::is_known(&self.request, response) {
+            if self.info.compression.is_some() {
+                // As the answer itself would have it.
+                let _ = response.header(b"Vary", b"Accept-Encoding");
+            }
+            return;
+        }
         if let Some(compression) = &self.info.compression {
             compression.apply(&self.request, response);
         }

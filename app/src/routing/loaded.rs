@@ -12,6 +12,7 @@ use crate::request::id::Ids;
 use crate::request::proxies::TrustedProxy;
 use crate::request::request_view::RouteInfo;
 use crate::request::response_sink::HttpSink;
+use crate::routing::names::RouteNames;
 use crate::routing::pattern::Pattern;
 use crate::routing::routes::{self, Routes};
 use crate::routing::wrapping::{Chain, Guards, RouteGuards, SharedGuard, Wrapping};
@@ -140,6 +141,7 @@ impl Loaded {
         let hooks = setup.context.get::<Hooks>().unwrap_or_default();
         let templates = setup.context.get::<TemplateStore>();
         let calls = setup.context.get::<CallLink>();
+        let names = setup.context.get::<RouteNames>();
         let engine = Engine::load(language, host, setup)?;
         hooks.close();
         if let Some(templates) = templates {
@@ -165,7 +167,12 @@ impl Loaded {
             let pattern = parse(&def.pattern, def.place.as_ref())?;
             insert(&mut routes, &program.routes, index, &pattern)?;
             let guards = guards.around(&pattern);
-            let fixed = if def.fixed {
+            if let (Some(names), Some(name)) = (&names, &def.name) {
+                let added = names.add(name, &pattern, &def.pattern);
+                added.map_err(|text| Error::new(ErrorKind::Load, text).at(def.place.clone()))?;
+            }
+            // An answer with an `ETag` is looked at for each request.
+            let fixed = if def.fixed && !def.body.etag {
                 Some(precompute(&engine, def, &control, guards.may_check())?)
             } else {
                 None
@@ -176,6 +183,7 @@ impl Loaded {
                 place: def.place.clone(),
                 trusted: Rc::clone(&control.trusted),
                 ids: Rc::clone(&control.ids),
+                has_etag: def.body.etag,
                 compression: control.compression_for(&def.body),
                 logger: Rc::clone(&control.logger),
             };
@@ -210,6 +218,7 @@ impl Loaded {
                 place: None,
                 trusted: Rc::clone(&control.trusted),
                 ids: Rc::clone(&control.ids),
+                has_etag: false,
                 compression: control.compression.clone(),
                 logger: Rc::clone(&control.logger),
             };
@@ -235,6 +244,7 @@ impl Loaded {
             place: None,
             trusted: Rc::clone(&control.trusted),
             ids: Rc::clone(&control.ids),
+            has_etag: program.fetch_body.etag,
             compression: control.compression_for(&program.fetch_body),
             logger: Rc::clone(&control.logger),
         });

@@ -235,7 +235,7 @@ fn part(content: &Content, Span { start, end }: Span) -> Body {
 }
 
 /// An answer without the file, and without what was said about its bytes.
-fn without_body(response: &mut Response) {
+pub(super) fn without_body(response: &mut Response) {
     for name in ["content-type", "content-encoding", "content-disposition"] {
         response.remove_header(name);
     }

@@ -126,7 +126,7 @@ impl MadeForms {
         let mut entries = self.entries.borrow_mut();
         while self.bytes.get() >= self.bytes_max {
             let oldest = entries.iter().next().map(|(_, oldest)| oldest.used);
-            if !oldest.is_some_and(|used| now.saturating_sub(used) >= KEPT_MILLIS_MIN) {
+            if oldest.is_none_or(|used| now.saturating_sub(used) < KEPT_MILLIS_MIN) {
                 return false;
             }
             if let Some((_, gone)) = entries.remove_lru() {

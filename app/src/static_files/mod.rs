@@ -5,6 +5,7 @@
 //! Each worker has files of its own, so nothing is locked.
 
 mod answer;
+mod answer_tag;
 mod api;
 mod cache;
 mod conditions;
@@ -16,6 +17,7 @@ mod ranges;
 mod stored;
 
 pub(crate) use answer::{Freshness, ServedFile};
+pub(crate) use answer_tag::is_known;
 pub(crate) use api::MODULE;
 pub(crate) use cache::OPEN_FILES_MAX;
 pub(crate) use paths::any_name;

@@ -2,6 +2,7 @@
 
 mod texts;
 
+use crate::routing::names::RouteNames;
 use crate::static_files::StaticFiles;
 use sampan_host::request::{Pairs, Twice};
 use sampan_host::{Context, Error, ErrorKind, RequestView, Value};
@@ -23,8 +24,22 @@ pub(crate) fn put_store(
         [Value::Text(name)] => files.asset(name).map(Value::Text),
         _ => Err(Error::script("asset takes the name of a file")),
     };
+    let names = context.get::<RouteNames>();
+    let url_for = move |_: ForRequest<'_>, args: &[Value]| {
+        let names = names
+            .as_ref()
+            .ok_or_else(|| Error::script("there are no routes here"))?;
+        match args {
+            [Value::Text(name)] => names.url(name, &Value::Null).map(Value::Text),
+            [Value::Text(name), params] => names.url(name, params).map(Value::Text),
+            _ => Err(Error::script(
+                "url_for takes the name of a route and its parameters",
+            )),
+        }
+    };
     let store = TemplateStore::new(templates)
         .with_function("asset", Rc::new(asset))
+        .with_function("url_for", Rc::new(url_for))
         .with_variable("request", Rc::new(|request| Ok(shown(&**request))))
         .with_variable(
             "session",

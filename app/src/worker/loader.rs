@@ -13,6 +13,7 @@ use crate::request::dispatch::Dispatch;
 use crate::request::id::Ids;
 use crate::request::response_sink;
 use crate::routing::loaded::{Control, Loaded};
+use crate::routing::names::RouteNames;
 use crate::routing::wrapping::SharedGuard;
 use crate::sessions::WorkerSessions;
 use crate::static_files::StaticFiles;
@@ -223,6 +224,7 @@ impl Loader {
         context.put(self.place);
         context.put(config.project.modules());
         context.put(Hooks::default());
+        context.put(RouteNames::default());
         context.put(Rc::clone(&generation.files));
         parts.put_into(&context, &config.logger);
         config.embedding.put_into(&context);

@@ -77,7 +77,7 @@ pub static MODULE: Module = Module {
     functions: &[Function {
         name: "end_all",
         params: &[Param {
-            name: "with",
+            name: "values",
             ty: Type::Map,
             optional: false,
             doc: "One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.",

@@ -97,6 +97,8 @@ pub struct BodyOptions {
     pub bytes_max: Option<String>,
     /// Answers are sent as they are, whatever coding the client accepts.
     pub uncompressed: bool,
+    /// Answers have an `ETag`, and clients that have the same already are told so.
+    pub etag: bool,
 }
 
 /// One route.
@@ -112,6 +114,8 @@ pub struct RouteDef {
     pub fixed: bool,
     /// How it reads the bodies of its requests.
     pub body: BodyOptions,
+    /// What `url_for` knows it by.
+    pub name: Option<String>,
     /// Where it was declared.
     pub place: Option<Place>,
 }

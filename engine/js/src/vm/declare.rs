@@ -101,6 +101,11 @@ fn route(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
         stream: is_true(argument(args, 4)),
         bytes_max,
         uncompressed: is_true(argument(args, 6)),
+        etag: is_true(argument(args, 8)),
+    };
+    let name = match is_nothing(argument(args, 7)) {
+        true => None,
+        false => Some(cx.text(argument(args, 7))?),
     };
     let route = RouteDef {
         method,
@@ -108,6 +113,7 @@ fn route(cx: Cx<'_>, _: RawValue, args: &[RawValue]) -> Result<Val, Failure> {
         handler: keep(cx, handler)?,
         fixed: !cx.is_function(handler),
         body,
+        name,
         place: place(cx, argument(args, 5))?,
     };
     Ok(declare(cx, |program| program.routes.push(route)))

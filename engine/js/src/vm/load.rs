@@ -281,6 +281,7 @@ fn default_fetch(
             false => Some(cx.text(bytes_max.raw())?),
         },
         uncompressed: !is_nothing(compress.raw()) && !is_true(compress.raw()),
+        etag: is_true(cx.get_own(exported.raw(), c"etag")?.raw()),
     };
     let serve = cx.core().tables()?.serve.raw();
     let handler = cx.call(serve, UNDEFINED, &[exported.raw()])?;

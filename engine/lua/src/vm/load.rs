@@ -247,17 +247,21 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
             let fixed = lua_toboolean(state, -1) != 0;
             lua_getfield(state, route, c"uncompressed".as_ptr());
             let uncompressed = lua_toboolean(state, -1) != 0;
+            lua_getfield(state, route, c"etag".as_ptr());
+            let etag = lua_toboolean(state, -1) != 0;
             lua_getfield(state, route, c"stream".as_ptr());
             let body = BodyOptions {
                 stream: lua_toboolean(state, -1) != 0,
                 bytes_max: text_field(state, route, c"body_bytes_max"),
                 uncompressed,
+                etag,
             };
             if body.stream {
                 current().has_streams.set(true);
             }
             let method = text_field(state, route, c"method");
             let pattern = text_field(state, route, c"pattern").unwrap_or_default();
+            let name = text_field(state, route, c"name");
             let place = place_field(state, route);
             declared.program.routes.push(RouteDef {
                 method,
@@ -265,6 +269,7 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
                 handler,
                 fixed,
                 body,
+                name,
                 place,
             });
             lua_settop(state, route - 1);

@@ -83,7 +83,7 @@ fn handler(cx: Cx<'_>, args: &[Js], index: usize) -> u32 {
     cx.number_of(argument(args, index)).unwrap_or(0.0) as u32
 }
 
-/// `route(method | null, pattern, handler, isFixed, bodyBytesMax | undefined, stream, stack, uncompressed)`
+/// `route(method | null, pattern, handler, isFixed, bodyBytesMax | undefined, stream, stack, uncompressed, name | undefined, etag)`
 fn route(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
     let route = RouteDef {
         method: text_at(cx, args, 0)?,
@@ -94,7 +94,9 @@ fn route(cx: Cx<'_>, args: &[Js]) -> Result<Js, Failure> {
             bytes_max: text_at(cx, args, 4)?,
             stream: cx.is_true(argument(args, 5)),
             uncompressed: cx.is_true(argument(args, 7)),
+            etag: cx.is_true(argument(args, 9)),
         },
+        name: text_at(cx, args, 8)?,
         place: place(cx, args, 6)?,
     };
     declare(cx, |program| program.routes.push(route))

@@ -182,6 +182,7 @@ fn run_entry(cx: Cx<'_>, entry: &str) -> Result<Option<(HandlerId, BodyOptions)>
         },
         stream: cx.is_true(cx.at(served, 2)?),
         uncompressed: cx.is_true(cx.at(served, 3)?),
+        etag: cx.is_true(cx.at(served, 4)?),
     };
     Ok(Some((handler, body)))
 }

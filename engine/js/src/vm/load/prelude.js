@@ -303,18 +303,19 @@
   // Where a route or middleware was declared is read from the stack of this error by native code.
   const here = () => new Error().stack;
 
-  function bodyOptions(name, opts) {
-    check(name, "map", "options", opts);
+  const ROUTE_OPTIONS = { __proto__: null, bodyBytesMax: true, compress: true, etag: true, name: true, stream: true };
+  function routeOptions(owner, opts) {
+    check(owner, "map", "options", opts);
     for (const key of keys(opts)) {
-      if (key !== "bodyBytesMax" && key !== "compress" && key !== "stream") {
-        unknownOption(name, key, "bodyBytesMax", "compress", "stream");
-      }
+      if (!(key in ROUTE_OPTIONS)) unknownOption(owner, key, ...keys(ROUTE_OPTIONS));
     }
-    const { bodyBytesMax: limit, compress = true, stream = false } = opts;
-    check(name, "boolean", "option 'compress'", compress);
-    check(name, "boolean", "option 'stream'", stream);
+    const { bodyBytesMax: limit, compress = true, etag = false, name, stream = false } = opts;
+    check(owner, "boolean", "option 'compress'", compress);
+    check(owner, "boolean", "option 'etag'", etag);
+    if (name !== undefined) check(owner, "string", "option 'name'", name);
+    check(owner, "boolean", "option 'stream'", stream);
     // Checked where the routes are arranged, for both languages.
-    return [limit === undefined ? undefined : String(limit), stream, compress];
+    return { limit: limit === undefined ? undefined : String(limit), compress, etag, name, stream };
   }
 
   // `/api` + `/users` is `/api/users`; a group's own "/" is the prefix itself.
@@ -326,7 +327,7 @@
   function isOptions(value) {
     if (typeof value !== "object" || value === null) return false;
     const names = keys(value);
-    for (const key of names) if (key !== "bodyBytesMax" && key !== "compress" && key !== "stream") return false;
+    for (const key of names) if (!(key in ROUTE_OPTIONS)) return false;
     return names.length > 0;
   }
 
@@ -336,10 +337,11 @@
       const [pattern, options] = args;
       check(name, "string", "pattern", pattern);
       checkPattern(name, pattern);
-      const [limit, streams, compress] = args.length > 2 ? bodyOptions(name, options) : [undefined, false, true];
+      const given = args.length > 2 ? routeOptions(name, options) : { __proto__: null, compress: true };
       const handler = args.length > 2 ? args[2] : isOptions(options) ? undefined : options;
       if (handler === undefined) check(name, "function", "handler", handler);
-      route(verbs[verb], joined(prefix, pattern), handler, limit, streams, here(), !compress);
+      route(verbs[verb], joined(prefix, pattern), handler, given.limit, given.stream, here(),
+        !given.compress, given.name, given.etag);
       return owner;
     };
   }

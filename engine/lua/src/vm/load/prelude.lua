@@ -354,11 +354,12 @@ end
 
 local scope
 
+local route_options = { body_bytes_max = true, compress = true, etag = true, name = true, stream = true }
 -- Whether a value is nothing but options: then its handler was forgotten.
 local function is_options(value)
   if type(value) ~= "table" or G.next(value) == nil then return false end
   for key in G.next, value do
-    if key ~= "stream" and key ~= "body_bytes_max" and key ~= "compress" then return false end
+    if not route_options[key] then return false end
   end
   return true
 end
@@ -373,7 +374,7 @@ local function declare(into, prefix)
       if options == nil and is_options(handler) then handler = nil end
       if handler == nil then host.check("app." .. verb, "function", "handler", handler) end
       if options ~= nil then host.check("app." .. verb, "map", "options", options) end
-      local body_bytes_max, stream, compress
+      local body_bytes_max, stream, compress, etag, name
       for key, value in pairs(options or {}) do
         if key == "stream" then
           host.check("app." .. verb, "boolean", "option 'stream'", value)
@@ -381,11 +382,17 @@ local function declare(into, prefix)
         elseif key == "compress" then
           host.check("app." .. verb, "boolean", "option 'compress'", value)
           compress = value
+        elseif key == "etag" then
+          host.check("app." .. verb, "boolean", "option 'etag'", value)
+          etag = value
+        elseif key == "name" then
+          host.check("app." .. verb, "string", "option 'name'", value)
+          name = value
         elseif key == "body_bytes_max" then
           -- Checked where the routes are arranged, for both languages.
           body_bytes_max = type(value) == "number" and value % 1 == 0 and ("%.0f"):format(value) or tostring(value)
         else
-          host.unknown_option("app." .. verb, tostring(key), "body_bytes_max", "compress", "stream")
+          host.unknown_option("app." .. verb, tostring(key), "body_bytes_max", "compress", "etag", "name", "stream")
         end
       end
       local fixed = type(handler) ~= "function"
@@ -393,7 +400,8 @@ local function declare(into, prefix)
       if fixed then fn = function() return handler end end
       local file, line = place()
       local route = { method = method or nil, pattern = join(prefix, pattern), handler = fn, fixed = fixed,
-        body_bytes_max = body_bytes_max, stream = stream, uncompressed = compress == false, file = file, line = line }
+        body_bytes_max = body_bytes_max, stream = stream, uncompressed = compress == false,
+        etag = etag, name = name, file = file, line = line }
       program.routes[#program.routes + 1] = route
       note(verb, pattern, route)
     end

@@ -159,20 +159,23 @@ function served(namespace) {
     return apply(fetch, target, [request, {}, new FetchContext(new RouteRequest(key))]);
   });
   // A router such as itty-router's has a function under every name that it does not have itself.
-  const [limit, compress, stream] = ["bodyBytesMax", "compress", "stream"].map((name) => (hasOwn(target, name) ? target[name] : undefined));
+  const own = (name) => (hasOwn(target, name) ? target[name] : undefined);
+  const [limit, compress, stream, etag] = ["bodyBytesMax", "compress", "stream", "etag"].map(own);
   const isUncompressed = compress !== undefined && compress !== null && compress !== true;
-  return [fetchNumber, limit === undefined || limit === null ? undefined : String(limit), stream === true, isUncompressed];
+  return [fetchNumber, limit === undefined || limit === null ? undefined : String(limit), stream === true, isUncompressed, etag === true];
 }
 
-const OPTION_NAMES = ["bodyBytesMax", "compress", "stream"];
-function bodyOptions(name, opts) {
-  check(name, "map", "options", opts);
-  for (const key of keys(opts)) if (!OPTION_NAMES.includes(key)) unknownOption(name, key, ...OPTION_NAMES);
-  const { bodyBytesMax: limit, compress = true, stream: isStream = false } = opts;
-  check(name, "boolean", "option 'compress'", compress);
-  check(name, "boolean", "option 'stream'", isStream);
+const OPTION_NAMES = ["bodyBytesMax", "compress", "etag", "name", "stream"];
+function routeOptions(owner, opts) {
+  check(owner, "map", "options", opts);
+  for (const key of keys(opts)) if (!OPTION_NAMES.includes(key)) unknownOption(owner, key, ...OPTION_NAMES);
+  const { bodyBytesMax: limit, compress = true, etag = false, name, stream: isStream = false } = opts;
+  check(owner, "boolean", "option 'compress'", compress);
+  check(owner, "boolean", "option 'etag'", etag);
+  if (name !== undefined) check(owner, "string", "option 'name'", name);
+  check(owner, "boolean", "option 'stream'", isStream);
   // Checked where the routes are arranged, for both languages.
-  return [limit === undefined ? undefined : String(limit), isStream, compress];
+  return { limit: limit === undefined ? undefined : String(limit), isStream, compress, etag, name };
 }
 // `/api` + `/users` is `/api/users`; a group's own "/" is the prefix itself.
 const joined = (prefix, pattern) => (prefix === "" ? pattern : pattern === "/" ? prefix : prefix + pattern);
@@ -189,11 +192,12 @@ function declareVerb(owner, prefix, verb) {
     const [pattern, options] = args;
     check(name, "string", "pattern", pattern);
     checkPattern(name, pattern);
-    const [limit, streams, compress] = args.length > 2 ? bodyOptions(name, options) : [undefined, false, true];
+    const given = args.length > 2 ? routeOptions(name, options) : { compress: true };
     const handler = args.length > 2 ? args[2] : isOptions(options) ? undefined : options;
     if (handler === undefined) check(name, "function", "handler", handler);
     const isFixed = typeof handler !== "function";
-    native.route(verbs[verb], joined(prefix, pattern), keepHandler(handler), isFixed, limit, streams, stackHere(), !compress);
+    native.route(verbs[verb], joined(prefix, pattern), keepHandler(handler), isFixed, given.limit, given.isStream, stackHere(),
+      !given.compress, given.name, given.etag);
     return owner;
   };
 }
