@@ -42,7 +42,8 @@ const server: Server = serve({
 });
 serve(options);
 serve({ routes: { "/only": () => "routes" } });
-serve({ fetch: (request: Request) => fetch(request), signal: undefined });
+declare function ask(request: Request): Promise<Response>;
+serve({ fetch: (request: Request) => ask(request), signal: undefined });
 server.reload({ error: () => "only the error" });
 server.reload({ routes: { "/users/:id": (req) => req.params.id } }).reload({ fetch: () => "x", development: true });
 server.requestIP(new Request("http://x/"))?.address.toUpperCase();

@@ -131,6 +131,7 @@ declare module "sampan" {
   export function html(body: string, options?: ResponseOptions): Response;
   export function text(body: string | Uint8Array, options?: ResponseOptions): Response;
   /** The first value under a name of `req.query` or a form, where a name given twice has an array. */
+  export function first(value: FormValue | undefined): string | UploadedFile | undefined;
   export function first<T>(value: T | readonly T[] | undefined): T | undefined;
   /** 302 unless a status is given. */
   export function redirect(location: string, status?: number): Response;
