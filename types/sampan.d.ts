@@ -616,6 +616,8 @@ declare module "sampan" {
     readonly worker: { readonly index: number; readonly count: number };
     /** Answers what no route answers. */
     notFound(handler: Handler): void;
+    /** What names with brackets mean: `owner[name]` is the field `name` of the object `owner`, `pets[]` an item of the array `pets`. */
+    nested<V>(fields: Record<string, V>): Record<string, any>;
     /** Answers when a handler failed. */
     onError(handler: (req: SampanRequest, error: any) => Awaitable<Result>): void;
     json: typeof json;

@@ -203,6 +203,10 @@ local app = {}
 ---@param value string|string[]|nil
 ---@return string|nil
 function app.first(value) end
+--- What names with brackets mean: `owner[name]` is the field `name` of the table `owner`, `pets[]` an item of the list `pets`. At most eight parts.
+---@param fields table<string, any>
+---@return table<string, any>
+function app.nested(fields) end
 --- Answers what no route answers.
 ---@param handler fun(req: sampan.Request): any
 function app.not_found(handler) end

@@ -80,34 +80,41 @@ class Answers {
   async stream(place, serial, status, type, lines, reader, request, given) {
     const { wire, server } = this;
     try {
-      const first = await reader.read();
-      if (first.done) return server.later(() => wire.answer(place, serial, status, type, lines, NOTHING));
-      const bytes = asBytes(first.value);
-      // A body that is whole already is sent with its length; one that takes longer, piece by piece.
-      const next = reader.read();
-      const soon = await Promise.race([next.catch((error) => ({ error })), afterThisTurn()]);
-      if (soon?.done) return server.later(() => wire.answer(place, serial, status, type, lines, bytes));
+      // A body that is whole already is sent with its length; one that takes longer, piece by piece behind its head.
+      const first = reader.read();
+      const begun = await Promise.race([first, afterThisTurn()]);
+      if (begun?.done) return server.later(() => wire.answer(place, serial, status, type, lines, NOTHING));
+      const bytes = begun && asBytes(begun.value);
+      const next = begun ? reader.read() : first;
+      if (begun) {
+        const soon = await Promise.race([next.catch((error) => ({ error })), afterThisTurn()]);
+        if (soon?.done) return server.later(() => wire.answer(place, serial, status, type, lines, bytes));
+      }
       if (server.isOver) return reader.cancel("the server has ended");
-      const begun = wire.native.beginStream(wire.id, place, serial, status, lines + fieldOf(type));
-      if (begun === undefined) return await reader.cancel("the client left");
-      return await this.pieces(server.streams.begin(begun, reader, server.signals.take(place, serial)), bytes, next, reader, request);
+      const opened = wire.native.beginStream(wire.id, place, serial, status, lines + fieldOf(type));
+      if (opened === undefined) return await reader.cancel("the client left");
+      server.schedule();
+      return await this.pieces(server.streams.begin(opened, reader, server.signals.take(place, serial)), bytes, next, reader, request);
     } catch (error) {
       reader.cancel(error).catch(() => {});
       return given === 200 ? server.failed(place, serial, error, request) : server.failedPlainly(place, serial, error, request);
     }
   }
 
-  /** Sends the pieces of a stream that has begun. */
+  /** Sends the pieces of a stream that has begun; `first` is undefined where none is there yet. */
   async pieces(stream, first, second, reader, request) {
     const { server, wire } = this;
     const { native, id } = wire;
     let [bytes, next] = [first, second];
     try {
       for (;;) {
-        const state = native.write(id, stream.place, stream.serial, bytes);
-        server.schedule();
-        if (state === WAIT) await stream.drained();
-        if (state === GONE || stream.isGone) break;
+        if (bytes !== undefined) {
+          const state = native.write(id, stream.place, stream.serial, bytes);
+          server.schedule();
+          if (state === WAIT) await stream.drained();
+          if (state === GONE) break;
+        }
+        if (stream.isGone) break;
         const piece = await next;
         if (stream.isGone) break;
         if (piece.done) {

@@ -11,6 +11,9 @@ const platform = Symbol("platform");
 const STATUSES_WITHOUT_BODY = new Set([204, 205, 304]);
 const REDIRECTIONS = [301, 302, 303, 307, 308];
 
+/** A reason phrase (RFC 9112, 4). */
+const A_REASON = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 class Response {
   #body;
   #status;
@@ -29,6 +32,9 @@ class Response {
       this.#status = status | 0;
     } else {
       this.#status = 200;
+    }
+    if (init?.statusText !== undefined && !A_REASON.test(`${init.statusText}`)) {
+      throw new TypeError("Response: statusText cannot have line feeds, control characters, or characters above U+00FF");
     }
     this.#body = body;
     this.#init = init;
@@ -50,6 +56,8 @@ class Response {
 
   /** A redirection to `url`, which may be relative. The second argument is a status, or an object with `status` and `headers`. */
   static redirect(url, init) {
+    if (arguments.length === 0) throw new TypeError("Response.redirect: the URL is missing");
+    if (!URL.canParse(`${url}`, "http://localhost/")) throw new TypeError(`Response.redirect: ${JSON.stringify(`${url}`)} is no URL`);
     const { status = 302, headers } = typeof init === "object" && init !== null ? init : { status: init };
     if (!REDIRECTIONS.includes(status)) {
       throw new RangeError(`Response.redirect: the status (${status}) must be one of ${REDIRECTIONS.join(", ")}`);

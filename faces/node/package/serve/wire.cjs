@@ -18,11 +18,11 @@ const TEXT = 1;
 const JSON_TYPE = 2;
 const CONTENT_TYPES = new Map([
   ["text/plain;charset=utf-8", TEXT],
-  ["text/plain; charset=utf-8", TEXT],
   ["application/json", JSON_TYPE],
   ["text/html;charset=utf-8", 3],
-  ["text/html; charset=utf-8", 3],
   ["application/octet-stream", 4],
+  ["text/plain; charset=utf-8", 5],
+  ["text/html; charset=utf-8", 6],
 ]);
 
 /** The field of a content type that has a number. */

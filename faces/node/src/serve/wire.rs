@@ -48,11 +48,13 @@ pub(crate) enum More {
 }
 
 /// The content types that answers name by a number; 0 is none.
-const CONTENT_TYPES: [&str; 4] = [
+const CONTENT_TYPES: [&str; 6] = [
     "text/plain;charset=utf-8",
     "application/json",
     "text/html;charset=utf-8",
     "application/octet-stream",
+    "text/plain; charset=utf-8",
+    "text/html; charset=utf-8",
 ];
 
 /// Writes batches for JavaScript.
@@ -223,7 +225,13 @@ impl<'a> AnswerRecord<'a> {
     pub(crate) fn response(&self) -> Result<Response, String> {
         let mut response = Response::new(self.status);
         if let Some(content_type) = CONTENT_TYPES.get(self.content_type.wrapping_sub(1)) {
-            response.content_type(content_type);
+            if self.body.is_empty() {
+                // The default type of an answer is that of its bytes: one without any names it itself.
+                let named = response.header(b"content-type", content_type.as_bytes());
+                named.map_err(|error| error.to_string())?;
+            } else {
+                response.content_type(content_type);
+            }
         }
         put_headers(&mut response, self.headers)?;
         if !self.body.is_empty() {

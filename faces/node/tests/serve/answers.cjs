@@ -221,3 +221,55 @@ test("the address of a client", () =>
     const { address, family } = JSON.parse((await ask(server, "/")).body);
     assert.deepEqual({ address, family }, { address: "127.0.0.1", family: "IPv4" });
   }));
+
+test("content types go out as they were given, also without a body", () =>
+  serving({ fetch: (request) => new Response(request.url.endsWith("/empty") ? null : "x", { headers: { "content-type": request.headers.get("x-type") } }) },
+    async (server) => {
+      const types = ["text/html; charset=utf-8", "text/html;charset=utf-8", "text/plain; charset=utf-8", "text/plain;charset=utf-8", "application/json",
+        "application/octet-stream", "image/png"];
+      for (const path of ["/full", "/empty"]) {
+        for (const type of types) {
+          const { head } = await ask(server, path, { headers: `x-type: ${type}\r\n` });
+          assert.equal(/content-type: (.*)\r/i.exec(head)?.[1], type, path);
+        }
+      }
+    }));
+
+test("the head of a stream does not wait for its first piece", async () => {
+  let begin;
+  const routes = { "/": () => new Response(new ReadableStream({ start(controller) { begin = controller; } }), { status: 201 }) };
+  await serving({ routes }, async (server) => {
+    const socket = require("node:net").connect(server.port, "127.0.0.1");
+    socket.write("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    let text = "";
+    socket.setEncoding("utf8");
+    for await (const piece of socket) {
+      text += piece;
+      if (begin && text.includes("\r\n\r\n")) {
+        begin.enqueue(new TextEncoder().encode("piece"));
+        begin.close();
+        begin = undefined;
+      }
+    }
+    assert.match(text, /^HTTP\/1\.1 201 /);
+    assert.match(text, /piece/);
+  });
+});
+
+test("what Response cannot send is refused where it is made", () => {
+  assert.throws(() => new Response("", { statusText: "a\r\nb" }), TypeError);
+  assert.throws(() => new Response("", { statusText: "ü€" }), TypeError);
+  assert.equal(new Response("", { statusText: "Fine, thanks" }).statusText, "Fine, thanks");
+  assert.throws(() => Response.redirect(), TypeError);
+  assert.throws(() => Response.redirect("http://["), TypeError);
+  assert.throws(() => Response.redirect("/x", 200), RangeError);
+  assert.equal(Response.redirect("/x", 303).status, 303);
+});
+
+test("the reason of a signal is an Error", () =>
+  serving({ fetch: (request) => {
+    const { signal } = request;
+    return Response.json({ isOpen: !signal.aborted, isError: AbortSignal.abort().reason instanceof Error });
+  } }, async (server) => {
+    assert.deepEqual(JSON.parse((await ask(server, "/")).body), { isOpen: true, isError: true });
+  }));

@@ -100,6 +100,46 @@ function stream(produce, opts) {
   }, { highWaterMark: 1 });
   return build("stream", types.bytes, body, opts);
 }
+// The parts of a name such as `owner[pets][]`. Nothing for one that has none, or that is written in another way.
+const NESTED_MAX = 8;
+function nameParts(name) {
+  const open = name.indexOf("[");
+  if (open < 1 || !name.endsWith("]")) return undefined;
+  const parts = name.slice(open + 1, -1).split("][");
+  const isWhole = parts.every((part, at) => !/[[\]]/.test(part) && (part !== "" || at === parts.length - 1));
+  return isWhole && parts.length < NESTED_MAX ? [name.slice(0, open), ...parts] : undefined;
+}
+
+// The objects and arrays that `nested` has made, none of which a client's value can be.
+const NESTED_MADE = new WeakSet();
+
+// What names with brackets mean: `owner[name]` is the field `name` of the object `owner`, `pets[]` an item of the array `pets`.
+function nested(fields) {
+  check("app.nested", "map", "fields", fields);
+  const out = { __proto__: null };
+  const twice = (name) => Object.assign(new Error(`${name} has another value beside it`), { status: 400 });
+  for (const name of keys(fields)) {
+    const parts = nameParts(name) ?? [name];
+    const last = parts.pop();
+    let into = out;
+    for (const [at, part] of parts.entries()) {
+      const known = into[part];
+      if (known !== undefined && !NESTED_MADE.has(known)) throw twice(name);
+      if (known === undefined) {
+        const isList = last === "" && at === parts.length - 1;
+        into[part] = isList ? [] : { __proto__: null };
+        NESTED_MADE.add(into[part]);
+      }
+      into = into[part];
+    }
+    const value = fields[name];
+    if (isArray(into) !== (last === "" && parts.length > 0)) throw twice(name);
+    if (isArray(into)) into.push(...(isArray(value) ? value : [value]));
+    else if (into[last] !== undefined) throw twice(name);
+    else into[last] = value;
+  }
+  return out;
+}
 // The first value under a name of a query or form: names that come twice have an array.
 const first = (value) => (isArray(value) ? value[0] : value);
 
@@ -251,6 +291,7 @@ app.notFound = (handler) => {
   native.notFound(keepHandler(handler), stackHere());
   return app;
 };
+app.nested = nested;
 app.onError = (handler) => {
   check("app.onError", "function", "handler", handler);
   native.onError(keepHandler(handler), stackHere());

@@ -1,0 +1,171 @@
+//! Random scripts over all modules in both languages, many beside one another in one isolate: no process ends, no worker is lost, and a plain
+//! request is answered after each batch.
+//!
+//! `SAMPAN_RANDOM_SCRIPTS` sets how many there are in each language (4000), `SAMPAN_RANDOM_SEED` where they begin. A seed that fails is named, so that
+//! `/run/SEED` of `app.js` or `app.lua` shows it again.
+
+use sampan_testkit::Client;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// The scripts in each language.
+const SCRIPTS: u64 = 4_000;
+/// How many one request runs, one after the other.
+const PER_REQUEST: u64 = 20;
+/// Clients at a time.
+const CLIENTS: u64 = 4;
+/// How long a plain request may take between hostile ones.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// A script that loops or fills its memory is stopped soon, so that many can be tried.
+const CONFIG: &str = "[server]\nworkers = 2\n[limits]\nscript_millis_max = 50\nhandler_millis_max = 300\ncleanup_millis_max = 100\n\
+     memory_bytes_max = \"256 MB\"\n[log]\nlevel = \"warn\"\n";
+
+struct Server {
+    child: Child,
+    address: SocketAddr,
+    log: Option<std::thread::JoinHandle<Vec<String>>>,
+}
+
+impl Server {
+    fn start(language: &str, folder: &std::path::Path) -> Self {
+        let source = format!(
+            "{}/tests/random_scripts/app.{language}",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        fs::copy(source, folder.join(format!("app.{language}"))).expect("copied");
+        fs::write(folder.join("sampan.toml"), CONFIG).expect("written");
+        fs::create_dir_all(folder.join("public")).expect("a folder");
+        fs::write(folder.join("public/a.txt"), "a").expect("written");
+        let program = std::env::var("SAMPAN_EXECUTABLE");
+        let program = program.unwrap_or_else(|_| env!("CARGO_BIN_EXE_sampan").to_owned());
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        drop(listener);
+        let mut child = Command::new(program)
+            .args(["run", ".", "--listen", &address.to_string()])
+            .current_dir(folder)
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the command starts");
+        let errors = BufReader::new(child.stderr.take().expect("piped"));
+        let log = std::thread::spawn(move || {
+            let telling = |line: &String| {
+                [
+                    "fault of the server",
+                    "panicked",
+                    "Assertion",
+                    "Sanitizer",
+                    "worker",
+                ]
+                .iter()
+                .any(|word| line.contains(word))
+            };
+            errors
+                .lines()
+                .map_while(Result::ok)
+                .filter(telling)
+                .collect()
+        });
+        let until = Instant::now() + Duration::from_secs(60);
+        while Client::connect(address).is_err() {
+            assert!(Instant::now() < until, "{language}: it does not start");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Self {
+            child,
+            address,
+            log: Some(log),
+        }
+    }
+
+    /// Whether a plain request is answered.
+    fn is_well(&self) -> bool {
+        let until = Instant::now() + ANSWER_TIME_MAX;
+        while Instant::now() < until {
+            let answer = Client::connect(self.address)
+                .and_then(|mut client| client.ask("GET", "/plain", &[], ""));
+            match answer {
+                Ok(answer) if answer.status == 200 && answer.text().contains("\"kept\":true") => {
+                    return true;
+                }
+                // A worker that is being replaced is busy for a moment.
+                _ => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+        false
+    }
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn try_scripts(language: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut server = Server::start(language, folder.path());
+    let first = setting("SAMPAN_RANDOM_SEED", 1);
+    let requests = setting("SAMPAN_RANDOM_SCRIPTS", SCRIPTS) / PER_REQUEST;
+    let next = Arc::new(AtomicU64::new(0));
+    let address = server.address;
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|_| {
+            let next = Arc::clone(&next);
+            std::thread::spawn(move || {
+                let mut known: Option<Client> = None;
+                loop {
+                    let at = next.fetch_add(1, Relaxed);
+                    if at >= requests {
+                        return;
+                    }
+                    let path = format!("/run/{}?count={PER_REQUEST}", first + at);
+                    let Some(mut client) = known.take().or_else(|| Client::connect(address).ok())
+                    else {
+                        continue;
+                    };
+                    // What it answers is the script's own matter; a connection that a script ended is another one from now on.
+                    if client.ask("GET", &path, &[], "").is_ok() {
+                        known = Some(client);
+                    }
+                }
+            })
+        })
+        .collect();
+    while clients.iter().any(|client| !client.is_finished()) {
+        std::thread::sleep(Duration::from_millis(200));
+        let seeds = first + next.load(Relaxed);
+        if let Some(status) = server.child.try_wait().expect("a process") {
+            let log = server.log.take().map(|log| log.join());
+            panic!("{language}: it ended with {status} near seed {seeds}: {log:?}");
+        }
+    }
+    for client in clients {
+        client.join().expect("a client");
+    }
+    assert!(server.is_well(), "{language}: no answer");
+    let _ = server.child.kill();
+    let _ = server.child.wait();
+    let log = server.log.take().expect("a log").join().expect("lines");
+    let faults: Vec<&String> = log
+        .iter()
+        .filter(|line| !line.contains("listening"))
+        .collect();
+    assert!(faults.is_empty(), "{language}: {faults:#?}");
+}
+
+#[test]
+fn no_script_in_javascript_ends_the_process() {
+    try_scripts("js");
+}
+
+#[test]
+fn no_script_in_lua_ends_the_process() {
+    try_scripts("lua");
+}
