@@ -41,6 +41,23 @@ pub(super) fn reset(config: &Config, logger: &Logger) -> Result<(), String> {
             path.display()
         ));
     }
+    move_away(path, logger)
+}
+
+/// Moves away what stands beside a database whose file is gone: it belongs to none that comes after it.
+pub(super) fn leave_rest(path: &Path, logger: &Logger) -> Result<(), String> {
+    let rest = ENDINGS[1..].iter();
+    match path.exists()
+        || !rest
+            .into_iter()
+            .any(|ending| with_ending(path, ending).exists())
+    {
+        true => Ok(()),
+        false => move_away(path, logger),
+    }
+}
+
+fn move_away(path: &Path, logger: &Logger) -> Result<(), String> {
     let to = free_name(path);
     for ending in ENDINGS {
         let (from, to) = (with_ending(path, ending), with_ending(&to, ending));

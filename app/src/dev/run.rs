@@ -11,6 +11,7 @@ use crate::project::Project;
 use crate::reload::{self, ReloadOutcome, ReloadRequests};
 use crate::server::signals::{FLUSH_TIME_MAX, Life, ServerEnd};
 use crate::server::{Running, Server};
+use sampan_db::DatabaseConfig;
 use sampan_log::{Level, Logger};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
@@ -99,6 +100,7 @@ fn serve(mut config: Config, flags: DevFlags, logger: &Logger) -> Result<ServerE
         }
     };
     config.dev = Some(Arc::clone(&dev));
+    let db = config.db.clone();
     let mut next = Ok(config);
     let running = loop {
         let started = next.and_then(|config| {
@@ -123,7 +125,7 @@ fn serve(mut config: Config, flags: DevFlags, logger: &Logger) -> Result<ServerE
     if flags.open && running.address().port() != 0 {
         open(running.address(), logger);
     }
-    follow(&life, running.reloader(), &dev, resolve, changes)?;
+    follow(&life, running.reloader(), &dev, &db, resolve, changes)?;
     reload::listen(&dev.root, life.requests.clone(), logger);
     Ok(ends(running, &dev, life, logger))
 }
@@ -133,6 +135,7 @@ fn follow(
     life: &Life,
     reloader: reload::Reloader,
     dev: &Arc<Dev>,
+    db: &DatabaseConfig,
     resolve: impl Fn() -> Result<Config, String> + Clone + Send + 'static,
     changes: Receiver<Changes>,
 ) -> Result<(), String> {
@@ -154,9 +157,12 @@ fn follow(
         }
     };
     life.take_reloads()?.serve(reloader, resolve, after)?;
-    let requests = life.requests.clone();
+    let (requests, db) = (life.requests.clone(), db.clone());
     let body = move || {
         while let Ok(changed) = changes.recv() {
+            if changed.project && db.has_lost_file() {
+                start_anew(&db, &of_changes.logger);
+            }
             act(changed, &of_changes, &requests);
         }
     };
@@ -165,6 +171,27 @@ fn follow(
     thread
         .map(drop)
         .map_err(|error| format!("cannot start a thread: {error}"))
+}
+
+/// Begins again as a new process in the place of this one, whose database is gone: the migrations make another one. Returns where that fails.
+fn start_anew(db: &DatabaseConfig, logger: &Logger) {
+    let text = format!(
+        "{} was removed: starting anew without it",
+        db.path.display()
+    );
+    logger.text(Level::Warn, text);
+    let told: Result<(), String> = reset::leave_rest(&db.path, logger).and_then(|()| {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let args = std::env::args_os().skip(1);
+        // What was done at the first start is done.
+        let args = args.filter(|arg| arg != "--open" && arg != "--reset-db");
+        logger.flush(FLUSH_TIME_MAX);
+        Err(Command::new(program).args(args).exec().to_string())
+    });
+    if let Err(fault) = told {
+        let text = format!("cannot start anew: {fault}");
+        logger.text(Level::Error, text);
+    }
 }
 
 fn act(changed: Changes, dev: &Dev, requests: &ReloadRequests) {

@@ -51,6 +51,11 @@ pub struct DatabaseConfig {
 }
 
 impl DatabaseConfig {
+    /// Reports whether the database was opened and another file, or none, stands at its path now.
+    pub fn has_lost_file(&self) -> bool {
+        !self.file.is_at(&self.path)
+    }
+
     /// The defaults for a file.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {

@@ -72,6 +72,11 @@ pub(crate) struct RequestArgs {
 }
 
 impl RequestArgs {
+    /// Whether one request more changes nothing.
+    fn is_plain_get(&self) -> bool {
+        self.method.is_none() && self.body.is_none() && self.headers.is_empty()
+    }
+
     fn target(&self, url: &str) -> Result<Target, String> {
         Target::new(&TargetArgs {
             url,
@@ -116,6 +121,11 @@ pub(crate) fn run(args: BenchArgs) -> Result<i32, String> {
         Some(server) => format!("http://{}{}", server.address(), args.target),
         None => args.target.clone(),
     };
+    if let Some(server) = &own
+        && args.request.is_plain_get()
+    {
+        server.check_route(&args.target)?;
+    }
     let target = args.request.target(&url)?;
     let threads = args.threads.min(args.connections);
     let plan = load::Plan {

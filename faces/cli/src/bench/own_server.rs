@@ -4,7 +4,8 @@ use super::OwnServerArgs;
 use sampan_app::db::backup;
 use sampan_app::{Config, Flags, Profiler, Running, Server};
 use std::fs;
-use std::net::SocketAddr;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -49,6 +50,30 @@ impl OwnServer {
             running: Some(running),
             _copy: copy,
         })
+    }
+
+    /// Asks for a path once.
+    ///
+    /// # Errors
+    /// Nothing is there.
+    pub(crate) fn check_route(&self, target: &str) -> Result<(), String> {
+        let asked = || -> io::Result<String> {
+            let mut stream = TcpStream::connect(self.address)?;
+            let head =
+                format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+            stream.write_all(head.as_bytes())?;
+            let mut line = String::new();
+            BufReader::new(stream).read_line(&mut line)?;
+            Ok(line)
+        };
+        // Whatever else goes wrong shows under load too.
+        let line = asked().unwrap_or_default();
+        match line.split(' ').nth(1) {
+            Some(status @ ("404" | "405")) => Err(format!(
+                "GET {target} is answered {status}: there is no such route; `sampan routes` lists those of the project"
+            )),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

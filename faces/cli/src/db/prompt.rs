@@ -15,7 +15,7 @@ const HELP: &str = "\
 .indexes        the indexes and their columns
 .mode MODE      how rows are printed: table, csv, json or line
 .help           this text
-.quit           the end, as Ctrl-D
+.quit           the end, as exit and Ctrl-D
 A statement ends with ;. EXPLAIN before it shows how SQLite would carry it out. Ctrl-C stops what runs.";
 
 const COMMANDS: [&str; 6] = [".tables", ".schema", ".indexes", ".mode", ".help", ".quit"];
@@ -75,7 +75,8 @@ struct Sql {
 
 impl Typed for Sql {
     fn is_complete(&self, text: &str) -> bool {
-        text.trim_start().starts_with('.') || is_complete(text)
+        let word = text.trim();
+        matches!(word, "quit" | "exit" | "help" | "q") || word.starts_with('.') || is_complete(text)
     }
 
     fn completions(&self, before: &str) -> (usize, Vec<String>) {
@@ -138,6 +139,12 @@ pub(super) fn run(session: &Session, mut printer: Printer) -> Result<i32, String
             Input::Text(text) => text,
             Input::Cancelled => continue,
             Input::End => break,
+        };
+        // As people type it at other prompts; none of them is SQL.
+        let text = match text.trim().trim_end_matches(';') {
+            "quit" | "exit" | "q" | ".exit" => break,
+            "help" => ".help".to_owned(),
+            _ => text,
         };
         match input(session, &mut printer, &text) {
             Ok(Next::GoOn) => {}

@@ -63,6 +63,41 @@ fn an_edited_migration_offers_a_reset_and_nothing_is_deleted() {
 }
 
 #[test]
+fn a_database_that_was_removed_is_made_anew_at_the_next_save() {
+    let app = "local app = require 'sampan'\napp.get('/', function() return app.db.query('SELECT * FROM t') end)\n\
+        app.post('/', function() app.db.exec('INSERT INTO t DEFAULT VALUES') end)\n";
+    let scratch = Scratch::new(&[("app.lua", app)]);
+    let migration = "CREATE TABLE t (a INTEGER DEFAULT 7);";
+    write(&scratch, "migrations/0001_t.sql", migration);
+    let mut process = Process::start(&mut dev(&scratch, &[]));
+    let added = process.client().ask("POST", "/", &[], "");
+    assert_eq!(added.expect("an answer").status, 204);
+    assert_eq!(get(&process, "/", &[]).1, "[{\"a\":7}]");
+    fs::remove_file(scratch.file("data.db")).expect("removed");
+    let log = process.read_errors();
+    write(&scratch, "app.lua", &format!("{app}-- saved\n"));
+    // The new process has the id of the old one and a port of its own.
+    let made =
+        |scratch: &Scratch| fs::metadata(scratch.file("data.db")).is_ok_and(|file| file.len() > 0);
+    let begun = std::time::Instant::now();
+    while !made(&scratch) {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "no database is made"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    process.signal("INT");
+    assert_eq!(process.status(), Some(0));
+    let log = log.join().expect("text");
+    assert!(
+        log.contains("was removed: starting anew") && log.contains("migration 0001_t applied"),
+        "{log}"
+    );
+}
+
+#[test]
 fn a_start_that_fails_waits_for_the_file_to_be_mended() {
     let scratch = Scratch::new(&[("app.lua", "local app = require 'sampan'\napp.get('/',")]);
     let mut process = Process::start_until(&mut dev(&scratch, &[]), "waiting for a change");
