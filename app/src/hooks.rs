@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The functions that stand beside routes and middleware.
 pub(crate) static MODULE: Module = Module {
     name: "app",
-    doc: "What runs when the server starts and ends.",
+    doc: "Functions that run when the server starts and ends.",
     functions: &[
         Function {
             name: "on_start",

@@ -50,13 +50,13 @@ func (l *lines) expect(t *testing.T, part string) {
 
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for range 1000 {
+	// Long, because the machine may be busy; a test that passes does not wait for it.
+	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(5 * time.Millisecond) {
 		if holds() {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
-	t.Fatalf("not within five seconds: %s", what)
+	t.Fatalf("not within a minute: %s", what)
 }
 
 func logTo(l *lines) *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
@@ -342,10 +342,11 @@ func TestAHandlerThatWaitsHoldsNobodyUp(t *testing.T) {
 	}
 	close(release)
 	all.Wait()
-	for range quickCount + 10 {
+	// On a busy machine a call may be taken for a slow one, so that more are needed.
+	until(t, "the route is quick again", func() bool {
 		ask(t, "GET", at+"/wait", "")
-	}
-	until(t, "the route is quick again", func() bool { return !waits.alone.Load() })
+		return !waits.alone.Load()
+	})
 	until(t, "the supervisor sleeps", func() bool { return server.asleep.Load() })
 	if got := ask(t, "GET", at+"/quick", ""); got != "200 text/plain; charset=utf-8 quick" {
 		t.Fatalf("%q", got)

@@ -8,7 +8,10 @@ pub mod differential;
 mod mutate;
 mod targets;
 
+use std::cell::Cell;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
+use std::sync::Once;
 use std::time::{Duration, Instant};
 use std::{fs, io, panic};
 
@@ -123,6 +126,28 @@ pub fn replay_and_mutate(
         }
     }
     Ok(report)
+}
+
+thread_local! {
+    /// Whether a panic of this thread is none that anybody should read about.
+    static IS_EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does something of another project that may panic, and prints nothing if it does.
+pub(crate) fn unless_it_panics<T>(work: impl FnOnce() -> T) -> Option<T> {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let told = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !IS_EXPECTED.get() {
+                told(info);
+            }
+        }));
+    });
+    IS_EXPECTED.set(true);
+    let done = panic::catch_unwind(AssertUnwindSafe(work)).ok();
+    IS_EXPECTED.set(false);
+    done
 }
 
 fn holds(target: &FuzzTarget, bytes: &[u8]) -> Result<(), String> {

@@ -172,6 +172,7 @@ mod tests {
             "files.temp",
             "session.secure",
             "static.immutable",
+            "static.fallback",
             "i18n.default",
             "i18n.locales",
         ];

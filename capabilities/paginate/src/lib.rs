@@ -15,7 +15,7 @@ const TOTAL_MAX: u64 = 1 << 53;
 /// The functions for scripts.
 pub static MODULE: Module = Module {
     name: "app",
-    doc: "Routes, answers, templates and forms.",
+    doc: "Pages of long lists.",
     functions: &[Function {
         name: "paginate",
         params: &[

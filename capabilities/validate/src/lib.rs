@@ -39,7 +39,7 @@ const RETURNS: Type = Type::Results(&[("data", Type::Map), ("errors", Type::Map)
 /// The functions for scripts.
 pub static MODULE: Module = Module {
     name: "app",
-    doc: "Routes, answers, templates and forms.",
+    doc: "Checks of what clients send.",
     functions: &[Function {
         name: "validate",
         params: PARAMS,

@@ -58,7 +58,8 @@ impl Served {
         fs::create_dir(folder.join("migrations")).expect("a folder");
         let write = |file: &str, text: &str| fs::write(folder.join(file), text).expect("written");
         write("app.js", APP);
-        write("package.json", "{\"type\":\"module\"}");
+        let kind = if name == "commonjs" { name } else { "module" };
+        write("package.json", &format!("{{\"type\":\"{kind}\"}}"));
         write(
             "migrations/0001_writes.sql",
             "CREATE TABLE writes (worker INTEGER NOT NULL) STRICT;",
@@ -170,6 +171,15 @@ fn each_worker_has_a_thread_and_they_share_the_database() {
             log.contains("in the background: app.js:18: nobody catches this"),
             "{log}"
         );
+    }
+}
+
+/// `npm init` writes this type, and the executable runs such a file too.
+#[test]
+fn a_module_runs_where_package_json_says_commonjs() {
+    for runtime in runtimes() {
+        let served = Served::start(&runtime, "commonjs", &[], &[]).listening();
+        assert_eq!(served.get("/runtime"), "string");
     }
 }
 

@@ -16,18 +16,19 @@ pub(super) fn chapters(modules: &[&Module]) -> Vec<(String, String)> {
     let mut requests = "# Requests\n\nWhat capabilities add to a request. [Requests](../guide/requests.md) has its other fields.\n".to_owned();
     requests::reference(&mut requests, modules);
     let mut chapters = vec![(path("requests"), requests)];
-    let mut last = "";
     let is_shown = |module: &&&Module| has_table(module) || !module.classes.is_empty();
     for module in modules.iter().filter(is_shown) {
+        let own = path(module.name);
         // Several capabilities may have functions of `app`.
-        if module.name != last {
-            let text = format!("# {}\n\n{}\n", module.name, module.doc);
-            chapters.push((path(module.name), text));
-        }
-        last = module.name;
-        let Some((_, out)) = chapters.last_mut() else {
-            continue;
-        };
+        let place = chapters.iter().position(|(path, _)| *path == own);
+        let place = place.unwrap_or_else(|| {
+            let of_name = modules.iter().filter(|other| other.name == module.name);
+            let mut docs: Vec<&str> = of_name.map(|module| module.doc).collect();
+            docs.dedup();
+            chapters.push((own, format!("# {}\n\n{}\n", module.name, docs.join(" "))));
+            chapters.len() - 1
+        });
+        let out = &mut chapters[place].1;
         for function in module.functions {
             reference_of(out, module.owner(), function);
         }

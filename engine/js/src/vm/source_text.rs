@@ -60,19 +60,25 @@ fn is_chained(c: char) -> bool {
 /// The line, from 1, where an import or a re-export names `name` from the module that `is_from` accepts.
 pub(crate) fn import_line(source: &str, name: &str, is_from: impl Fn(&str) -> bool) -> Option<u32> {
     let lines: Vec<&str> = source.lines().collect();
-    let last = lines
-        .iter()
-        .position(|line| specifier(line).is_some_and(&is_from))?;
-    let first = (0..=last).rev().find(|index| {
-        let line = lines[*index].trim_start();
-        line.starts_with("import") || line.starts_with("export")
-    })?;
-    let found = (first..=last).find(|index| {
-        lines[*index]
-            .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$')
-            .any(|word| word == name)
-    });
-    u32::try_from(found.unwrap_or(last) + 1).ok()
+    let ends = |line: &str| specifier(line).is_some_and(&is_from);
+    let mut first_end = None;
+    // A module may be imported by several clauses.
+    for last in (0..lines.len()).filter(|index| ends(lines[*index])) {
+        first_end.get_or_insert(last);
+        let first = (0..=last).rev().find(|index| {
+            let line = lines[*index].trim_start();
+            line.starts_with("import") || line.starts_with("export")
+        });
+        let named = (first.unwrap_or(last)..=last).find(|index| {
+            lines[*index]
+                .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$')
+                .any(|word| word == name)
+        });
+        if named.is_some() {
+            return u32::try_from(named? + 1).ok();
+        }
+    }
+    u32::try_from(first_end? + 1).ok()
 }
 
 /// What stands in quotes behind `from`.
@@ -160,6 +166,9 @@ mod tests {
         assert_eq!(import_line(source, "nope", is_util), Some(4));
         assert_eq!(import_line(source, "default", is_util), Some(5));
         assert_eq!(import_line(source, "nope", |name| name == "./c.js"), None);
+        let twice = "import { yes } from \"./util.js\";\n\nimport { nope } from \"./util.js\";\n";
+        assert_eq!(import_line(twice, "nope", is_util), Some(3));
+        assert_eq!(import_line(twice, "default", is_util), Some(1));
     }
 
     #[test]
