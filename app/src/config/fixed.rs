@@ -37,19 +37,19 @@ impl Config {
                 differ.push(name);
             }
         };
-        keep("server.listen", self.listen == running.listen);
+        keep("[server] listen", self.listen == running.listen);
         keep(
-            "server.socket_mode",
+            "[server] socket_mode",
             self.socket_mode == running.socket_mode,
         );
-        keep("server.user", self.user == running.user);
-        keep("server.workers", self.workers == running.workers);
+        keep("[server] user", self.user == running.user);
+        keep("[server] workers", self.workers == running.workers);
         keep(
             "[limits]",
             self.http == running.http && self.script == running.script,
         );
         keep(
-            "scripts.mode or scripts.check_millis",
+            "[scripts] mode or check_millis",
             self.scripts.check_time == running.scripts.check_time,
         );
         keep("[db]", self.db == running.db);

@@ -317,66 +317,72 @@ mod tests {
         for (text, part) in [
             (
                 "[server]\nlisten = \"8080\"",
-                ": server.listen: \"8080\" has no host: write 127.0.0.1:8080",
+                ": [server] listen: \"8080\" has no host: write 127.0.0.1:8080",
             ),
-            ("[server]\nworkers = 0", "server.workers: 0 workers"),
+            ("[server]\nworkers = 0", "[server] workers: 0 workers"),
             (
                 "[server]\ntrusted_proxies = [\"proxy\"]",
-                "server.trusted_proxies: \"proxy\" is no network",
+                "[server] trusted_proxies: \"proxy\" is no network",
             ),
-            ("[limits]\nheaders_max = 1000", "limits.headers_max is 1000"),
+            (
+                "[limits]\nheaders_max = 1000",
+                "[limits] headers_max is 1000",
+            ),
             (
                 "[limits]\nscript_millis_max = 0",
-                "limits.script_millis_max is 0",
+                "[limits] script_millis_max is 0",
             ),
             (
                 "[limits]\nmemory_bytes_max = 10",
-                "limits.memory_bytes_max is 10",
+                "[limits] memory_bytes_max is 10",
             ),
-            ("[limits]\njson_depth_max = 0", "limits.json_depth_max is 0"),
+            (
+                "[limits]\njson_depth_max = 0",
+                "[limits] json_depth_max is 0",
+            ),
             (
                 "[csrf]\ntrusted_origins = [\"app.example\"]",
-                ": csrf.trusted_origins: \"app.example\" is no origin: write scheme and host",
+                ": [csrf] trusted_origins: \"app.example\" is no origin: write scheme and host",
             ),
             (
                 "[csrf]\nexcept = [\"hooks/*\"]",
-                "csrf.except: the pattern must begin with '/'",
+                "[csrf] except: the pattern must begin with '/'",
             ),
             (
                 "[log]\nlevel = \"loud\"",
-                "log.level: \"loud\" is none of \"debug\",",
+                "[log] level: \"loud\" is none of \"debug\",",
             ),
             (
                 "[log]\nformat = \"xml\"",
-                "log.format: \"xml\" is none of \"text\", \"json\"",
+                "[log] format: \"xml\" is none of \"text\", \"json\"",
             ),
             (
                 "[log]\naccess = \"on\"",
-                "log.access: \"on\" is none of \"off\", \"common\", \"json\"",
+                "[log] access: \"on\" is none of \"off\", \"common\", \"json\"",
             ),
             (
                 "[session]\nstore = \"redis\"",
-                ": session.store: \"redis\" is none of \"db\", \"cookie\"",
+                ": [session] store: \"redis\" is none of \"db\", \"cookie\"",
             ),
             (
                 "[session]\nidle = 0",
-                "session.idle is 0 ms; it must be 1 ms to 366 days",
+                "[session] idle is 0 ms; it must be 1 ms to 366 days",
             ),
             (
                 "[session]\ncookie = \"a b\"",
-                "session.cookie is \"a b\"; it must have 1 to 64 letters",
+                "[session] cookie is \"a b\"; it must have 1 to 64 letters",
             ),
             (
                 "[session]\nbytes_max = 10",
-                "session.bytes_max is 10; it must be 64 bytes to 1 MiB",
+                "[session] bytes_max is 10; it must be 64 bytes to 1 MiB",
             ),
             (
                 "[log]\nline_bytes_max = 10",
-                "log.line_bytes_max is 10; it must be 1024 to",
+                "[log] line_bytes_max is 10; it must be 1024 to",
             ),
             (
                 "[secrets]\nkeys = [\"short\"]",
-                ": secrets.keys: key 1 has 5 characters; it must have 32",
+                ": [secrets] keys: key 1 has 5 characters; it must have 32",
             ),
         ] {
             let error = resolve(text, &Flags::default()).expect_err(text);
@@ -393,7 +399,7 @@ mod tests {
         assert!(
             resolve("", &flags)
                 .expect_err("no workers")
-                .starts_with("--workers: server.workers: 0")
+                .starts_with("--workers: [server] workers: 0")
         );
     }
 }

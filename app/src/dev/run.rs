@@ -34,6 +34,8 @@ pub struct DevFlags {
     pub poll: bool,
     /// `--reset-db`: if the migrations do not fit the database, move that away.
     pub reset_db: bool,
+    /// Lines of the log have colours: standard error is a terminal.
+    pub is_coloured: bool,
 }
 
 /// Serves a project while it is written, until SIGTERM or SIGINT.
@@ -41,7 +43,7 @@ pub struct DevFlags {
 /// # Errors
 /// There is no project, its configuration is wrong, or its address is in use: one line that says what to do.
 pub fn run(flags: DevFlags) -> Result<ServerEnd, String> {
-    let config = resolve(&flags.run)?;
+    let config = resolve(&flags)?;
     let logger = config.logger.clone();
     let outcome = serve(config, flags, &logger);
     logger.flush(FLUSH_TIME_MAX);
@@ -49,15 +51,16 @@ pub fn run(flags: DevFlags) -> Result<ServerEnd, String> {
 }
 
 /// The configuration as it is now, for development.
-fn resolve(flags: &Flags) -> Result<Config, String> {
-    let flags = Flags {
-        env_file: match &flags.env_file {
+fn resolve(flags: &DevFlags) -> Result<Config, String> {
+    let run = Flags {
+        env_file: match &flags.run.env_file {
             EnvFile::None => EnvFile::OfProject,
             chosen => chosen.clone(),
         },
-        ..flags.clone()
+        ..flags.run.clone()
     };
-    let mut config = Config::resolve(&flags)?;
+    let mut config = Config::resolve(&run)?;
+    config.logger = config.logger.coloured(flags.is_coloured);
     // Pages are read on their way, and files change all the time.
     config.compression = None;
     config.static_files.check_millis = 0;
@@ -92,7 +95,7 @@ fn serve(mut config: Config, flags: DevFlags, logger: &Logger) -> Result<ServerE
         reset::reset(&config, logger)?;
     }
     let resolve = {
-        let (dev, flags) = (Arc::clone(&dev), flags.run.clone());
+        let (dev, flags) = (Arc::clone(&dev), flags.clone());
         move || {
             let mut config = resolve(&flags)?;
             config.dev = Some(Arc::clone(&dev));

@@ -18,7 +18,7 @@ impl User {
     /// # Errors
     /// There is none of that name, or the process may not become it.
     pub(crate) fn find(text: &str) -> Result<Option<Self>, String> {
-        let told = |fault: String| format!("server.user: {fault}");
+        let told = |fault: String| format!("[server] user: {fault}");
         let (name, group) = match text.split_once(':') {
             Some((name, group)) => (name, Some(group)),
             None => (text, None),
@@ -61,9 +61,9 @@ impl User {
         let done = initgroups(&self.name, self.group)
             .and_then(|()| setgid(self.group))
             .and_then(|()| setuid(self.user));
-        done.map_err(|error| format!("server.user: cannot become {:?}: {error}", self.name))?;
+        done.map_err(|error| format!("[server] user: cannot become {:?}: {error}", self.name))?;
         if setuid(Uid::from_raw(0)).is_ok() {
-            return Err("server.user: the rights of root could not be dropped".to_owned());
+            return Err("[server] user: the rights of root could not be dropped".to_owned());
         }
         // The kernel takes /proc/self away from a process that changes its user, until it says so.
         let _ = set_dumpable_behavior(DumpableBehavior::Dumpable);

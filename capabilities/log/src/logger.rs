@@ -3,6 +3,7 @@
 use crate::access::{self, Access, AccessFormat};
 use crate::entry::{Cause, Entry, ShownError};
 use crate::repeats::{RepeatVerdict, Repeats};
+use crate::text::Ink;
 use crate::writer::{self, LogStream};
 use crate::{json, text, time};
 use sampan_host::Value;
@@ -112,6 +113,7 @@ impl Default for Settings {
 pub struct Logger {
     settings: Settings,
     place: LogDestination,
+    is_coloured: bool,
     repeats: Arc<Repeats>,
 }
 
@@ -144,6 +146,7 @@ impl Logger {
         Self {
             settings,
             place: LogDestination::Streams,
+            is_coloured: false,
             repeats: Arc::default(),
         }
     }
@@ -165,6 +168,13 @@ impl Logger {
     #[must_use]
     pub fn given_to(mut self, take: impl Fn(Level, &str) + Send + Sync + 'static) -> Self {
         self.place = LogDestination::Program(LineTaker(Arc::new(take)));
+        self
+    }
+
+    /// The same logger, whose lines of text have colours if `is_coloured`: for a terminal.
+    #[must_use]
+    pub fn coloured(mut self, is_coloured: bool) -> Self {
+        self.is_coloured = is_coloured;
         self
     }
 
@@ -306,7 +316,14 @@ impl Logger {
         let bytes_max = self.settings.line_bytes_max;
         let now = since_1970();
         match self.settings.format {
-            Format::Text => text::write(&mut out, now, level, entry, bytes_max),
+            Format::Text => {
+                let ink = if self.is_coloured {
+                    Ink::of(level)
+                } else {
+                    Ink::NONE
+                };
+                text::write(&mut out, now, level, entry, bytes_max, ink);
+            }
             Format::Json => write_json(&mut out, now, level, entry, bytes_max),
         }
         out

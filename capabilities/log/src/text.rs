@@ -15,6 +15,37 @@ use std::time::Duration;
 /// What is kept free for time, level and id, in bytes.
 const FRAME_BYTES: usize = 256;
 
+/// The colours of a line on a terminal, as escape sequences.
+#[derive(Clone, Copy)]
+pub(crate) struct Ink {
+    level: &'static str,
+    aside: &'static str,
+    plain: &'static str,
+}
+
+impl Ink {
+    /// No colours.
+    pub(crate) const NONE: Self = Self {
+        level: "",
+        aside: "",
+        plain: "",
+    };
+
+    /// Red for errors, yellow for warnings; time and id step back.
+    pub(crate) fn of(level: Level) -> Self {
+        Self {
+            level: match level {
+                Level::Debug => "\x1b[2m",
+                Level::Info => "\x1b[36m",
+                Level::Warn => "\x1b[33m",
+                Level::Error => "\x1b[31m",
+            },
+            aside: "\x1b[2m",
+            plain: "\x1b[0m",
+        }
+    }
+}
+
 /// Appends an entry in at most `bytes_max` bytes.
 pub(crate) fn write(
     out: &mut String,
@@ -22,6 +53,7 @@ pub(crate) fn write(
     level: Level,
     entry: &Entry<'_>,
     bytes_max: usize,
+    ink: Ink,
 ) {
     let error = ShownError::of(&entry.message);
     let (own_stack, message);
@@ -42,8 +74,14 @@ pub(crate) fn write(
     let is_alone = stack.is_none() && entry.fields.is_empty();
     let message_max = if is_alone { room } else { room / 2 };
     let start = out.len();
+    out.push_str(ink.aside);
     time::rfc3339(out, now);
-    let _ = write!(out, " {level} ");
+    let _ = write!(
+        out,
+        "{plain} {}{level}{plain} ",
+        ink.level,
+        plain = ink.plain
+    );
     let message_end = out.len() + message_max;
     let mut lines = text.map(|text| text.trim_end_matches(['\r', '\n']).lines());
     match &mut lines {
@@ -60,7 +98,7 @@ pub(crate) fn write(
         field(out, key, value, fields_end - out.len());
     }
     if let Some(id) = &entry.id {
-        let _ = write!(out, " id={id}");
+        let _ = write!(out, " {}id={id}{}", ink.aside, ink.plain);
     }
     out.push('\n');
     let left = |out: &String| (start + bytes_max).saturating_sub(out.len());
@@ -147,7 +185,14 @@ mod tests {
 
     fn line(entry: &Entry<'_>, bytes_max: usize) -> String {
         let mut out = String::new();
-        write(&mut out, Duration::ZERO, Level::Info, entry, bytes_max);
+        write(
+            &mut out,
+            Duration::ZERO,
+            Level::Info,
+            entry,
+            bytes_max,
+            Ink::NONE,
+        );
         let rest = out.strip_prefix("1970-01-01T00:00:00.000Z INFO ");
         rest.expect("time and level").to_owned()
     }
@@ -162,6 +207,20 @@ mod tests {
         assert_eq!(line(&Entry::value(&list), 1024), "[1,\"x\\n\"]\n");
         let bytes = Value::Bytes(vec![0xff, b'\n', b'a']);
         assert_eq!(line(&Entry::value(&bytes), 1024), "\u{fffd}\n    a\n");
+    }
+
+    #[test]
+    fn colours_frame_what_is_the_servers_own() {
+        let entry = Entry {
+            id: Some(Cow::Borrowed("r1")),
+            ..Entry::text("a\u{1b}[2Jb")
+        };
+        let mut out = String::new();
+        let ink = Ink::of(Level::Error);
+        write(&mut out, Duration::ZERO, Level::Error, &entry, 1024, ink);
+        let time = "\u{1b}[2m1970-01-01T00:00:00.000Z\u{1b}[0m";
+        let rest = "\u{1b}[31mERROR\u{1b}[0m a\\u{1b}[2Jb \u{1b}[2mid=r1\u{1b}[0m\n";
+        assert_eq!(out, format!("{time} {rest}"));
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl SessionConfig {
         }
         let limit = match self.place {
             SessionPlace::Cookie if max < self.bytes_max => "a cookie has no room for more",
-            _ => "session.bytes_max",
+            _ => "[session] bytes_max",
         };
         Err(Error::script(format!(
             "the session would have {bytes} bytes; at most {max} are kept ({limit}): put large values into a table of the database"

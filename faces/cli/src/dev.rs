@@ -1,7 +1,9 @@
 //! `sampan dev`: serves a project while it is written.
 
 use crate::ServerArgs;
+use crate::terminal::paint;
 use sampan_app::DevFlags;
+use std::io::IsTerminal;
 
 /// What comes after `sampan dev`.
 #[derive(clap::Args)]
@@ -25,6 +27,7 @@ pub(crate) fn run(args: DevArgs) -> Result<i32, String> {
         open: args.open,
         poll: args.poll,
         reset_db: args.reset_db,
+        is_coloured: paint::is_coloured(std::io::stderr().is_terminal()),
     };
     Ok(sampan_app::dev(flags)?.exit_status().into())
 }

@@ -1,5 +1,6 @@
 //! `sampan test`: runs the tests of a project and shows what became of them.
 
+use crate::terminal::paint;
 use crate::{bench, counted, say, signals};
 use sampan_testkit::project::{self, ProjectWatch, TestOptions, TestOutcome, TestSummary};
 use std::io::{self, IsTerminal, Write};
@@ -55,7 +56,7 @@ pub(crate) fn run(args: TestArgs) -> Result<i32, String> {
     };
     let style = Style {
         is_json: args.json,
-        is_coloured: io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        is_coloured: paint::is_coloured(io::stdout().is_terminal()),
     };
     let junit = args.junit.as_deref();
     if !args.watch {

@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(error.to_string(), "lib/a.lua:3: no such\n    3 | x()");
         for text in [
             "port 80: in use: x",
-            "server.workers: 0",
+            "[server] workers: 0",
             "a b:3: c",
             ":3: c",
         ] {

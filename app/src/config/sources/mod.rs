@@ -60,7 +60,7 @@ impl Origins {
     pub(crate) fn tell(&self, section: &str, fault: &str) -> String {
         let key = fault.split([' ', ':']).next().unwrap_or_default();
         let origin = self.of(&format!("{section}.{key}"));
-        format!("{}: {section}.{fault}", origin.unwrap_or(&self.file))
+        format!("{}: [{section}] {fault}", origin.unwrap_or(&self.file))
     }
 }
 

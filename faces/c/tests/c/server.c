@@ -202,7 +202,7 @@ static void wrong_arguments(void) {
   options = (sampan_server_options){.size = sizeof options, .listen = ":8080", .log = quiet};
   SAME(sampan_server_new(&options, &server, &error), SAMPAN_OK);
   SAME(sampan_server_start(server, &error), SAMPAN_ERROR_CONFIG);
-  CHECK(strncmp(error.message, "listen: server.listen: ", 23) == 0);
+  CHECK(strncmp(error.message, "listen: [server] listen: ", 25) == 0);
   SAME(sampan_server_start(server, &error), SAMPAN_ERROR_STATE);
   SAME(sampan_server_free(server), SAMPAN_OK);
   server = make(NULL);

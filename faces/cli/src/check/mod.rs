@@ -3,6 +3,7 @@
 pub(crate) mod routes;
 mod types;
 
+use crate::terminal::paint;
 use crate::{counted, say, signals};
 use sampan_app::{CheckReport, Finding, Flags, Severity};
 use std::io::{self, IsTerminal};
@@ -40,7 +41,7 @@ pub(crate) fn run(args: CheckArgs) -> Result<i32, String> {
     }
     let is_error = |finding: &&Finding| finding.severity == Severity::Error;
     let errors = report.findings.iter().filter(is_error).count();
-    let is_coloured = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let is_coloured = paint::is_coloured(io::stdout().is_terminal());
     for finding in &report.findings {
         match args.json {
             true => say(json(finding))?,

@@ -5,8 +5,13 @@ use std::sync::LazyLock;
 static WANTED: LazyLock<bool> =
     LazyLock::new(|| std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()));
 
+/// Whether what goes to a terminal, or to something else, has colours.
+pub(crate) fn is_coloured(is_terminal: bool) -> bool {
+    is_terminal && *WANTED
+}
+
 fn paint(text: &str, code: &str, is_terminal: bool) -> String {
-    match is_terminal && *WANTED {
+    match is_coloured(is_terminal) {
         true => format!("\x1b[{code}m{text}\x1b[0m"),
         false => text.to_owned(),
     }

@@ -352,12 +352,12 @@ fn settings_that_cannot_be_are_told_at_start() {
         (
             &lua,
             "scripts.isolation=all",
-            "scripts.isolation: \"all\" is none of \"worker\", \"request\"",
+            "[scripts] isolation: \"all\" is none of \"worker\", \"request\"",
         ),
         (
             &lua,
             "scripts.mode=fast",
-            "scripts.mode: \"fast\" is none of \"cached\", \"file\"",
+            "[scripts] mode: \"fast\" is none of \"cached\", \"file\"",
         ),
     ] {
         let output = run(scratch, &[setting]).output().expect("it starts");

@@ -81,9 +81,9 @@ fn faults_of_options_name_the_function_that_gives_them() {
     for (app, told) in [
         (
             App::new().listen(":8080"),
-            "listen: server.listen: \":8080\" has no host",
+            "listen: [server] listen: \":8080\" has no host",
         ),
-        (App::new().workers(0), "workers: server.workers: 0"),
+        (App::new().workers(0), "workers: [server] workers: 0"),
         (
             App::new().set("limits.nothing=1"),
             "set: [limits] has no key \"nothing\"",

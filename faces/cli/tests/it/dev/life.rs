@@ -2,6 +2,7 @@
 
 use super::{Page, app, dev, get, write};
 use crate::support::{Process, Scratch};
+use crate::terminal::Terminal;
 use sampan_testkit::Stopwatch;
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -191,4 +192,24 @@ fn a_port_in_use_names_who_has_it() {
     }
     process.signal("TERM");
     assert_eq!(process.end().0, Some(0));
+}
+
+#[test]
+fn a_terminal_shows_colours_and_ends_it_by_closing() {
+    let scratch = Scratch::new(&[("app.lua", &app("app.lua", "hello"))]);
+    let arguments = ["dev", &scratch.file(""), "--listen", "127.0.0.1:0"];
+    for command in ["dev", "run"] {
+        let arguments = [&[command], &arguments[1..]].concat();
+        let Some(mut terminal) = Terminal::start(&arguments, scratch.path()) else {
+            return;
+        };
+        let level = if command == "dev" {
+            "Z\x1b[0m \x1b[36mINFO\x1b[0m "
+        } else {
+            "Z INFO "
+        };
+        terminal.wait_for(&format!("{level}listening on "));
+        terminal.signal("HUP");
+        assert_eq!(terminal.end(), 0, "{command}");
+    }
 }
