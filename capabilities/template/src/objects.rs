@@ -47,13 +47,7 @@ impl fmt::Debug for Macro {
 
 impl Object for Macro {
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Str(&[
-            "name",
-            "arguments",
-            "caller",
-            "catch_varargs",
-            "catch_kwargs",
-        ])
+        Enumerator::Str(&["name", "arguments", "caller"])
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {

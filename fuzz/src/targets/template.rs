@@ -30,16 +30,13 @@ pub(crate) fn run(bytes: &[u8]) {
         return;
     };
     let jumps = text.contains("continue") || text.contains("break");
-    let is_long = |text: &str| {
-        let numbers = text.split(|one: char| !one.is_ascii_digit());
-        numbers
-            .into_iter()
-            .any(|digits| digits.len() > 2 || digits > "42" && digits.len() == 2)
-            || text.matches("for").count() > 6
+    let is_large = |text: &str| {
+        let mut numbers = text.split(|one: char| !one.is_ascii_digit());
+        numbers.any(|digits| digits.len() > 2 || digits > "42" && digits.len() == 2)
     };
     if LEFT_OUT.iter().any(|word| text.contains(word))
         || jumps && JUMPED_OUT_OF.iter().any(|word| text.contains(word))
-        || is_long(text)
+        || is_large(text)
     {
         return;
     }
@@ -64,6 +61,10 @@ pub(crate) fn run(bytes: &[u8]) {
     let Some(wanted) = wanted else {
         return;
     };
+    let is_given_up = |fault: &String| fault.contains("engine ran out of fuel");
+    if wanted.as_ref().is_err_and(is_given_up) {
+        return;
+    }
     let ours = by_us(&files, "main.html", &MemoryReader::new(data), undefined);
     match (wanted, ours) {
         (Ok(wanted), Ok(ours)) => assert_eq!(ours, wanted, "{undefined:?}"),

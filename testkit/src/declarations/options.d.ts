@@ -23,7 +23,7 @@
   /** The options of `app.bearerAuth`: `verify` or `tokens`. */
   export type BearerAuthOptions = { realm?: string } & (
     | { verify: (token: string, req: SampanRequest) => unknown; tokens?: never }
-    | { tokens: Readonly<Record<string, string>>; verify?: never }
+    | { tokens: Readonly<Record<string, string | null>>; verify?: never }
   );
   /** The options of `app.secureHeaders`. */
   export interface SecureHeadersOptions {

@@ -95,6 +95,54 @@ pub(crate) fn trials(chapter: &Chapter, all: &[Chapter]) -> Vec<Trial> {
     trials
 }
 
+/// An example whose types can be checked: where it stands, and its files of JavaScript and TypeScript.
+pub(crate) struct TypedExample {
+    pub(crate) place: String,
+    pub(crate) files: BTreeMap<String, String>,
+}
+
+/// The examples of a chapter whose types can be checked.
+pub(crate) fn typed(chapter: &Chapter, all: &[Chapter]) -> Vec<TypedExample> {
+    let preamble = preamble(all);
+    let mut typed = Vec::new();
+    let mut last = Example::default();
+    for blocks in chapter.examples() {
+        // Faults are told by the trials of the examples.
+        let Ok((example, _)) = read(&blocks, &preamble, &last) else {
+            continue;
+        };
+        if example.programs.is_empty() {
+            continue;
+        }
+        last = example.clone();
+        if example.note.theirs {
+            continue;
+        }
+        let programs = example
+            .programs
+            .iter()
+            .map(|(name, code)| ((*name).to_owned(), code.clone()));
+        let files = programs.chain(example.files);
+        let files: BTreeMap<String, String> = files
+            .filter(|(name, _)| {
+                [".js", ".jsx", ".ts", ".tsx", ".json"]
+                    .iter()
+                    .any(|end| name.ends_with(end))
+            })
+            .filter(|(name, _)| !name.starts_with("public/") && name != "vite.config.js")
+            .collect();
+        typed.push(TypedExample {
+            place: format!(
+                "{}-{}",
+                chapter.path.replace(['/', '.'], "-"),
+                blocks[0].line
+            ),
+            files,
+        });
+    }
+    typed
+}
+
 fn of_example(name: &str, example: &Example) -> Vec<Trial> {
     if example.note.theirs {
         return Vec::new();

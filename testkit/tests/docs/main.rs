@@ -21,6 +21,7 @@ mod examples;
 mod limits;
 mod links;
 mod tools;
+mod types;
 
 use libtest_mimic::{Arguments, Trial};
 use sampan_testkit::docs::Chapter;
@@ -62,6 +63,13 @@ fn with_variables() -> Option<ExitCode> {
     })
 }
 
+/// Whether a program made the page.
+fn is_generated(chapter: &Chapter) -> bool {
+    GENERATED
+        .iter()
+        .any(|folder| chapter.path.starts_with(folder))
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     if let Some(status) = with_variables() {
@@ -71,13 +79,11 @@ fn main() -> ExitCode {
     assert!(!chapters.is_empty(), "there are no chapters in docs/");
     let mut trials: Vec<Trial> = Vec::new();
     for chapter in &chapters {
-        if !GENERATED
-            .iter()
-            .any(|folder| chapter.path.starts_with(folder))
-        {
+        if !is_generated(chapter) {
             trials.extend(examples::trials(chapter, &chapters));
         }
     }
+    trials.push(types::trial(&chapters));
     trials.extend(links::trials(chapters));
     trials.push(limits::trial());
     libtest_mimic::run(&arguments, trials).exit_code()

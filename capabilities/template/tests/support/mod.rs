@@ -8,6 +8,9 @@ use sampan_template::{ANSWERS, TemplateStore, Templates};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+/// The most instructions of minijinja for a template.
+const FUEL: u64 = 1_000_000;
+
 /// Values by their handles.
 pub(crate) struct MemoryReader {
     values: RefCell<Vec<Value>>,
@@ -108,6 +111,9 @@ impl Reader for MemoryReader {
 /// minijinja with the filters that follow Jinja2; it escapes in SVG images too.
 pub(crate) fn oracle(undefined: UndefinedBehavior) -> Environment<'static> {
     let mut environment = sampan_template::environment(undefined);
+    // Empty ones of our own, under names that no file has.
+    environment.clear_templates();
+    environment.set_fuel(Some(FUEL));
     environment.add_function("namespace", minijinja::functions::namespace);
     environment.set_auto_escape_callback(|name| match name.contains(".svg") {
         true => AutoEscape::Html,

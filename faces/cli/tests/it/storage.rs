@@ -280,7 +280,12 @@ fn output_that_cannot_be_written_is_told() {
 
 #[test]
 fn what_a_statement_makes_distinct_or_sorts_does_not_stay_in_memory() {
-    let scratch = Scratch::new(&[(
+    // Fifty megabytes are sorted in files, which takes its time on a busy machine.
+    let limits = (
+        "sampan.toml",
+        "[limits]\nscript_millis_max = 60000\nhandler_millis_max = 60000\n",
+    );
+    let scratch = Scratch::new(&[limits, (
         "app.lua",
         "local app = require 'sampan'
         local many = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) '
