@@ -31,6 +31,15 @@ fn ends(handler: &str, kinds: &[ErrorKind]) -> Duration {
 }
 
 #[test]
+fn a_loop_without_a_body_is_named_by_its_own_line() {
+    let handler = "() => {\n  const now = Date.now();\n  while (true) {}\n}";
+    let error = app(handler).only(get("/")).expect_err("stopped");
+    let stack = error.stack().expect("a stack").to_owned();
+    assert_eq!(error.place().map(|place| place.line), Some(3), "{error:?}");
+    assert!(stack.contains("app.js:3:3"), "{stack}");
+}
+
+#[test]
 fn runaways_are_stopped() {
     for handler in [
         "() => { for (;;); }",

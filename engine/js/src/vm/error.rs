@@ -2,7 +2,7 @@
 
 mod advice;
 
-use crate::vm::source_text::callee;
+use crate::vm::source_text::{callee, empty_loop_behind};
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, Val, float_of, int_of, is_nothing, is_object, is_string, number,
     tag,
@@ -179,9 +179,29 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: RawValue) -> Error {
         None => error,
     };
     if cx.core().must_stop() {
-        cx.core().note_interrupt(&error);
+        cx.core().note_interrupt(&at_empty_loop(cx, error.clone()));
     }
     error
+}
+
+/// The error at the loop without a body that was stopped. QuickJS keeps no place for it, and names what was done before.
+#[cold]
+fn at_empty_loop(cx: Cx<'_>, error: Error) -> Error {
+    let found = error.place().and_then(|place| {
+        let source = cx.core().scripts.source_text(&place.file)?;
+        let (line, column) = empty_loop_behind(&String::from_utf8_lossy(&source), place.line)?;
+        let named = format!("{}:{}:", place.file, place.line);
+        let stack = error.stack()?;
+        let (front, rest) = stack.split_once(&named)?;
+        let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let stack = format!("{front}{}:{line}:{column}{rest}", place.file);
+        let file = place.file.clone();
+        Some((Place { file, line }, stack))
+    });
+    match found {
+        Some((place, stack)) => error.at(Some(place)).with_stack(stack),
+        None => error,
+    }
 }
 
 /// Says what was called that is no function. QuickJS tells only where.

@@ -125,9 +125,81 @@ fn before_word<'a>(code: &'a str, word: &str) -> Option<&'a str> {
         .map(|(before, _)| before)
 }
 
+/// Line and column, from 1, of the first loop without a body in the block that `line` is in, behind that line.
+pub(crate) fn empty_loop_behind(source: &str, line: u32) -> Option<(u32, u32)> {
+    const LINES_MAX: usize = 20;
+    let first = usize::try_from(line).ok()?;
+    let mut lines = source.lines().enumerate().skip(first.checked_sub(1)?);
+    if empty_loop(lines.next()?.1).is_some() {
+        return None;
+    }
+    let mut depth = 0;
+    for (at, line) in lines.take(LINES_MAX) {
+        if let Some(start) = empty_loop(line) {
+            let column = line[..start].chars().count() + 1;
+            return Some((u32::try_from(at + 1).ok()?, u32::try_from(column).ok()?));
+        }
+        for c in line.chars() {
+            depth += i32::from(c == '{') - i32::from(c == '}');
+        }
+        if depth < 0 {
+            return None;
+        }
+    }
+    None
+}
+
+/// Where a loop without a body begins in a line, such as `while (true) {}`.
+fn empty_loop(line: &str) -> Option<usize> {
+    let code = line.split("//").next()?;
+    let starts = ["while", "for"]
+        .into_iter()
+        .flat_map(|word| code.match_indices(word).map(move |(at, _)| (at, word)));
+    let is_empty = |&(at, word): &(usize, &str)| {
+        let front = &code[..at];
+        // The end of `do { } while (...);` has a body.
+        if front.ends_with(is_chained) || front.trim_end().ends_with('}') {
+            return false;
+        }
+        let Some(head) = code[at + word.len()..].trim_start().strip_prefix('(') else {
+            return false;
+        };
+        let mut depth = 1;
+        let end = head.find(|c| {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+            depth == 0
+        });
+        let body = end.map(|end| head[end + 1..].trim_start());
+        body.is_some_and(|body| {
+            let block = body.strip_prefix('{');
+            body.starts_with(';') || block.is_some_and(|block| block.trim_start().starts_with('}'))
+        })
+    };
+    starts.filter(is_empty).map(|(at, _)| at).min()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loops_without_a_body_are_found() {
+        let at = |source: &str| empty_loop_behind(source, 1);
+        assert_eq!(at("const a = f();\n  while (true) {}\n"), Some((2, 3)));
+        assert_eq!(
+            at("() => {\n  // for (;;);\n  for ( ; ; ) { }\n}"),
+            Some((3, 3))
+        );
+        assert_eq!(at("f();\nif (x) {\n  while ((a(), b));\n}"), Some((3, 3)));
+        // The line itself, a loop with a body, the end of one, another block, another word.
+        assert_eq!(at("while (true) {}\nwhile (true) {}"), None);
+        assert_eq!(at("f();\nwhile (true) { f(); }"), None);
+        assert_eq!(at("f();\ndo { x++; } while (true);"), None);
+        assert_eq!(at("f();\n}\nwhile (true) {}"), None);
+        assert_eq!(at("f();\nmeanwhile (true);"), None);
+        assert_eq!(empty_loop_behind("", 1), None);
+        assert_eq!(empty_loop_behind("a", 0), None);
+    }
 
     #[test]
     fn a_call_is_named() {
