@@ -56,7 +56,7 @@ const FUNCTION: Param = Param {
 pub(crate) struct Hooks {
     start: RefCell<Vec<StartHook>>,
     stop: RefCell<Vec<Callback>>,
-    /// Whether the project is loaded.
+    /// True if the project is loaded.
     is_closed: Cell<bool>,
 }
 

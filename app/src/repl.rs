@@ -258,7 +258,7 @@ impl Repl {
         })
     }
 
-    /// Whether a text needs more lines.
+    /// Reports whether a text needs more lines.
     pub fn is_open(&self, text: &str) -> bool {
         match self.language {
             Language::Js => {

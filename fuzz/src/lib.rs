@@ -129,7 +129,7 @@ pub fn replay_and_mutate(
 }
 
 thread_local! {
-    /// Whether a panic of this thread is none that anybody should read about.
+    /// True if a panic of this thread is none that anybody should read about.
     static IS_EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -61,7 +61,7 @@ fn all_names(function: &Function, optional: impl Fn(&str) -> String) -> String {
     names
 }
 
-/// Whether scripts see the module: one may only add to requests.
+/// Reports whether scripts see the module: one may only add to requests.
 fn has_table(module: &Module) -> bool {
     !module.functions.is_empty()
 }
@@ -81,7 +81,7 @@ fn in_lua(module: &str) -> String {
     }
 }
 
-/// Whether it is a template tag: JavaScript has them, Lua does not.
+/// Reports whether it is a template tag: JavaScript has them, Lua does not.
 fn is_tag(function: &Function) -> bool {
     matches!(function.kind, FunctionKind::Tag(_))
 }

@@ -28,7 +28,7 @@ pub struct Block {
     pub code: String,
     /// What the comment before it says.
     pub note: Option<String>,
-    /// Whether it stands directly below another one, which it belongs to.
+    /// True if it stands directly below another one, which it belongs to.
     pub continues: bool,
 }
 

@@ -120,7 +120,7 @@ impl OneOrMore {
 }
 
 impl Scenario {
-    /// Whether the configuration has a key.
+    /// Reports whether the configuration has a key.
     pub(crate) fn says(&self, section: &str, key: &str) -> bool {
         let section = self.config.get(section);
         section.and_then(|section| section.get(key)).is_some()

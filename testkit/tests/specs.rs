@@ -109,7 +109,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Whether a case runs a third time, with globals and modules of its own for each request.
+/// Reports whether a case runs a third time, with globals and modules of its own for each request.
 fn runs_isolated(case: &Case) -> bool {
     case.engines().contains(&CaseEngine::Lua) && SHARING.iter().all(|(name, _)| *name != case.name)
 }

@@ -106,7 +106,7 @@ fn test(package: &Path) -> Result<Tally, Error> {
     Ok(tally)
 }
 
-/// Whether the programs of the chapter about the package compile. Each is a package of a module in `target`.
+/// Reports whether the programs of the chapter about the package compile. Each is a package of a module in `target`.
 fn chapter(package: &Path) -> Result<bool, Error> {
     let root = project::root();
     let module = root.join("target/go-chapter");
@@ -127,7 +127,7 @@ fn chapter(package: &Path) -> Result<bool, Error> {
     Ok(go(&module, &["vet", "./..."]).status()?.success())
 }
 
-/// Whether all files are as gofmt has them. It names the others.
+/// Reports whether all files are as gofmt has them. It names the others.
 fn formatted(package: &Path) -> Result<bool, Error> {
     let output = Command::new("gofmt")
         .args(["-l", "."])

@@ -143,7 +143,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether a folder is one of those around the folder that it is found in.
+    /// Reports whether a folder is one of those around the folder that it is found in.
     fn is_circle(&self, folder: &Path, whole: &Path) -> bool {
         folder.starts_with(whole)
     }

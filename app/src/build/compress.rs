@@ -75,7 +75,7 @@ pub(super) fn compress(files: &mut Files, folder: &str, stale: &BTreeSet<String>
     count
 }
 
-/// Whether an encoded form saves enough to be kept: a tenth.
+/// Reports whether an encoded form saves enough to be kept: a tenth.
 fn pays(encoded: usize, plain: usize) -> bool {
     encoded <= plain - plain / 10
 }

@@ -28,7 +28,7 @@ pub(super) const BUILT_IN: [&str; 19] = [
 pub(super) struct Requires {
     /// The names that it requires whenever it runs, with their lines, counted from 1.
     pub(super) names: Vec<(usize, String)>,
-    /// Whether it changes where modules are looked for.
+    /// True if it changes where modules are looked for.
     pub(super) changes_path: bool,
 }
 

@@ -28,7 +28,7 @@ pub struct BuildFlags {
     pub path: PathBuf,
     /// The file to write.
     pub output: PathBuf,
-    /// Whether a file of that name that is no earlier build is replaced.
+    /// True if a file of that name that is no earlier build is replaced.
     pub force: bool,
     /// The executable that the project is appended to, instead of this program.
     pub target: Option<PathBuf>,

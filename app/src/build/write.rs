@@ -148,7 +148,7 @@ impl Output {
     }
 }
 
-/// Whether nothing is lost with the file: there is none, it is empty, or `sampan build` has made it.
+/// Reports whether nothing is lost with the file: there is none, it is empty, or `sampan build` has made it.
 fn may_be_replaced(path: &Path) -> bool {
     let Ok(file) = File::open(path) else {
         return !path.exists();

@@ -30,7 +30,7 @@ const TYPES: [&str; 15] = [
     "image/bmp",
 ];
 
-/// Whether an answer may be compressed, and what it has.
+/// Reports whether an answer may be compressed, and what it has.
 pub(super) fn compressible(response: &Response) -> Option<Fields> {
     // A part of a body is counted in bytes of the plain one.
     if response.status() == 206 {
@@ -56,13 +56,13 @@ pub(super) fn compressible(response: &Response) -> Option<Fields> {
     content_type.is_some_and(is_text).then_some(fields)
 }
 
-/// Whether a list of a header field has this item.
+/// Reports whether a list of a header field has this item.
 fn has_item(list: &[u8], wanted: &str) -> bool {
     let mut items = list.split(|byte| *byte == b',');
     items.any(|item| item.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
 }
 
-/// Whether content of this type is text, or compresses like it.
+/// Reports whether content of this type is text, or compresses like it.
 pub(crate) fn is_text(content_type: &[u8]) -> bool {
     let essence = content_type.split(|byte| *byte == b';').next();
     let Ok(essence) = std::str::from_utf8(essence.unwrap_or_default().trim_ascii()) else {

@@ -162,7 +162,7 @@ impl RawDb {
         Ok(config)
     }
 
-    /// Whether migrations run at start.
+    /// Reports whether migrations run at start.
     pub(crate) fn migrates(&self) -> bool {
         self.migrate.unwrap_or(true)
     }

@@ -81,7 +81,7 @@ pub struct Config {
     pub(crate) script_files: Option<Arc<ScriptFiles>>,
     /// The database.
     pub db: sampan_db::DatabaseConfig,
-    /// Whether migrations run at start.
+    /// True if migrations run at start.
     pub migrate: bool,
     /// Where the log goes.
     pub logger: Logger,
@@ -115,7 +115,7 @@ pub struct Config {
     pub(crate) option_names: OptionNames,
     /// What the program adds into which this is built.
     pub embedding: Arc<Embedding>,
-    /// Whether samples can be taken of what scripts do; in Lua of one worker only.
+    /// True if samples can be taken of what scripts do; in Lua of one worker only.
     pub is_profiled: bool,
     /// Who runs the workers, if they have no threads of their own, and the scripts, if we have no engine for them.
     pub host: Option<Arc<dyn Host>>,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// What SQLite keeps beside a database.
 const ENDINGS: [&str; 3] = ["", "-wal", "-shm"];
 
-/// Whether migrations were changed or removed after they were applied.
+/// Reports whether migrations were changed or removed after they were applied.
 pub(super) fn is_needed(config: &Config) -> bool {
     let Ok(migrations) = migrations_of(config.project.root()) else {
         return false;

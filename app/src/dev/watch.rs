@@ -55,7 +55,7 @@ pub(super) struct Watched {
     pub(super) storage: PathBuf,
     /// A configuration file elsewhere.
     pub(super) config: Option<PathBuf>,
-    /// Whether to poll in any case.
+    /// True if to poll in any case.
     pub(super) is_polled: bool,
 }
 
@@ -275,7 +275,7 @@ impl Watched {
         parts.collect()
     }
 
-    /// Whether nothing in a folder matters.
+    /// Reports whether nothing in a folder matters.
     fn ignores(&self, folder: &Path) -> bool {
         let Some(parts) = self.parts(folder) else {
             return true;

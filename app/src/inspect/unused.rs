@@ -100,7 +100,7 @@ impl Scripts {
     }
 }
 
-/// Whether it is a script, and not one of a package.
+/// Reports whether it is a script, and not one of a package.
 fn is_own(path: &str) -> bool {
     Language::of(path).is_some()
         && !path
@@ -113,7 +113,7 @@ fn is_of_tools(path: &str) -> bool {
     path.ends_with(".d.ts") || path.ends_with(".d.mts") || path.contains(".config.")
 }
 
-/// Whether a text has a name in it that is a part of a literal: behind a quote or a separator, and before one.
+/// Reports whether a text has a name in it that is a part of a literal: behind a quote or a separator, and before one.
 fn names(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();

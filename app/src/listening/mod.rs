@@ -47,7 +47,7 @@ pub(crate) fn open(
     used.collect()
 }
 
-/// Whether the ports can be listened on, for those who want to know before anything else.
+/// Reports whether the ports can be listened on, for those who want to know before anything else.
 ///
 /// # Errors
 /// As [`open`].

@@ -90,7 +90,7 @@ impl ScriptFiles {
         }
     }
 
-    /// Whether this request waits for new code.
+    /// Reports whether this request waits for new code.
     fn must_wait(&self) -> bool {
         if self.is_reloading.load(Ordering::Relaxed) {
             return true;

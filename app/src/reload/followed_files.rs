@@ -47,7 +47,7 @@ impl FollowedFiles {
         std::mem::replace(&mut *current, seen)
     }
 
-    /// Whether it is time to look. True for one caller each time.
+    /// Reports whether it is time to look. True for one caller each time.
     pub(crate) fn is_due(&self) -> bool {
         let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let due = self.due_nanos.load(Ordering::Relaxed);

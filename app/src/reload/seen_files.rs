@@ -94,7 +94,7 @@ impl SeenFiles {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it is noted that a file is there, or that it is not.
+    /// Reports whether it is noted that a file is there, or that it is not.
     fn notes(&self, is_there: bool) -> bool {
         is_there || self.notes_missing.load(Ordering::Relaxed)
     }
@@ -129,7 +129,7 @@ impl SeenFiles {
         seen.extend(failed.seen().drain());
     }
 
-    /// Whether one of the files has changed.
+    /// Reports whether one of the files has changed.
     pub(crate) fn have_changed(&self) -> bool {
         let mut seen = self.seen();
         let mut files = seen.iter_mut();

@@ -85,7 +85,7 @@ impl Additions {
         Ok(pending.unwrap_or_else(|| self.store.put(PendingFields::default())))
     }
 
-    /// Whether there is any field line to come.
+    /// Reports whether there is any field line to come.
     pub(crate) fn has_fields(&self) -> bool {
         self.store.get::<PendingFields>().is_some()
     }
@@ -121,7 +121,7 @@ impl Additions {
         added.map_err(|fault| refused(fault, b""))
     }
 
-    /// Whether the head of the answer is complete.
+    /// Reports whether the head of the answer is complete.
     pub(crate) fn is_answered(&self) -> bool {
         self.progress.get().is_answered
     }
@@ -149,7 +149,7 @@ impl Additions {
         self.change(|progress| progress.parts = progress.parts.saturating_sub(1));
     }
 
-    /// Whether no script runs for the request any more.
+    /// Reports whether no script runs for the request any more.
     pub(crate) fn is_over(&self) -> bool {
         let progress = self.progress.get();
         progress.is_handled && progress.parts == 0

@@ -29,7 +29,7 @@ pub(crate) struct Gate {
     worker: OnceCell<WorkerHandle>,
     /// Whose script runs.
     current: CurrentRun,
-    /// Whether a request can go on in another's run: in JavaScript, when that settles the promise that it waits for.
+    /// True if a request can go on in another's run: in JavaScript, when that settles the promise that it waits for.
     runs_mix: bool,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Visit {
     gate: Rc<Gate>,
     /// Groups that had been lost when its last turn began.
     losses: u64,
-    /// Whether its first run was in one of those that were lost.
+    /// True if its first run was in one of those that were lost.
     is_lost: bool,
     /// The groups in which it ran while they were open, and which it still has to hear of.
     fates: Vec<Fate>,
@@ -92,7 +92,7 @@ impl Gate {
         self.db.without_transactions().await;
     }
 
-    /// Whether a project is being loaded, or starts.
+    /// Reports whether a project is being loaded, or starts.
     pub(crate) fn set_loading(&self, is_loading: bool) {
         self.db.set_loading(is_loading);
     }
@@ -119,7 +119,7 @@ impl Gate {
         })
     }
 
-    /// Whether a handler may run at once; if not, see [`Gate::acquire`].
+    /// Reports whether a handler may run at once; if not, see [`Gate::acquire`].
     #[inline]
     pub(crate) fn try_acquire(&self, route: &RouteUse) -> bool {
         self.db.try_acquire(route)
@@ -306,7 +306,7 @@ impl Visit {
         outboxes.ok_or_else(Self::lost)
     }
 
-    /// Whether what the request gives now may be rolled back with a transaction.
+    /// Reports whether what the request gives now may be rolled back with a transaction.
     pub(crate) fn may_be_rolled_back(&self, view: &Rc<View>) -> bool {
         let request = || Rc::clone(view) as Rc<dyn RequestView>;
         self.may_have_transactions(view) && self.gate.db.may_be_rolled_back(&request())

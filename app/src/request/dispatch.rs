@@ -436,7 +436,7 @@ impl DispatchedRequest {
         self.uses.of(self.only_reads())
     }
 
-    /// Whether the method says that the handler only reads.
+    /// Reports whether the method says that the handler only reads.
     fn only_reads(&self) -> bool {
         let method = self.view.method();
         matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")

@@ -12,11 +12,11 @@ pub(crate) struct Fallback {
     pub(crate) status: u16,
     /// The methods that the path has, where the method was the wrong one or OPTIONS.
     pub(super) allow: Allow,
-    /// Whether a file stands at the end of the chain.
+    /// True if a file stands at the end of the chain.
     pub(super) is_file: bool,
-    /// Whether a native handler stands there.
+    /// True if a native handler stands there.
     pub(super) is_native: bool,
-    /// Whether it is a folder, which its client asks for again with a slash at the end.
+    /// True if it is a folder, which its client asks for again with a slash at the end.
     pub(super) is_folder: bool,
 }
 
@@ -84,7 +84,7 @@ fn redirect(response: &mut Response, view: &View) {
     }
 }
 
-/// Whether nobody wrote a body or said what it would be.
+/// Reports whether nobody wrote a body or said what it would be.
 fn is_blank(response: &Response) -> bool {
     let is_empty = match response.body() {
         Body::Empty => true,

@@ -15,7 +15,7 @@ pub struct Cidr {
 }
 
 impl Cidr {
-    /// Whether the network holds an address. An IPv4 address that is written as IPv6 counts as IPv4.
+    /// Reports whether the network holds an address. An IPv4 address that is written as IPv6 counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(net), IpAddr::V4(address)) => same_prefix(
@@ -31,7 +31,7 @@ impl Cidr {
     }
 }
 
-/// Whether two addresses agree in all but their last `free` bits.
+/// Reports whether two addresses agree in all but their last `free` bits.
 fn same_prefix(a: u128, b: u128, free: u8) -> bool {
     (a ^ b).checked_shr(u32::from(free)).unwrap_or(0) == 0
 }
@@ -86,7 +86,7 @@ impl FromStr for TrustedProxy {
     }
 }
 
-/// Whether somebody with this address is believed; without one it comes over a Unix socket.
+/// Reports whether somebody with this address is believed; without one it comes over a Unix socket.
 pub(crate) fn is_trusted(trusted: &[TrustedProxy], address: Option<IpAddr>) -> bool {
     trusted.iter().any(|proxy| match (proxy, address) {
         (TrustedProxy::Network(network), Some(address)) => network.contains(address),

@@ -32,7 +32,7 @@ pub(crate) struct RouteInfo {
     pub(crate) trusted: Rc<[TrustedProxy]>,
     /// Makes the ids of the worker's requests.
     pub(crate) ids: Rc<Ids>,
-    /// Whether its answers have an `ETag`.
+    /// True if its answers have an `ETag`.
     pub(crate) has_etag: bool,
     /// Compresses its answers, if they may be.
     pub(crate) compression: Option<Rc<Compression>>,

@@ -29,7 +29,7 @@ pub(crate) struct HttpSink {
     view: Option<Rc<View>>,
     /// The file that is the body, if one is.
     file: Option<Rc<ServedFile>>,
-    /// Whether the answer is what stands for that of a native handler.
+    /// True if the answer is what stands for that of a native handler.
     is_native: bool,
 }
 
@@ -46,7 +46,7 @@ impl HttpSink {
         }
     }
 
-    /// Whether the script returned what stands for the answer of a native handler.
+    /// Reports whether the script returned what stands for the answer of a native handler.
     pub(crate) fn is_native(&self) -> bool {
         self.is_native
     }

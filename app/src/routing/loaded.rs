@@ -54,7 +54,7 @@ pub(crate) struct Loaded {
     pub(crate) fetch: Option<HandlerId>,
     /// How `fetch` reads the bodies of its requests.
     pub(crate) fetch_body: BodyRule,
-    /// Whether any handler reads bodies in another way than the server's own.
+    /// True if any handler reads bodies in another way than the server's own.
     pub(crate) has_body_rules: bool,
     pub(crate) control: Rc<Control>,
     pub(crate) hooks: Rc<Hooks>,
@@ -116,7 +116,7 @@ pub(crate) struct RouteEntry {
     /// What answers a route of the program into which this is built.
     pub(crate) native: Option<NativeHandler>,
     pub(crate) body: BodyRule,
-    /// Whether its pattern ends in `*`: then a file in its place answers first.
+    /// True if its pattern ends in `*`: then a file in its place answers first.
     pub(crate) is_rest: bool,
 }
 
@@ -270,7 +270,7 @@ impl Loaded {
         }))
     }
 
-    /// Whether the project has nothing that could answer a request.
+    /// Reports whether the project has nothing that could answer a request.
     pub(crate) fn answers_nothing(&self) -> bool {
         let has_other =
             self.fetch.is_some() || self.not_found.is_some() || !self.middleware.is_empty();

@@ -109,7 +109,7 @@ impl Pattern {
         })
     }
 
-    /// Whether it matches all that is left of a path.
+    /// Reports whether it matches all that is left of a path.
     pub fn ends_in_rest(&self) -> bool {
         matches!(self.segments.last(), Some(Segment::Rest(_)))
     }
@@ -144,7 +144,7 @@ impl Pattern {
         !is_above && self.wraps(path)
     }
 
-    /// Whether this pattern of a middleware wraps the paths of a route.
+    /// Reports whether this pattern of a middleware wraps the paths of a route.
     pub(crate) fn covers(&self, route: &Self) -> Covers {
         let mut sure = true;
         let mut theirs = route.segments.iter();

@@ -27,7 +27,7 @@ impl Allow {
         Self(self.0 | 1)
     }
 
-    /// Whether there is no method in it: no route has this path.
+    /// Reports whether there is no method in it: no route has this path.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -223,7 +223,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the leaf answers the method; if not, its methods are noted.
+    /// Reports whether the leaf answers the method; if not, its methods are noted.
     fn accept(&mut self, leaf: &Leaf) -> Option<u32> {
         let found = self.verb.and_then(|verb| leaf.verbs[verb]).or(leaf.all);
         if found.is_none() {

@@ -30,7 +30,7 @@ impl<T: Clone> Wrapping<T> {
         self.0.push((pattern, wraps));
     }
 
-    /// Whether there is none.
+    /// Reports whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -76,7 +76,7 @@ impl<T: Clone> Wrapping<T> {
 }
 
 impl<T> Chain<T> {
-    /// Whether it may have any.
+    /// Reports whether it may have any.
     pub(crate) fn may_wrap(&self) -> bool {
         !matches!(self, Self::Fixed(chain) if chain.is_empty())
     }
@@ -100,7 +100,7 @@ pub(crate) struct RouteGuards {
     all: Chain<SharedGuard>,
 }
 
-/// Whether requests with this method change nothing (RFC 9110 section 9.2.1).
+/// Reports whether requests with this method change nothing (RFC 9110 section 9.2.1).
 fn is_safe(method: Method) -> bool {
     matches!(method, Method::Get | Method::Head | Method::Options)
 }
@@ -151,7 +151,7 @@ impl Guards {
 }
 
 impl RouteGuards {
-    /// Whether the route may have any.
+    /// Reports whether the route may have any.
     pub(crate) fn may_check(&self) -> bool {
         self.all.may_wrap()
     }

@@ -30,7 +30,7 @@ pub(super) struct Generations {
     turn: TurnHolder,
     /// The files of the generation that counts; none if the script is a text.
     files: Option<FollowedFiles>,
-    /// Whether work has the files looked at.
+    /// True if work has the files looked at.
     looks: bool,
 }
 

@@ -15,7 +15,7 @@ const JS: &str = include_str!("call.js");
 /// What the names of our files begin with; calls in them are no part of the stacks that people see.
 const OWN: &str = ".call.";
 
-/// Whether a line of a stack is in a file of ours.
+/// Reports whether a line of a stack is in a file of ours.
 pub(crate) fn is_own_call(line: &str) -> bool {
     line.split([' ', '(']).any(|word| word.starts_with(OWN))
 }

@@ -40,7 +40,7 @@ impl Renewal {
         }
     }
 
-    /// Whether there is something to load or to drop.
+    /// Reports whether there is something to load or to drop.
     pub(super) fn is_behind(&self) -> bool {
         self.shared.generations.changes() != self.changes
     }

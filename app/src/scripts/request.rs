@@ -73,7 +73,7 @@ pub fn request_bytes<'a>(
     Ok(bytes)
 }
 
-/// Whether a header is about the connection that a message comes on.
+/// Reports whether a header is about the connection that a message comes on.
 pub(super) fn is_framing(name: &[u8]) -> bool {
     const FRAMING: [&str; 8] = [
         "connection",

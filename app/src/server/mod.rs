@@ -110,7 +110,7 @@ pub(crate) struct ServerShared {
     pub(crate) is_ending: AtomicBool,
     /// When that was, for the requests that are cut.
     ending: Arc<OnceLock<Instant>>,
-    /// Whether the functions that start once for the process have run.
+    /// True if the functions that start once for the process have run.
     started_once: Arc<AtomicBool>,
 }
 
@@ -312,7 +312,7 @@ impl Running {
 pub(crate) struct Health(Arc<ServerShared>);
 
 impl Health {
-    /// Whether one of the workers has done something within this time, or waits for something to do.
+    /// Reports whether one of the workers has done something within this time, or waits for something to do.
     pub(crate) fn is_alive(&self, time: Duration) -> bool {
         let millis = time.as_millis() as u64;
         let crew = self.0.crew();

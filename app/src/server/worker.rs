@@ -42,7 +42,7 @@ pub(crate) enum WorkerThread {
 }
 
 impl WorkerThread {
-    /// Whether the worker has ended.
+    /// Reports whether the worker has ended.
     pub(crate) fn is_finished(&self) -> bool {
         match self {
             Self::Own(thread) => thread.is_finished(),

@@ -28,7 +28,7 @@ pub(super) struct CacheLimits {
     pub(super) file_bytes_max: u64,
     /// What all that are kept in memory may have together.
     pub(super) cache_bytes_max: usize,
-    /// Whether files without encoded forms are given some.
+    /// True if files without encoded forms are given some.
     pub(super) makes_forms: bool,
 }
 

@@ -24,7 +24,7 @@ pub(super) enum Verdict {
     Failed,
 }
 
-/// Whether a request has any condition.
+/// Reports whether a request has any condition.
 pub(super) fn has_any(request: &Request) -> bool {
     [
         "if-none-match",
@@ -90,7 +90,7 @@ pub(super) fn date(seconds: u64) -> String {
     httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + since)
 }
 
-/// Whether a list of entity tags has one that matches. `*` matches what is there.
+/// Reports whether a list of entity tags has one that matches. `*` matches what is there.
 fn lists(request: &Request, name: &str, matches: impl Fn(bool, &str) -> bool) -> bool {
     let lines = request
         .headers()

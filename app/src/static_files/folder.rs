@@ -172,7 +172,7 @@ fn find_packed(archive: &Archive, path: &str) -> Option<Opened> {
     }))
 }
 
-/// Whether an error says nothing about the path.
+/// Reports whether an error says nothing about the path.
 fn is_passing(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),

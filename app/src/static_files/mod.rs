@@ -63,7 +63,7 @@ pub(crate) struct StaticSettings {
     pub(crate) file_bytes_max: u64,
     /// What a worker keeps in memory.
     pub(crate) cache_bytes_max: usize,
-    /// Whether files without encoded forms beside them are compressed.
+    /// True if files without encoded forms beside them are compressed.
     pub(crate) compress: bool,
     /// The file that answers browsers where nothing else is at a path.
     pub(crate) fallback: Option<String>,
@@ -99,7 +99,7 @@ pub(crate) struct StaticFiles {
     root: PathBuf,
     /// The file of the database.
     database: PathBuf,
-    /// Whether it has been said why a path that a script named is not sent.
+    /// True if it has been said why a path that a script named is not sent.
     has_warned: Cell<bool>,
     /// The time of the worker's last tick.
     now_millis: Cell<u64>,
@@ -257,7 +257,7 @@ impl StaticFiles {
         }
     }
 
-    /// Whether any file is served by its path.
+    /// Reports whether any file is served by its path.
     pub(crate) fn has_public(&self) -> bool {
         self.public.is_some()
     }
@@ -403,7 +403,7 @@ fn name_in(folder: &str, path: &str) -> Option<String> {
     paths::is_below(path).then(|| format!("{folder}{BELOW}{path}"))
 }
 
-/// Whether a path names a folder below the project's that may be served.
+/// Reports whether a path names a folder below the project's that may be served.
 pub(crate) fn is_folder(path: &str) -> bool {
     paths::is_below(path)
 }

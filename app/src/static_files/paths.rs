@@ -98,7 +98,7 @@ pub(super) fn has_hash(file: &str) -> bool {
         && any(u8::is_ascii_uppercase)
 }
 
-/// Whether a path that a script wrote names a file below a folder: `storage/reports/1.pdf`.
+/// Reports whether a path that a script wrote names a file below a folder: `storage/reports/1.pdf`.
 pub(super) fn is_below(path: &str) -> bool {
     path.len() <= PATH_BYTES_MAX && path.split('/').all(|part| is_name(part, false))
 }
@@ -111,7 +111,7 @@ pub(super) fn to_url(file: &str) -> String {
     url
 }
 
-/// Whether a part of a path is the name of a file or folder that may be served.
+/// Reports whether a part of a path is the name of a file or folder that may be served.
 fn is_name(part: &str, is_first: bool) -> bool {
     let is_hidden = part.starts_with('.') && !(is_first && part == WELL_KNOWN);
     !part.is_empty() && !is_hidden && !part.contains(['/', '\\', '\0'])

@@ -46,7 +46,7 @@ pub(super) struct Form {
     /// The entity tag, with its quotes.
     pub(super) tag: String,
     pub(super) content: Content,
-    /// Whether the server has made it itself, so that no file stands for it.
+    /// True if the server has made it itself, so that no file stands for it.
     is_made: bool,
     /// Whole answers: with the ordinary `Cache-Control`, and with that of content that never changes.
     pub(super) answers: [OnceCell<Arc<Precomputed>>; 2],
@@ -192,7 +192,7 @@ impl StoredFile {
         }
     }
 
-    /// Whether the file and its encoded forms are what they were.
+    /// Reports whether the file and its encoded forms are what they were.
     pub(super) fn is_unchanged(&self, folder: &Folder) -> bool {
         let plain = self.plain.stamp;
         folder.stamp(&self.path) == Some(plain)
@@ -240,7 +240,7 @@ impl StoredFile {
     }
 }
 
-/// Whether an encoded form was made of what the file is now: one that is older was made before a change.
+/// Reports whether an encoded form was made of what the file is now: one that is older was made before a change.
 fn is_current(encoded: &Stamp, plain: &Stamp) -> bool {
     let seconds = |stamp: &Stamp| stamp.modified.map(|(seconds, _)| seconds);
     seconds(encoded) >= seconds(plain)

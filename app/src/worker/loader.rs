@@ -89,7 +89,7 @@ pub(crate) struct Loader {
     watchdog: Watchdog,
     id: u64,
     place: WorkerPlace,
-    /// Whether this loader tells the log what is probably not meant so: one worker does.
+    /// True if this loader tells the log what is probably not meant so: one worker does.
     tells_warnings: bool,
     ending: Arc<OnceLock<Instant>>,
     started_once: Arc<AtomicBool>,
@@ -98,7 +98,7 @@ pub(crate) struct Loader {
     pub(crate) dispatch: RefCell<Weak<Dispatch>>,
     /// Isolates that others have replaced.
     retiring: Retiring,
-    /// Whether a replacement is on its way, so that there is one at a time.
+    /// True if a replacement is on its way, so that there is one at a time.
     is_replacing: Cell<bool>,
 }
 

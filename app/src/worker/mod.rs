@@ -36,7 +36,7 @@ pub(crate) struct WorkerPlan {
     pub(crate) id: u64,
     /// The place that it has among the workers.
     pub(crate) place: usize,
-    /// Whether the project is loaded to see that it loads, and never serves.
+    /// True if the project is loaded to see that it loads, and never serves.
     pub(crate) is_trial: bool,
     /// What it loads first.
     pub(crate) generation: Arc<Generation>,
@@ -47,7 +47,7 @@ pub(crate) struct WorkerPlan {
     pub(crate) watchdog: Watchdog,
     /// Set when the server begins to shut down.
     pub(crate) ending: Arc<OnceLock<Instant>>,
-    /// Whether the functions that start once for the process have run.
+    /// True if the functions that start once for the process have run.
     pub(crate) started_once: Arc<AtomicBool>,
     /// Called from the watchdog's thread if the worker, once it serves, is deaf to a stop.
     pub(crate) on_deaf: OnDeaf,

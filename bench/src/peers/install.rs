@@ -16,7 +16,7 @@ pub(crate) const NGINX_MODULES: &str = "/usr/lib/nginx/modules";
 /// How the peers are found.
 pub(crate) struct Installer {
     pub(super) root: PathBuf,
-    /// Whether to install what is missing, or only to use what is there.
+    /// True if to install what is missing, or only to use what is there.
     pub(super) installs: bool,
     /// What other commands of the developer came to, by their words.
     pub(super) done: RefCell<BTreeMap<String, Result<(), String>>>,

@@ -195,7 +195,7 @@ impl Peer {
             .find(|peer| peer.id == id)
     }
 
-    /// Whether it is ours: the executable or a library.
+    /// Reports whether it is ours: the executable or a library.
     pub(crate) fn is_ours(&self) -> bool {
         use PeerKind::{BunRun, BunSampan, GoSampan, NodeRun, NodeSampan};
         let is_library = matches!(
@@ -205,7 +205,7 @@ impl Peer {
         is_library || self.is_executable()
     }
 
-    /// Whether it is our executable.
+    /// Reports whether it is our executable.
     pub(crate) fn is_executable(&self) -> bool {
         matches!(self.kind, PeerKind::Sampan(_))
     }

@@ -90,13 +90,13 @@ impl PeerServer {
         resident_bytes(self.child.id())
     }
 
-    /// Whether it is still there.
+    /// Reports whether it is still there.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.child.exited(), Ok(None))
     }
 }
 
-/// Whether a server answers here, whatever it answers.
+/// Reports whether a server answers here, whatever it answers.
 pub(crate) fn answers(address: SocketAddr) -> bool {
     Client::connect(address).is_ok_and(|mut client| client.ask("GET", "/version", &[], "").is_ok())
 }

@@ -45,7 +45,7 @@ pub(crate) struct Suite {
     /// What its ratios are of.
     pub(crate) ratios: &'static str,
     columns: &'static [&'static [Column]],
-    /// Whether each group of bars has an axis of its own, as its figures are far from those of the others.
+    /// True if each group of bars has an axis of its own, as its figures are far from those of the others.
     pub(crate) axis_per_group: bool,
 }
 

@@ -153,7 +153,7 @@ fn judge(answer: &Answer, expected: &ExpectedAnswer) -> Result<(), String> {
     }
 }
 
-/// Whether a page is the one expected, to the byte. The error shows the first line that differs.
+/// Reports whether a page is the one expected, to the byte. The error shows the first line that differs.
 fn same_page(found: &[u8], expected: &str) -> Result<(), String> {
     if found == expected.as_bytes() {
         return Ok(());

@@ -14,7 +14,7 @@ pub(crate) fn decode(text: &[u8]) -> Option<(&str, Vec<u8>)> {
     Some((label, STANDARD.decode(body).ok()?))
 }
 
-/// Whether a text claims to be PEM.
+/// Reports whether a text claims to be PEM.
 pub(crate) fn is_pem(text: &[u8]) -> bool {
     text.trim_ascii_start().starts_with(b"-----BEGIN ")
 }

@@ -7,11 +7,11 @@ use sampan_host::{Error, Value, refusals};
 pub(crate) struct Options {
     /// The columns to write, in this order.
     pub(crate) columns: Option<Vec<String>>,
-    /// Whether the first record that is read names the columns.
+    /// True if the first record that is read names the columns.
     pub(crate) has_header: bool,
     /// What stands between two fields.
     pub(crate) separator: u8,
-    /// Whether a spreadsheet opens what is written.
+    /// True if a spreadsheet opens what is written.
     pub(crate) is_spreadsheet: bool,
 }
 

@@ -23,9 +23,9 @@ pub(crate) struct Records {
     ends_used: usize,
     /// The line on which the record at hand began.
     line: u64,
-    /// Whether nothing of the next record has come yet.
+    /// True if nothing of the next record has come yet.
     is_between: bool,
-    /// Whether the byte before was a CR, whose LF may follow.
+    /// True if the byte before was a CR, whose LF may follow.
     is_after_cr: bool,
     /// How much of the byte order mark has come.
     mark_seen: usize,

@@ -17,7 +17,7 @@ const FORMULA: &[u8] = b"=+-@\t\r\n";
 pub(crate) struct Encoder {
     separator: u8,
     is_spreadsheet: bool,
-    /// Whether rows may have more than the columns.
+    /// True if rows may have more than the columns.
     has_choice: bool,
     /// The names in the header, once it is written.
     columns: Option<Rc<Columns>>,

@@ -90,7 +90,7 @@ fn open_source(path: &Path) -> Result<Connection, Error> {
         .map_err(|error| fault_of(path, &error))
 }
 
-/// Whether a copy may get this name.
+/// Reports whether a copy may get this name.
 fn check_target(source: &Path, to: &Path, force: bool) -> Result<(), Error> {
     let shown = to.display();
     let folder = folder_of(to);
@@ -336,7 +336,7 @@ fn fault_of(path: &Path, error: &rusqlite::Error) -> Error {
 #[cfg(test)]
 mod tests;
 
-/// Whether `to` is a file that SQLite keeps beside the database.
+/// Reports whether `to` is a file that SQLite keeps beside the database.
 fn is_part_of(source: &Path, to: &Path) -> bool {
     let Some(folder) = to
         .parent()

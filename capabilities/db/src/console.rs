@@ -155,7 +155,7 @@ impl Console {
         Interrupt(Arc::new(self.sqlite.get_interrupt_handle()))
     }
 
-    /// Whether a transaction is open.
+    /// Reports whether a transaction is open.
     pub fn in_transaction(&self) -> bool {
         !self.sqlite.is_autocommit()
     }

@@ -74,7 +74,7 @@ pub(crate) struct Opened {
     pub(crate) lonely: Lonely,
     /// Reads that took too long in place; where the script can wait they go to a reader thread at once.
     pub(crate) slow: Lonely,
-    /// Whether the schema has foreign keys that are checked at the end of the transaction.
+    /// True if the schema has foreign keys that are checked at the end of the transaction.
     pub(crate) defers_keys: AtomicBool,
     lookout: Lookout,
     report: ReportLine,
@@ -211,7 +211,7 @@ impl Opened {
         Ok(opened)
     }
 
-    /// Whether writers have to wait until the log has been copied.
+    /// Reports whether writers have to wait until the log has been copied.
     pub(crate) fn log_is_full(&self) -> bool {
         self.checkpointer.wal_bytes() > self.config.wal_bytes_max
     }

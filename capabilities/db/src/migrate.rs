@@ -144,7 +144,7 @@ pub fn create(dir: &Path, name: &str) -> Result<PathBuf, Error> {
 }
 
 impl MigrationStatus {
-    /// Whether it keeps [`run`] from applying anything.
+    /// Reports whether it keeps [`run`] from applying anything.
     pub fn is_fault(&self) -> bool {
         !matches!(
             self.state,

@@ -216,14 +216,14 @@ impl Catalogs {
             .position(|catalog| is_tag(tag, &catalog.tag))
     }
 
-    /// Whether this is told the first time.
+    /// Reports whether this is told the first time.
     pub(crate) fn is_news(&self, missed: String) -> bool {
         let mut known = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         known.len() < crate::limits::MISSED_KEYS_MAX && known.insert(missed)
     }
 }
 
-/// Whether a name is that of a locale, whatever its case, also with `_` for `-`.
+/// Reports whether a name is that of a locale, whatever its case, also with `_` for `-`.
 fn is_tag(name: &str, tag: &str) -> bool {
     let same = |(a, b): (u8, u8)| a.eq_ignore_ascii_case(&b) || (a == b'_' && b == b'-');
     name.len() == tag.len() && name.bytes().zip(tag.bytes()).all(same)
@@ -341,14 +341,14 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Whether a table has the forms of one text.
+/// Reports whether a table has the forms of one text.
 fn is_plural(table: &DeTable<'_>) -> bool {
     let is_category = |name: &str| CATEGORIES.iter().any(|(known, _)| *known == name);
     let names = || table.keys().map(|name| name.get_ref().as_ref());
     names().any(|name| name == "other") && names().all(is_category)
 }
 
-/// Whether a table has nothing but forms of one text, without the one that each language needs.
+/// Reports whether a table has nothing but forms of one text, without the one that each language needs.
 fn lacks_other(table: &DeTable<'_>) -> bool {
     let is_form = |(name, form): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
         let is_category = CATEGORIES.iter().any(|(known, _)| *known == name.get_ref());

@@ -160,7 +160,7 @@ impl DateFormat {
     }
 }
 
-/// Whether a locale is written from right to left, by its script or by that of its language.
+/// Reports whether a locale is written from right to left, by its script or by that of its language.
 pub(crate) fn is_rtl(locale: &Locale) -> bool {
     const SCRIPTS: [&str; 8] = [
         "Adlm", "Arab", "Hebr", "Mand", "Nkoo", "Rohg", "Syrc", "Thaa",

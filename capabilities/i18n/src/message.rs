@@ -54,7 +54,7 @@ impl Message {
         }
     }
 
-    /// Whether a value of this name stands in any of them. The number that decides the form may.
+    /// Reports whether a value of this name stands in any of them. The number that decides the form may.
     pub(crate) fn has_place(&self, name: &str) -> bool {
         let is_counted = name == "n" && matches!(self, Self::Plural(_));
         is_counted

@@ -288,7 +288,7 @@ impl I18n {
     }
 }
 
-/// Whether a locale is one of the more general ones of another.
+/// Reports whether a locale is one of the more general ones of another.
 fn is_parent(general: &str, special: &str) -> bool {
     negotiate::parents(special).any(|tag| tag == general)
 }

@@ -60,7 +60,7 @@ pub struct Access<'a> {
     pub referer: Option<&'a [u8]>,
     /// The `User-Agent` of the request.
     pub agent: Option<&'a [u8]>,
-    /// Whether the answer was not sent whole.
+    /// True if the answer was not sent whole.
     pub is_aborted: bool,
 }
 

@@ -210,12 +210,12 @@ impl Logger {
         }
     }
 
-    /// Whether lines of this level are written at all.
+    /// Reports whether lines of this level are written at all.
     pub fn writes(&self, level: Level) -> bool {
         level >= self.settings.level_min
     }
 
-    /// Whether there is an access log.
+    /// Reports whether there is an access log.
     pub fn has_access_log(&self) -> bool {
         self.settings.access != AccessFormat::Off
     }

@@ -36,7 +36,7 @@ pub(crate) struct Repeats(Mutex<CauseCounts>);
 #[derive(Debug, Default)]
 struct CauseCounts {
     causes: HashMap<(Level, String), CauseCount>,
-    /// Whether somebody will ask for the counts.
+    /// True if somebody will ask for the counts.
     is_scheduled: bool,
 }
 

@@ -28,7 +28,7 @@ impl Csrf {
         })
     }
 
-    /// Whether a request whose method may change something comes from another site.
+    /// Reports whether a request whose method may change something comes from another site.
     pub fn is_foreign(&self, request: &dyn RequestView) -> bool {
         let origin = request.header("origin").unwrap_or_default();
         let is_trusted = || {
@@ -48,7 +48,7 @@ impl Csrf {
     }
 }
 
-/// Whether an origin is the host that was asked, also as a trusted proxy calls it.
+/// Reports whether an origin is the host that was asked, also as a trusted proxy calls it.
 fn is_own(request: &dyn RequestView, origin: &[u8]) -> bool {
     let Some(host) = origin::host(origin) else {
         return false;

@@ -80,7 +80,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// Whether an option is `false`: what it stands for is left out.
+    /// Reports whether an option is `false`: what it stands for is left out.
     pub(crate) fn is_off(&self, name: &str) -> Result<bool, Error> {
         let found = self.find(name)?;
         Ok(found.is_some_and(|found| self.reader.kind(found) == Kind::Bool(false)))
@@ -95,7 +95,7 @@ impl<'a> Options<'a> {
         function.map(Some).ok_or_else(|| wrong(name, "a function"))
     }
 
-    /// Whether an option is a function.
+    /// Reports whether an option is a function.
     pub(crate) fn is_function(&self, name: &str) -> Result<bool, Error> {
         let found = self.find(name)?;
         Ok(found.is_some_and(|found| self.reader.kind(found) == Kind::Function))

@@ -153,7 +153,7 @@ impl Hash {
         })))
     }
 
-    /// Whether this is the hash of the password.
+    /// Reports whether this is the hash of the password.
     pub(crate) fn verify(&self, password: &[u8], memory: &mut Memory) -> Result<bool, Error> {
         match self {
             Self::Argon2(kept) => {
@@ -177,7 +177,7 @@ impl Hash {
         }
     }
 
-    /// Whether it was made with these parameters, or stronger ones.
+    /// Reports whether it was made with these parameters, or stronger ones.
     pub(crate) fn has(&self, parameters: &Parameters) -> bool {
         match self {
             Self::Argon2(kept) => {

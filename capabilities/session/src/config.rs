@@ -24,7 +24,7 @@ pub struct SessionConfig {
     pub lifetime_millis: u64,
     /// The name of the cookie. Over TLS it has the prefix `__Host-`.
     pub cookie: String,
-    /// Whether the cookie is for TLS only; unless given, it is where the request came over TLS.
+    /// True if the cookie is for TLS only; unless given, it is where the request came over TLS.
     pub secure: Option<bool>,
     /// How many bytes of JSON a session may have.
     pub bytes_max: usize,
@@ -107,7 +107,7 @@ impl SessionConfig {
         (now.saturating_add(self.idle_millis)).min(began.saturating_add(self.lifetime_millis))
     }
 
-    /// Whether a use now puts off the end by so much that it is worth a write.
+    /// Reports whether a use now puts off the end by so much that it is worth a write.
     pub(crate) fn is_due(&self, began: u64, ends: u64, now: u64) -> bool {
         let touch_millis = (self.idle_millis / 10).clamp(1, TOUCH_MILLIS_MAX);
         self.end(began, now) >= ends.saturating_add(touch_millis)

@@ -63,7 +63,7 @@ impl CookieNames {
 pub(crate) struct Cookie {
     name: Rc<str>,
     is_secure: bool,
-    /// Whether the browser sent one.
+    /// True if the browser sent one.
     pub(crate) was_sent: bool,
 }
 

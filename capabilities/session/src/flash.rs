@@ -13,7 +13,7 @@ pub(crate) struct Flashes {
     /// Those that earlier requests left.
     seen: Vec<Value>,
     is_taken: bool,
-    /// Whether they are gone from the store already, so that no other request gets them.
+    /// True if they are gone from the store already, so that no other request gets them.
     is_removed: bool,
     added: Vec<Value>,
 }
@@ -95,7 +95,7 @@ impl Flashes {
         !self.added.is_empty() || is_open
     }
 
-    /// Whether there will be any for the next page, if nobody else changes them.
+    /// Reports whether there will be any for the next page, if nobody else changes them.
     pub(crate) fn has_new(&self) -> bool {
         !self.added.is_empty()
     }

@@ -440,7 +440,7 @@ impl SessionState {
         !self.changes.is_empty() || self.flashes.has_changed()
     }
 
-    /// Whether this use puts off the end by so much that it is worth a write.
+    /// Reports whether this use puts off the end by so much that it is worth a write.
     fn is_due(&self, config: &SessionConfig, now: u64) -> bool {
         let found = self.found.as_ref();
         found.is_some_and(|found| config.is_due(found.stored.began, found.stored.ends, now))

@@ -128,7 +128,7 @@ pub struct TemplateStore {
     functions: Rc<ScriptFunctions>,
     strings: RefCell<HashMap<String, Rc<Template>>>,
     is_loaded: std::cell::Cell<bool>,
-    /// Whether all that templates name must be there once the script is loaded.
+    /// True if all that templates name must be there once the script is loaded.
     is_checked: bool,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Macro {
     pub(crate) uses_caller: bool,
     pub(crate) takes_varargs: bool,
     pub(crate) takes_kwargs: bool,
-    /// Whether the data of the script is seen in it: not if it was imported without context.
+    /// True if the data of the script is seen in it: not if it was imported without context.
     pub(crate) sees_data: bool,
 }
 

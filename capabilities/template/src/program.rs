@@ -26,9 +26,9 @@ pub(crate) struct Program {
     pub(crate) ops: Box<[Op]>,
     /// The line of each operation, from 1; 0 if it is not known.
     pub(crate) lines: Box<[u32]>,
-    /// Whether it is a block that another template must fill.
+    /// True if it is a block that another template must fill.
     pub(crate) is_required: bool,
-    /// Whether it may extend another template.
+    /// True if it may extend another template.
     pub(crate) extends: bool,
 }
 
@@ -123,7 +123,7 @@ pub(crate) enum Op {
     CallBlock(Name),
     Extend,
     Include {
-        /// Whether a template that does not exist is no error.
+        /// True if a template that does not exist is no error.
         ignores_missing: bool,
         sight: Sight,
     },

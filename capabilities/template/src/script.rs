@@ -46,7 +46,7 @@ pub(crate) struct ScriptFunctions {
     variables: RefCell<Vec<(Name, NativeVariable)>>,
     /// What the names of all these mean, once that is needed.
     globals: RefCell<Option<Rc<Globals>>>,
-    /// Whether one of them stands in the place of a filter that has a way of its own.
+    /// True if one of them stands in the place of a filter that has a way of its own.
     hides_known: Cell<bool>,
     /// The filters that are not Jinja2's.
     filters: RefCell<HashSet<String>>,

@@ -48,7 +48,7 @@ pub(crate) struct Names {
     pub(crate) functions: Vec<FunctionUse>,
     /// All that are assigned somewhere: variables, macros and their parameters, imports.
     pub(crate) assigned: BTreeSet<Box<str>>,
-    /// Whether it calls methods that change a list or a map.
+    /// True if it calls methods that change a list or a map.
     pub(crate) changes_values: bool,
 }
 

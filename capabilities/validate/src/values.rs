@@ -147,7 +147,7 @@ pub(crate) fn check_date(
     Ok(())
 }
 
-/// Whether a value is one of those that are taken.
+/// Reports whether a value is one of those that are taken.
 pub(crate) fn is_among(value: &Value, choices: &[Value]) -> bool {
     choices.iter().any(|choice| match (value, choice) {
         (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {

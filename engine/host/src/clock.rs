@@ -25,7 +25,7 @@ pub fn make_settable() {
     IS_SETTABLE.store(true, Relaxed);
 }
 
-/// Whether [`make_settable`] was called.
+/// Reports whether [`make_settable`] was called.
 pub fn is_settable() -> bool {
     IS_SETTABLE.load(Relaxed)
 }

@@ -110,7 +110,7 @@ pub struct RouteDef {
     pub pattern: String,
     /// What answers it.
     pub handler: HandlerId,
-    /// Whether the handler was given as a value, not as a function: its answer is computed once.
+    /// True if the handler was given as a value, not as a function: its answer is computed once.
     pub fixed: bool,
     /// How it reads the bodies of its requests.
     pub body: BodyOptions,
@@ -240,7 +240,7 @@ pub trait Isolate {
     /// The memory in use, in bytes.
     fn memory_bytes(&self) -> usize;
 
-    /// Whether the isolate should be replaced by a fresh one: it ran out of memory and could not recover.
+    /// Reports whether the isolate should be replaced by a fresh one: it ran out of memory and could not recover.
     fn is_worn_out(&self) -> bool;
 
     /// How many requests are answered and have work that still goes on.

@@ -44,7 +44,7 @@ impl ErrorKind {
         }
     }
 
-    /// Whether the message is meant for the client: true for errors that describe the client's own fault.
+    /// Reports whether the message is meant for the client: true for errors that describe the client's own fault.
     pub fn is_public(self) -> bool {
         (400..500).contains(&self.status())
     }

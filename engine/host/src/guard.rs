@@ -13,7 +13,7 @@ pub trait Guard {
     /// The request is refused: with a status from 400 to 499, and a message that its client sees.
     fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error>;
 
-    /// Whether it passes every GET, HEAD and OPTIONS, so that it need not be asked about them.
+    /// Reports whether it passes every GET, HEAD and OPTIONS, so that it need not be asked about them.
     fn only_checks_changes(&self) -> bool {
         false
     }

@@ -50,7 +50,7 @@ pub trait RequestView {
         self.ip().parse().ok()
     }
 
-    /// Whether the client asked over TLS, itself or as far as a trusted proxy says.
+    /// Reports whether the client asked over TLS, itself or as far as a trusted proxy says.
     fn is_https(&self) -> bool {
         self.url().starts_with("https:")
     }
@@ -91,7 +91,7 @@ pub trait RequestView {
         false
     }
 
-    /// Whether the request has ended: its handler and the stream of its answer, with what they clean up.
+    /// Reports whether the request has ended: its handler and the stream of its answer, with what they clean up.
     fn is_over(&self) -> bool;
 }
 
@@ -293,7 +293,7 @@ pub fn has_keys(field: &str) -> Error {
     ))
 }
 
-/// Whether a number that a handler returns behind its answer looks like a status.
+/// Reports whether a number that a handler returns behind its answer looks like a status.
 pub fn is_status(number: f64) -> bool {
     number.fract() == 0.0 && (100.0..600.0).contains(&number)
 }

@@ -114,7 +114,7 @@ impl Rows {
         self.cells.len() / self.columns.len().max(1)
     }
 
-    /// Whether there are no rows.
+    /// Reports whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }

@@ -18,7 +18,7 @@ pub trait Sealer {
     /// A signature of bytes that stay readable: a text of 43 letters, digits, `-` and `_`.
     fn sign(&self, purpose: &str, bytes: &[u8]) -> String;
 
-    /// Whether a key of the project made this signature of these bytes, for this purpose.
+    /// Reports whether a key of the project made this signature of these bytes, for this purpose.
     fn verify(&self, purpose: &str, bytes: &[u8], signature: &str) -> bool;
 }
 

@@ -46,11 +46,11 @@ pub struct SetCookie<'a> {
     pub max_age_seconds: Option<i64>,
     /// With which requests from other sites it is sent.
     pub same_site: SameSite,
-    /// Whether scripts of the page cannot read it.
+    /// True if scripts of the page cannot read it.
     pub is_http_only: bool,
-    /// Whether it is sent over TLS only.
+    /// True if it is sent over TLS only.
     pub is_secure: bool,
-    /// Whether an embedded page has it apart for each site that embeds it.
+    /// True if an embedded page has it apart for each site that embeds it.
     pub is_partitioned: bool,
 }
 
@@ -159,7 +159,7 @@ impl<'a> SetCookie<'a> {
     }
 }
 
-/// Whether a name has a prefix, as browsers look for it: in any case (RFC 6265bis section 5.4).
+/// Reports whether a name has a prefix, as browsers look for it: in any case (RFC 6265bis section 5.4).
 fn has_prefix(name: &str, prefix: &str) -> bool {
     let start = name.as_bytes().get(..prefix.len());
     start.is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))

@@ -30,7 +30,7 @@ impl Store {
             .and_then(|(_, entry)| entry.clone().downcast().ok())
     }
 
-    /// Whether there is no value.
+    /// Reports whether there is no value.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.entries.borrow().is_empty()

@@ -258,7 +258,7 @@ fn accept(listener: &Listener, workers: &Workers, stop: &AtomicBool, note: &dyn 
     }
 }
 
-/// Whether the error is about the connection that would have been accepted (accept(2)), so that the next
+/// Reports whether the error is about the connection that would have been accepted (accept(2)), so that the next
 /// call can go well at once.
 fn concerns_one_connection(error: &io::Error) -> bool {
     matches!(

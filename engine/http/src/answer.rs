@@ -137,7 +137,7 @@ pub struct RequestOutcome {
     pub body_bytes: u64,
     /// From the whole request (or its refusal) until the system took the last byte of the answer.
     pub elapsed: Duration,
-    /// Whether all of the answer was sent.
+    /// True if all of the answer was sent.
     pub is_whole: bool,
 }
 
@@ -231,7 +231,7 @@ impl Seal {
         self.decide(Decision::Failed);
     }
 
-    /// Whether nobody waits for the decision any more, because the client has gone away.
+    /// Reports whether nobody waits for the decision any more, because the client has gone away.
     pub fn is_orphaned(&self) -> bool {
         Rc::strong_count(&self.0) == 1
     }

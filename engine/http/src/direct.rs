@@ -26,7 +26,7 @@ pub struct DirectAnswer {
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body, without its framing.
     pub body: Vec<u8>,
-    /// Whether the body's source failed before its end.
+    /// True if the body's source failed before its end.
     pub is_cut: bool,
 }
 

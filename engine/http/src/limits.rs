@@ -131,7 +131,7 @@ impl Limits {
         }
     }
 
-    /// Whether the engine can run with these values.
+    /// Reports whether the engine can run with these values.
     ///
     /// # Errors
     /// One line that names the first limit that is out of range and the range.

@@ -20,7 +20,7 @@ const WAKE_TIME_MAX: Duration = Duration::from_millis(200);
 pub(crate) struct Listener {
     socket: Socket,
     is_tcp: bool,
-    /// Whether another process has the socket too, and goes on listening.
+    /// True if another process has the socket too, and goes on listening.
     is_shared: bool,
     /// Removed with it.
     _file: Option<SocketFile>,
@@ -161,7 +161,7 @@ fn inode_of(path: &Path) -> Option<u64> {
     metadata.file_type().is_socket().then(|| metadata.ino())
 }
 
-/// Whether a path is a socket on which nobody listens.
+/// Reports whether a path is a socket on which nobody listens.
 fn is_left_over(path: &Path) -> io::Result<bool> {
     if inode_of(path).is_none() {
         return Ok(false);

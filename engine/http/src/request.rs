@@ -21,7 +21,7 @@ pub struct Request {
     /// Where the body comes from, if the handler reads it as it comes.
     pub(crate) streamed: Option<Rc<RequestBody>>,
     peer: Peer,
-    /// Whether the time of its handler is over.
+    /// True if the time of its handler is over.
     pub(crate) is_overdue: Cell<bool>,
 }
 
@@ -35,7 +35,7 @@ impl Request {
         }
     }
 
-    /// Whether its handler is given up because `handler_millis_max` has passed, for what is dropped then.
+    /// Reports whether its handler is given up because `handler_millis_max` has passed, for what is dropped then.
     pub fn is_overdue(&self) -> bool {
         self.is_overdue.get()
     }
@@ -154,7 +154,7 @@ impl Request {
         self.decoder.body()
     }
 
-    /// Whether there is a body to be read as it comes, see [`Handler::body_rule`](crate::Handler::body_rule).
+    /// Reports whether there is a body to be read as it comes, see [`Handler::body_rule`](crate::Handler::body_rule).
     pub fn is_streamed(&self) -> bool {
         self.streamed.is_some()
     }

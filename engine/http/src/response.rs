@@ -265,7 +265,7 @@ impl Response {
         Ok(())
     }
 
-    /// Whether a header of this name was added. The engine's own and the default content type do not count.
+    /// Reports whether a header of this name was added. The engine's own and the default content type do not count.
     pub fn has_header(&self, name: &str) -> bool {
         lines(&self.fields).any(|line| is_of(line, name.as_bytes()))
     }
@@ -412,7 +412,7 @@ fn lines(fields: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Whether a line has this name.
+/// Reports whether a line has this name.
 fn is_of(line: &[u8], name: &[u8]) -> bool {
     line.get(name.len()) == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name)
 }

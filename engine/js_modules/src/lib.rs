@@ -59,7 +59,7 @@ pub struct Script {
 type MappedTexts = Arc<Mutex<HashMap<String, Arc<str>>>>;
 
 impl Script {
-    /// Whether lines of it stand for lines of other files.
+    /// Reports whether lines of it stand for lines of other files.
     pub fn is_mapped(&self) -> bool {
         !matches!(self.origin, MapOrigin::None)
     }

@@ -35,7 +35,7 @@ pub(crate) struct Package {
     browser: Target,
 }
 
-/// Whether the text of a `package.json` says that packages lie below its folder, which share what is installed.
+/// Reports whether the text of a `package.json` says that packages lie below its folder, which share what is installed.
 pub fn is_workspace(text: &[u8]) -> bool {
     Package::read(text).is_ok_and(|package| package.workspaces != Target::Absent)
 }

@@ -20,12 +20,12 @@ pub(crate) fn join(folder: &str, name: &str) -> String {
     parts.join("/")
 }
 
-/// Whether a path lies outside of the project's folder.
+/// Reports whether a path lies outside of the project's folder.
 pub(crate) fn is_outside(path: &str) -> bool {
     path == ".." || path.starts_with("../")
 }
 
-/// Whether a file belongs to a package, and not to the project itself.
+/// Reports whether a file belongs to a package, and not to the project itself.
 pub(crate) fn is_of_package(path: &str) -> bool {
     is_outside(path) || path.split('/').any(|part| part == "node_modules")
 }

@@ -15,7 +15,7 @@ use oxc_span::{GetSpan, SourceType};
 pub struct Fault {
     /// Why it cannot be run.
     pub message: String,
-    /// Whether it only ends too early.
+    /// True if it only ends too early.
     pub is_open: bool,
 }
 

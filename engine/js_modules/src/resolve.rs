@@ -413,7 +413,7 @@ impl Resolver {
     }
 }
 
-/// Whether a path lies in a folder.
+/// Reports whether a path lies in a folder.
 fn is_below(folder: &str, path: &str) -> bool {
     if folder.is_empty() {
         return !is_outside(path);

@@ -73,7 +73,7 @@ fn transform_here(
     Ok((printed.code, map))
 }
 
-/// Whether a file has the syntax of a module, and not only that of a script.
+/// Reports whether a file has the syntax of a module, and not only that of a script.
 ///
 /// # Errors
 /// It is nested too deeply.

@@ -56,7 +56,7 @@ impl Lua {
 }
 
 impl Lua {
-    /// Whether what answers is a value that was given when the project was loaded: no script runs.
+    /// Reports whether what answers is a value that was given when the project was loaded: no script runs.
     fn is_constant(&self, call: &Call<'_>) -> bool {
         let route = call.handler.map(|handler| handler as usize);
         let route = route.and_then(|route| self.program.routes.get(route));

@@ -72,7 +72,7 @@ pub(crate) struct RequestArgs {
 }
 
 impl RequestArgs {
-    /// Whether one request more changes nothing.
+    /// Reports whether one request more changes nothing.
     fn is_plain_get(&self) -> bool {
         self.method.is_none() && self.body.is_none() && self.headers.is_empty()
     }

@@ -91,7 +91,7 @@ An expression shows its value; statements run. What does not end yet goes on in 
 
 struct Session {
     repl: Rc<Repl>,
-    /// Whether something runs that Ctrl-C is meant for.
+    /// True if something runs that Ctrl-C is meant for.
     is_running: Arc<AtomicBool>,
 }
 

@@ -58,7 +58,7 @@ impl Options {
         Ok(())
     }
 
-    /// Whether a fault is one of an option, whose name it begins with.
+    /// Reports whether a fault is one of an option, whose name it begins with.
     pub(crate) fn is_named_in(&self, fault: &str) -> bool {
         let names = self.flags.names;
         let begins = |name: &str| {

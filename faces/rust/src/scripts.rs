@@ -25,7 +25,7 @@ pub struct Answer {
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body.
     pub body: Vec<u8>,
-    /// Whether the body is a stream that failed before its end.
+    /// True if the body is a stream that failed before its end.
     pub is_cut: bool,
     /// What went wrong, with file and line, where the answer says no more than that something did: its status is 500 or above then. What the
     /// script's `on_error` has answered is none, and no fault of the client either.

@@ -46,7 +46,7 @@ fn show(seen: &SeenRequest) -> String {
     )
 }
 
-/// Whether a peer refuses this request for something that does not say where it ends.
+/// Reports whether a peer refuses this request for something that does not say where it ends.
 fn is_excepted(peer: &str, request: &SeenRequest, head: &[u8], empty_line: bool) -> bool {
     // RFC 9112 section 2.2 asks servers to forgive an empty line before a request; Go does not.
     if peer == "go" && empty_line {
@@ -87,7 +87,7 @@ fn is_excepted(peer: &str, request: &SeenRequest, head: &[u8], empty_line: bool)
     !host_is_plain
 }
 
-/// Whether the peer has a reason to end the connection before request `at` which we do not have.
+/// Reports whether the peer has a reason to end the connection before request `at` which we do not have.
 fn theirs_ended(peer: &str, ours: &Ours, at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|index| ours.heads.get(index));
     // Whether the connection goes on after a 1.0 request is each server's choice; where the request ended is not

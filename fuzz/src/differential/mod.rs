@@ -39,11 +39,11 @@ pub(crate) struct Ours {
     pub(crate) seen: Vec<SeenRequest>,
     /// The whole head of each, for the exceptions.
     pub(crate) heads: Vec<Vec<u8>>,
-    /// Whether an empty line came before each.
+    /// True if an empty line came before each.
     pub(crate) empty_lines: Vec<bool>,
-    /// Whether it then refused something, or a request ended the connection.
+    /// True if it then refused something, or a request ended the connection.
     pub(crate) ended: bool,
-    /// Whether bytes are left that it refused, did not look at, or that are not a whole request.
+    /// True if bytes are left that it refused, did not look at, or that are not a whole request.
     pub(crate) has_rest: bool,
 }
 

@@ -35,9 +35,9 @@ pub struct Answer {
     pub headers: Vec<(String, String)>,
     /// The body, transfer coding removed.
     pub body: Vec<u8>,
-    /// Whether the connection ended before the body did.
+    /// True if the connection ended before the body did.
     pub is_cut: bool,
-    /// Whether the connection goes on.
+    /// True if the connection goes on.
     pub keeps_alive: bool,
 }
 
@@ -221,12 +221,12 @@ impl Client {
         }
     }
 
-    /// Whether the server has closed the connection, or does so soon.
+    /// Reports whether the server has closed the connection, or does so soon.
     pub fn is_closed(&mut self) -> bool {
         matches!(self.stream.fill_buf(), Ok([]) | Err(_))
     }
 
-    /// Whether nothing more comes: no byte, for a moment.
+    /// Reports whether nothing more comes: no byte, for a moment.
     ///
     /// # Errors
     /// The connection fails.

@@ -119,7 +119,7 @@ impl FileRun {
         Ok(())
     }
 
-    /// Whether the filter could mean a test of the file, which does not load: its path, or a word of its text.
+    /// Reports whether the filter could mean a test of the file, which does not load: its path, or a word of its text.
     fn may_be_meant(&self) -> bool {
         let Some(filter) = self.options.filter.as_deref() else {
             return true;

@@ -63,7 +63,7 @@ fn with_variables() -> Option<ExitCode> {
     })
 }
 
-/// Whether a program made the page.
+/// Reports whether a program made the page.
 fn is_generated(chapter: &Chapter) -> bool {
     GENERATED
         .iter()

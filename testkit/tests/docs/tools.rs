@@ -72,7 +72,7 @@ fn run(program: &str, arguments: &[&str]) -> Check {
     }
 }
 
-/// Whether a program succeeds, and all that it prints; nothing where it is not installed.
+/// Reports whether a program succeeds, and all that it prints; nothing where it is not installed.
 fn told(command: &mut Command) -> Result<Option<(bool, String)>, String> {
     let program = command.get_program().display().to_string();
     match command.stdin(Stdio::null()).output() {

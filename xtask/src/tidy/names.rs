@@ -178,7 +178,7 @@ fn is_no_word(found: char) -> bool {
     !found.is_alphanumeric() && found != '_'
 }
 
-/// Whether a text is a name that JavaScript spells in another way.
+/// Reports whether a text is a name that JavaScript spells in another way.
 fn is_snake_case(text: &str) -> bool {
     let is_part = |part: &str| {
         part.starts_with(|first: char| first.is_ascii_lowercase())

@@ -113,7 +113,7 @@ pub(super) fn unsafe_code(tree: &Tree) -> Result<Vec<String>, Error> {
     Ok(complaints)
 }
 
-/// Whether this line, or the list of lints that it is a part of, lets unsafe code pass.
+/// Reports whether this line, or the list of lints that it is a part of, lets unsafe code pass.
 fn allows_unsafe(line: &str) -> bool {
     let line = line.trim();
     let is_attribute = line.starts_with('#') && line.contains("unsafe_code");

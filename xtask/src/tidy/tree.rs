@@ -90,7 +90,7 @@ impl Tree {
         })
     }
 
-    /// Whether the tree has this file.
+    /// Reports whether the tree has this file.
     pub(super) fn has(&self, path: &str) -> bool {
         self.files
             .binary_search_by(|file| file.as_str().cmp(path))

@@ -90,12 +90,12 @@ fn write(
     rules::write_error(response.body_mut(), message.unwrap_or(label));
 }
 
-/// Whether the client of a request would rather have a page than JSON.
+/// Reports whether the client of a request would rather have a page than JSON.
 pub(crate) fn prefers_page(request: &Request) -> bool {
     request.header("accept").is_some_and(request::prefers_html)
 }
 
-/// Whether an error is worth a line in the log: the client's own faults are not.
+/// Reports whether an error is worth a line in the log: the client's own faults are not.
 pub(crate) fn is_logged(kind: ErrorKind) -> bool {
     !kind.is_public()
 }

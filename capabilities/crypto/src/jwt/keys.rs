@@ -185,7 +185,7 @@ impl Key {
         }
     }
 
-    /// Whether this key made the signature of these bytes.
+    /// Reports whether this key made the signature of these bytes.
     pub(super) fn verify(&self, data: &[u8], signature: &[u8]) -> Result<bool, Error> {
         let public = match &self.algorithm.0.1 {
             Family::Hmac(algorithm) => {

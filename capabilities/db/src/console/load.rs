@@ -134,7 +134,7 @@ fn with_advice(error: RunError) -> RunError {
     }
 }
 
-/// Whether a statement is one of those around the others in a dump.
+/// Reports whether a statement is one of those around the others in a dump.
 fn is_skipped(statement: &Statement<'_>) -> bool {
     let sql = statement.sql.trim_end_matches(';').trim_end();
     let mut words = sql.split_ascii_whitespace();

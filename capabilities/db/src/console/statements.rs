@@ -7,7 +7,7 @@ pub struct Statement<'a> {
     pub sql: &'a str,
     /// The byte at which it begins.
     pub at: usize,
-    /// Whether its `;` is there.
+    /// True if its `;` is there.
     pub is_complete: bool,
 }
 
@@ -21,7 +21,7 @@ pub fn statements(text: &str) -> impl Iterator<Item = Statement<'_>> {
     })
 }
 
-/// Whether nothing in the text waits for its `;`.
+/// Reports whether nothing in the text waits for its `;`.
 pub fn is_complete(text: &str) -> bool {
     statements(text).all(|statement| statement.is_complete)
 }
@@ -128,7 +128,7 @@ fn token(text: &str) -> (Token<'_>, usize) {
     }
 }
 
-/// Whether a byte can stand in a word: those of letters beyond ASCII can.
+/// Reports whether a byte can stand in a word: those of letters beyond ASCII can.
 fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }

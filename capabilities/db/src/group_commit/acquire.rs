@@ -40,7 +40,7 @@ pub(crate) enum Fetch {
 }
 
 impl Db {
-    /// Whether a handler of this route may run at once. If not, see [`Db::acquire`].
+    /// Reports whether a handler of this route may run at once. If not, see [`Db::acquire`].
     pub fn try_acquire(&self, route: &RouteUse) -> bool {
         let inner = &*self.0;
         if route.alone.load(Relaxed) && inner.is_open() {

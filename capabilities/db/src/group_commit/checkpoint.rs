@@ -49,7 +49,7 @@ struct CheckpointShared {
     page_bytes: AtomicU64,
     /// Whether writers are asked to wait: SQLite's locks are not fair, and a busy writer would never let a checkpoint in.
     keeps_out: AtomicBool,
-    /// Whether the thread has been woken and has not looked yet, so that a commit seldom takes the lock.
+    /// True if the thread has been woken and has not looked yet, so that a commit seldom takes the lock.
     is_asked: AtomicBool,
     state: Mutex<Ask>,
     changed: Condvar,
@@ -177,7 +177,7 @@ impl CheckpointShared {
         }
     }
 
-    /// Whether writers wait for the log to be copied.
+    /// Reports whether writers wait for the log to be copied.
     fn is_full(&self) -> bool {
         self.wal_bytes() > self.config.wal_bytes_max
     }

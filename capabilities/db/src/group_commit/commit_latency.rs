@@ -32,7 +32,7 @@ impl CommitLatency {
         }
     }
 
-    /// Whether the next commit is expected to be slow.
+    /// Reports whether the next commit is expected to be slow.
     pub(crate) fn is_slow(&self) -> bool {
         self.is_slow.get()
     }

@@ -50,10 +50,10 @@ pub(crate) struct WorkerDb {
     pub(crate) is_lost: Cell<bool>,
     /// Groups that were lost so far.
     pub(crate) losses: Cell<u64>,
-    /// Whether the run that goes on has written, and whether it undid a transaction.
+    /// True if the run that goes on has written, and whether it undid a transaction.
     pub(crate) wrote: Cell<bool>,
     pub(crate) undid: Cell<bool>,
-    /// Whether the last commit failed.
+    /// True if the last commit failed.
     pub(crate) is_failing: Cell<bool>,
     pub(crate) latency: CommitLatency,
     /// Told how long statements take, if somebody wants to know.
@@ -80,7 +80,7 @@ pub(crate) struct WriteGroup {
     since: Instant,
     /// Statements that wrote, or tried to.
     pub(crate) writes: Cell<u32>,
-    /// Whether [`Db::serve`] was told to commit it.
+    /// True if [`Db::serve`] was told to commit it.
     is_told: Cell<bool>,
 }
 
@@ -172,7 +172,7 @@ impl Db {
 
     /// To be called whenever the isolate was left, in a run for this route. Takes back savepoints that a stopped script left
     /// open, and commits what should not wait: also where all others who could join the group wait for it already (`is_complete`).
-    /// Whether a group was lost in between is told by [`Db::losses`].
+    /// Reports whether a group was lost in between is told by [`Db::losses`].
     pub fn left(&self, route: Option<&RouteUse>, is_complete: impl FnOnce() -> bool) {
         let inner = &*self.0;
         inner.close_savepoints();
@@ -203,7 +203,7 @@ impl Db {
         self.0.losses.get()
     }
 
-    /// Whether a request of this worker has a transaction, open or waiting for its turn.
+    /// Reports whether a request of this worker has a transaction, open or waiting for its turn.
     #[inline]
     pub fn has_transactions(&self) -> bool {
         !self.0.transactions.borrow().is_empty()
@@ -215,7 +215,7 @@ impl Db {
         self.0.transactions_behind(request)
     }
 
-    /// Whether what this request gives now may be rolled back with such a transaction, or was.
+    /// Reports whether what this request gives now may be rolled back with such a transaction, or was.
     pub fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool {
         self.0.may_be_rolled_back(request)
     }
@@ -227,7 +227,7 @@ impl Db {
         }
     }
 
-    /// Whether a project is being loaded on this worker, or starts.
+    /// Reports whether a project is being loaded on this worker, or starts.
     pub fn set_loading(&self, is_loading: bool) {
         self.0.is_loading.set(is_loading);
     }

@@ -123,7 +123,7 @@ impl WorkerDb {
         rows.map_err(|fault| fault.error)
     }
 
-    /// Whether the statement writes, as far as that can be told.
+    /// Reports whether the statement writes, as far as that can be told.
     pub(crate) fn writes(&self, sql: &str) -> bool {
         matches!(
             self.reader().map(|reader| reader.is_readonly(sql)),
@@ -373,7 +373,7 @@ impl WorkerDb {
     }
 }
 
-/// Whether a statement may change the schema, judged by its first word.
+/// Reports whether a statement may change the schema, judged by its first word.
 pub(crate) fn is_schema_change(sql: &str) -> bool {
     // Most statements show at once that they are not.
     if matches!(sql.as_bytes().first(), Some(b'I' | b'i' | b'U' | b'u')) {

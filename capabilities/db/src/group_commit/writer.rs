@@ -75,7 +75,7 @@ impl WriterHandover {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Whether nobody has it at the moment.
+    /// Reports whether nobody has it at the moment.
     pub(crate) fn is_free(&self) -> bool {
         self.is_free.load(Ordering::Relaxed)
     }
@@ -97,7 +97,7 @@ impl WriterHandover {
         Announced(Arc::clone(self))
     }
 
-    /// Whether a transaction is open or waits for its turn.
+    /// Reports whether a transaction is open or waits for its turn.
     pub(crate) fn has_transactions(&self) -> bool {
         self.transactions.load(Ordering::Relaxed) > 0
     }

@@ -59,7 +59,7 @@ impl Migrations {
         &self.folder
     }
 
-    /// Whether there is such a folder.
+    /// Reports whether there is such a folder.
     pub fn exist(&self) -> bool {
         match &self.packed {
             None => self.folder.is_dir(),
@@ -67,7 +67,7 @@ impl Migrations {
         }
     }
 
-    /// Whether the folder has no file at all.
+    /// Reports whether the folder has no file at all.
     pub fn is_empty(&self) -> bool {
         match &self.packed {
             None => !std::fs::read_dir(&self.folder).is_ok_and(|mut files| files.next().is_some()),

@@ -112,7 +112,7 @@ pub(crate) fn refused_by_word(word: &str) -> Option<&'static str> {
         .then_some("not authorized: VACUUM would stop all writes; for a copy use sampan backup")
 }
 
-/// Whether statements that begin with this word read or change rows, and neither the schema nor a setting.
+/// Reports whether statements that begin with this word read or change rows, and neither the schema nor a setting.
 pub(crate) fn is_plain(word: &str) -> bool {
     const PLAIN: [&str; 7] = [
         "SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "REPLACE", "VALUES",

@@ -36,7 +36,7 @@ impl Chars {
         Self::Many { bits, beyond }
     }
 
-    /// Whether it is in the set.
+    /// Reports whether it is in the set.
     pub(crate) fn has(&self, char: u32) -> bool {
         match self {
             Self::Few(chars) => chars.contains(&char),

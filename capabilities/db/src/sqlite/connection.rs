@@ -76,7 +76,7 @@ impl SqliteConnection {
         })
     }
 
-    /// Whether the statement writes nothing.
+    /// Reports whether the statement writes nothing.
     ///
     /// # Errors
     /// A statement that does not prepare, that is refused, or that is not exactly one.
@@ -174,12 +174,12 @@ impl SqliteConnection {
         }
     }
 
-    /// Whether a transaction is open.
+    /// Reports whether a transaction is open.
     pub(crate) fn in_transaction(&self) -> bool {
         !self.sqlite().is_autocommit()
     }
 
-    /// Whether the open transaction violates deferred foreign keys.
+    /// Reports whether the open transaction violates deferred foreign keys.
     pub(crate) fn deferred_violations(&self) -> bool {
         status::deferred_violations(self.sqlite())
     }

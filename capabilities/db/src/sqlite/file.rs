@@ -24,7 +24,7 @@ struct OpenedFile {
     identity: (u64, u64),
     /// Has events when the file was moved, removed or changed its links. `None` where the system has no watch left.
     events: Option<OwnedFd>,
-    /// Whether an event was seen, and since then the file at the path could be another.
+    /// True if an event was seen, and since then the file at the path could be another.
     is_suspect: AtomicBool,
 }
 
@@ -68,12 +68,12 @@ impl KnownFile {
         }
     }
 
-    /// Whether a file is known.
+    /// Reports whether a file is known.
     pub(crate) fn is_known(&self) -> bool {
         self.0.get().is_some()
     }
 
-    /// Whether the file that is known stands at `path`; also where none is.
+    /// Reports whether the file that is known stands at `path`; also where none is.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         self.0
             .get()
@@ -126,7 +126,7 @@ impl Lookout {
         }
     }
 
-    /// Whether it is time to look again.
+    /// Reports whether it is time to look again.
     pub(crate) fn is_due(&self) -> bool {
         let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         if now < self.next_millis.load(Relaxed) {

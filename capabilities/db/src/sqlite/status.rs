@@ -7,7 +7,7 @@ use rusqlite::{Connection, ffi};
 use sampan_host::Watch;
 use std::sync::{Mutex, MutexGuard};
 
-/// Whether the open transaction violates deferred foreign keys, so that its COMMIT would fail.
+/// Reports whether the open transaction violates deferred foreign keys, so that its COMMIT would fail.
 pub(crate) fn deferred_violations(sqlite: &Connection) -> bool {
     let (mut current, mut highest) = (0, 0);
     // SAFETY: the handle is open for as long as `sqlite` is borrowed; SQLite writes two integers, which outlive the call.
@@ -53,7 +53,7 @@ impl WatchSlot {
         work()
     }
 
-    /// Whether the script that runs the statement has been told to stop.
+    /// Reports whether the script that runs the statement has been told to stop.
     pub(crate) fn must_stop(&self) -> bool {
         self.lock().is_some_and(Watch::must_stop)
     }

@@ -308,7 +308,7 @@ pub(crate) fn unknown(error: minijinja::Error, what: &str, name: &str) -> Box<Fa
     fault
 }
 
-/// Whether a value is the named arguments of a call.
+/// Reports whether a value is the named arguments of a call.
 pub(super) fn is_named(value: &TemplateValue) -> bool {
     match value {
         TemplateValue::Named(_) => true,

@@ -87,7 +87,7 @@ impl Machine<'_, '_> {
         Ok(is_done)
     }
 
-    /// Whether a variable is true. None, with nothing done, if that takes more.
+    /// Reports whether a variable is true. None, with nothing done, if that takes more.
     #[inline]
     pub(super) fn truth_of_variable(&mut self, name: Name) -> Outcome<Option<bool>> {
         let Some(it) = self.handle_of(name)? else {

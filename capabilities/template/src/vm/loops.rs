@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(super) struct LoopState {
     /// Tells it from all others of the rendering.
     pub(super) number: u32,
-    /// Whether there is a variable `loop`.
+    /// True if there is a variable `loop`.
     pub(super) has_variable: bool,
     items: Items,
     /// How many rounds have begun.
@@ -244,7 +244,7 @@ impl Machine<'_, '_> {
         Ok(item)
     }
 
-    /// Whether the innermost loop has nothing to end.
+    /// Reports whether the innermost loop has nothing to end.
     #[inline]
     fn is_settled(&self) -> bool {
         let at = self.frames.last().and_then(|frame| frame.loop_at);

@@ -51,7 +51,7 @@ pub(crate) struct Machine<'m, 'e> {
     states: [Option<State<'m, 'e>>; 3],
     limits: &'m ScriptLimits,
     undefined: UndefinedBehavior,
-    /// Whether the script has a filter of its own in the place of one that has a way of its own here.
+    /// True if the script has a filter of its own in the place of one that has a way of its own here.
     hides_known: bool,
     globals: &'m Globals,
     functions: &'m ScriptFunctions,
@@ -87,11 +87,11 @@ pub(crate) struct Machine<'m, 'e> {
     loaded: Vec<Arc<Source>>,
     block: Option<Name>,
     rounds_until_check: u32,
-    /// Whether a template changes lists or maps, so that those which templates make can be changed.
+    /// True if a template changes lists or maps, so that those which templates make can be changed.
     changes_values: bool,
     /// How many values were put into namespaces, and into lists and maps that templates change.
     kept_values: usize,
-    /// Whether templates see the data of the script: not where they were included or imported without context.
+    /// True if templates see the data of the script: not where they were included or imported without context.
     sees_data: bool,
     loop_name: Name,
     super_name: Name,

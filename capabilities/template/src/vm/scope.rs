@@ -22,7 +22,7 @@ pub(super) struct Frame {
     pub(super) closure: Option<usize>,
     /// What the macro encloses whose body runs in it.
     pub(super) closure_context: Option<usize>,
-    /// Whether the data of the script is seen through it.
+    /// True if the data of the script is seen through it.
     pub(super) has_data: bool,
 }
 

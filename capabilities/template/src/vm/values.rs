@@ -56,7 +56,7 @@ impl Machine<'_, '_> {
         )
     }
 
-    /// Whether a value is not there and must not be used. What `x if y` gives without an `else` may be used.
+    /// Reports whether a value is not there and must not be used. What `x if y` gives without an `else` may be used.
     pub(super) fn refuses(&mut self, value: &TemplateValue) -> Outcome<bool> {
         if !self.is_strict() || !self.is_undefined(value) {
             return Ok(false);
@@ -79,7 +79,7 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
-    /// Whether a value of the script is true. None if that must not be asked.
+    /// Reports whether a value of the script is true. None if that must not be asked.
     #[inline]
     pub(super) fn truth(&mut self, it: Handle) -> Outcome<Option<bool>> {
         Ok(Some(match self.reader.kind(it) {

@@ -83,7 +83,7 @@ impl Multipart {
         }
     }
 
-    /// Whether the body has ended as it should.
+    /// Reports whether the body has ended as it should.
     ///
     /// # Errors
     /// It has not.

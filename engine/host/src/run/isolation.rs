@@ -19,7 +19,7 @@ pub enum Isolation {
 pub struct Rerun(Cell<bool>);
 
 impl Rerun {
-    /// Whether that is so now.
+    /// Reports whether that is so now.
     pub fn is_on(context: &Context) -> bool {
         context.get::<Self>().is_some_and(|rerun| rerun.0.get())
     }

@@ -52,12 +52,12 @@ struct OutboxState {
 }
 
 impl Outbox {
-    /// Whether it is the same one.
+    /// Reports whether it is the same one.
     pub fn is(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Whether there are writes that are not committed, so that nothing may leave.
+    /// Reports whether there are writes that are not committed, so that nothing may leave.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.0.fate.borrow().is_some()
@@ -94,7 +94,7 @@ impl Outbox {
         self.0.is_sealed.set(true);
     }
 
-    /// Whether the isolate may not be entered now.
+    /// Reports whether the isolate may not be entered now.
     #[inline]
     pub fn is_sealed(&self) -> bool {
         self.0.is_sealed.get()

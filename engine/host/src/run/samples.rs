@@ -81,7 +81,7 @@ impl Samples {
         let _ = self.kick.set(kick);
     }
 
-    /// Whether samples are due for the run of `epoch`.
+    /// Reports whether samples are due for the run of `epoch`.
     pub fn is_due(&self, epoch: u64) -> bool {
         let taken = self.lock();
         taken.epoch == epoch && taken.due > 0

@@ -66,7 +66,7 @@ impl Watch {
         self.stop.load(Ordering::Acquire) == epoch
     }
 
-    /// Whether the script that runs now has been told to stop. Safe to call from a signal handler.
+    /// Reports whether the script that runs now has been told to stop. Safe to call from a signal handler.
     #[inline]
     pub fn must_stop(&self) -> bool {
         let epoch = self.epoch.load(Ordering::Acquire);

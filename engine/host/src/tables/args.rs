@@ -140,7 +140,7 @@ impl Args {
         self
     }
 
-    /// Whether the row's `later` is called if its `body` takes too long.
+    /// Reports whether the row's `later` is called if its `body` takes too long.
     pub fn may_wait(&self) -> bool {
         self.may_wait
     }

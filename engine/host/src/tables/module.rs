@@ -53,7 +53,7 @@ impl Module {
 pub struct RowOwner<'a> {
     /// The module's name, or what an object of the class is called.
     pub name: &'a str,
-    /// Whether it is a class.
+    /// True if it is a class.
     pub is_class: bool,
 }
 
@@ -81,7 +81,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// Whether it gives an object that has keys of the script's own.
+    /// Reports whether it gives an object that has keys of the script's own.
     pub fn gives_keyed(&self) -> bool {
         matches!(self.returns, Type::Object(class) if class.is_keyed)
     }
@@ -94,7 +94,7 @@ pub struct Param {
     pub name: &'static str,
     /// What is accepted.
     pub ty: Type,
-    /// Whether it may be left out.
+    /// True if it may be left out.
     pub optional: bool,
     /// What it means.
     pub doc: &'static str,
@@ -230,7 +230,7 @@ impl Type {
         matches!(self, Self::Function | Self::TextOrFunction)
     }
 
-    /// Whether an argument of this type may be `value`. A whole number given as a float is an integer, an empty
+    /// Reports whether an argument of this type may be `value`. A whole number given as a float is an integer, an empty
     /// table is a list as well as a map.
     pub(super) fn accepts(self, value: &mut Value) -> bool {
         if let (Self::Int, Value::Float(number)) = (self, &*value)

@@ -193,7 +193,7 @@ impl Objects {
         )))
     }
 
-    /// Whether the object is still there.
+    /// Reports whether the object is still there.
     pub fn contains(&self, object: Object) -> bool {
         self.with(object, |_| ()).is_some()
     }
@@ -283,7 +283,7 @@ impl RequestObjects {
         self.objects.get_or_insert_with(|| objects.clone());
     }
 
-    /// Whether the object is one of these.
+    /// Reports whether the object is one of these.
     pub fn owns(&self, object: Object) -> bool {
         self.owned.contains(&object)
     }

@@ -75,7 +75,7 @@ impl Keys {
         self.count as usize
     }
 
-    /// Whether there is none.
+    /// Reports whether there is none.
     pub fn is_empty(self) -> bool {
         self.count == 0
     }

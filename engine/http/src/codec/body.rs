@@ -21,7 +21,7 @@ pub struct DecodedPiece {
     pub data: usize,
     /// So many bytes of it belonged to the body; those behind them only if this is less than was given.
     pub read: usize,
-    /// Whether the body has ended with it.
+    /// True if the body has ended with it.
     pub is_last: bool,
 }
 

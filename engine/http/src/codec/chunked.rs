@@ -87,7 +87,7 @@ impl Extension {
         })
     }
 
-    /// Whether the line may end here.
+    /// Reports whether the line may end here.
     fn is_whole(self) -> bool {
         matches!(
             self,

@@ -225,7 +225,7 @@ impl Decoder {
         Ok(DecoderEvent::Head)
     }
 
-    /// Whether the bytes begin with the head that this decoder accepted last, to its last byte. Then `head` is
+    /// Reports whether the bytes begin with the head that this decoder accepted last, to its last byte. Then `head` is
     /// theirs too, for its spans count from the first byte: clients that ask for the same thing again and again,
     /// and proxies in front of many, cost one comparison instead of a parse.
     #[inline]
@@ -327,7 +327,7 @@ impl Decoder {
         &self.buf[self.end..self.filled]
     }
 
-    /// Whether [`head`](Self::head) is that of the request in hand.
+    /// Reports whether [`head`](Self::head) is that of the request in hand.
     pub fn has_head(&self) -> bool {
         self.has_head
     }
@@ -342,19 +342,19 @@ impl Decoder {
         self.filled - self.start
     }
 
-    /// Whether nothing at all is remembered, so that the buffer can be given away.
+    /// Reports whether nothing at all is remembered, so that the buffer can be given away.
     pub fn is_clear(&self) -> bool {
         self.filled == self.start
             && self.blank_lines == 0
             && matches!(self.state, DecoderState::Head)
     }
 
-    /// Whether an empty line came before the request in hand and was forgiven.
+    /// Reports whether an empty line came before the request in hand and was forgiven.
     pub fn follows_empty_line(&self) -> bool {
         self.blank_lines > 0
     }
 
-    /// Whether any of the body in hand has arrived.
+    /// Reports whether any of the body in hand has arrived.
     pub fn has_body_bytes(&self) -> bool {
         self.filled > self.head_end
     }

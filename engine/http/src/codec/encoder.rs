@@ -24,7 +24,7 @@ pub struct Exchange {
     pub head_only: bool,
     /// 0 or 1. A 1.0 client gets no chunks.
     pub version_minor: u8,
-    /// Whether the connection goes on after this response.
+    /// True if the connection goes on after this response.
     pub keep_alive: bool,
 }
 

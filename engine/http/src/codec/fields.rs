@@ -13,25 +13,25 @@ static TOKEN: [bool; 256] = {
     table
 };
 
-/// Whether this byte may stand in a token.
+/// Reports whether this byte may stand in a token.
 #[inline]
 pub(crate) fn is_token_byte(byte: u8) -> bool {
     TOKEN[byte as usize]
 }
 
-/// Whether these bytes are a token, so usable as a method or a field name.
+/// Reports whether these bytes are a token, so usable as a method or a field name.
 pub fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|&byte| is_token_byte(byte))
 }
 
-/// Whether this byte may stand in a field value: no control bytes but HTAB.
+/// Reports whether this byte may stand in a field value: no control bytes but HTAB.
 #[inline]
 pub(crate) fn is_value_byte(byte: u8) -> bool {
     // Without branches, so that many bytes can be looked at together.
     (byte == b'\t') | ((byte >= b' ') & (byte != 0x7f))
 }
 
-/// Whether these bytes can be sent as a field value. Bytes from 0x80 on are allowed (obs-text), control
+/// Reports whether these bytes can be sent as a field value. Bytes from 0x80 on are allowed (obs-text), control
 /// bytes other than HTAB are not: CR and LF would end the line, and NUL ends it for some recipients.
 pub fn is_field_value(bytes: &[u8]) -> bool {
     let (blocks, rest) = bytes.as_chunks::<16>();

@@ -32,7 +32,7 @@ impl Span {
         }
     }
 
-    /// Whether nothing is in it.
+    /// Reports whether nothing is in it.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
@@ -74,9 +74,9 @@ pub struct Head {
     pub fields: Vec<FieldSpan>,
     /// A bit for each name, by [`name_bit`]: most names that are asked for are not there, and one look tells so.
     pub(crate) name_bits: u64,
-    /// Whether the connection may go on after this request (RFC 9112 section 9.3).
+    /// True if the connection may go on after this request (RFC 9112 section 9.3).
     pub keep_alive: bool,
-    /// Whether the client waits for `100 Continue` before it sends the body.
+    /// True if the client waits for `100 Continue` before it sends the body.
     pub expects_continue: bool,
     /// Where the body ends.
     pub body: BodyFraming,
@@ -183,7 +183,7 @@ fn refuse(error: httparse::Error, bytes: &[u8]) -> Fault {
     }
 }
 
-/// Whether the request line is one of three words of which the last is a well-formed version (`HTTP/` DIGIT
+/// Reports whether the request line is one of three words of which the last is a well-formed version (`HTTP/` DIGIT
 /// `.` DIGIT), whatever its number.
 fn has_other_version(bytes: &[u8]) -> bool {
     let line = &bytes[..memchr::memchr(b'\r', bytes).unwrap_or(bytes.len())];

@@ -88,7 +88,7 @@ fn has_dot_segment_or_backslash(path: &[u8]) -> bool {
     })
 }
 
-/// Whether this is `host [":" port]` with a host that is not empty: a registered name, an IPv4 address, or
+/// Reports whether this is `host [":" port]` with a host that is not empty: a registered name, an IPv4 address, or
 /// an IP literal in brackets (RFC 3986 section 3.2.2). User information is refused: RFC 9110 section 4.2.4
 /// tells recipients to treat it as an error.
 pub(super) fn is_authority(value: &[u8]) -> bool {

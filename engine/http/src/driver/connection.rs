@@ -81,7 +81,7 @@ pub(super) struct Connection<S: Socket> {
     pub(super) deadline_key: usize,
     pub(super) armed: u64,
     socket_key: usize,
-    /// Whether it is only here to be told 503.
+    /// True if it is only here to be told 503.
     pub(super) refused: bool,
 
     /// The receive buffer; none while no byte is in hand. Nobody else holds it between two requests.
@@ -114,7 +114,7 @@ pub(super) struct Connection<S: Socket> {
     pub(super) takeover: Option<Takeover>,
     pub(super) taken: Option<LocalFuture<()>>,
 
-    /// Whether the end must leave the client time to read the last answer: an answer that came before the
+    /// True if the end must leave the client time to read the last answer: an answer that came before the
     /// whole request was read would be lost, because closing a socket with unread bytes resets it.
     pub(super) linger: bool,
     /// When lingering ends however much the client still sends; set once it has begun.

@@ -122,7 +122,7 @@ impl<S: Socket> Connection<S> {
         }
     }
 
-    /// Whether the client is the one to act, so that `read_by` counts: not while answers are being made, and
+    /// Reports whether the client is the one to act, so that `read_by` counts: not while answers are being made, and
     /// not while it still reads them, because nothing is read from it then.
     pub(super) fn reads_on_time(&self) -> bool {
         let answering =

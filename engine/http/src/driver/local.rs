@@ -39,7 +39,7 @@ pub(super) struct Local {
     pub(super) draining: Cell<bool>,
     /// The worker ends now: connections end where they are.
     pub(super) killed: Cell<bool>,
-    /// Whether a connection has run since the last tick, and how many ticks ago one has.
+    /// True if a connection has run since the last tick, and how many ticks ago one has.
     active: Cell<bool>,
     quiet_ticks: Cell<u32>,
     /// Bytes of large answers that were freed since the allocator was told to give memory back.
@@ -75,7 +75,7 @@ impl Local {
         self.clock.now_millis()
     }
 
-    /// Whether connections end where they are, without a further answer.
+    /// Reports whether connections end where they are, without a further answer.
     pub(super) fn has_ended(&self) -> bool {
         self.killed.get() || self.shared.abandoned.load(Relaxed)
     }

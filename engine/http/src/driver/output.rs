@@ -53,7 +53,7 @@ impl Tail {
 /// What one write came to.
 pub(super) struct Written {
     pub(super) len: usize,
-    /// Whether the socket takes no more for now.
+    /// True if the socket takes no more for now.
     pub(super) is_full: bool,
 }
 
@@ -67,7 +67,7 @@ impl Output {
         self.buffer.len() - self.sent
     }
 
-    /// Whether more may be appended: nothing can go behind a large body, and the buffer has its limit.
+    /// Reports whether more may be appended: nothing can go behind a large body, and the buffer has its limit.
     pub(super) fn has_room(&self, out_bytes_max: usize) -> bool {
         self.tail.is_none() && self.pending() < out_bytes_max
     }

@@ -189,7 +189,7 @@ impl WorkerHandle {
         }
     }
 
-    /// Whether the worker reacts at the moment, and so should be given connections.
+    /// Reports whether the worker reacts at the moment, and so should be given connections.
     pub fn is_responsive(&self) -> bool {
         self.last_tick_millis() <= RESPONSIVE_MILLIS_MAX
     }

@@ -182,13 +182,13 @@ impl<S: Socket> Connection<S> {
         receiving.filter(|receiving| receiving.state == ReceiveState::Reading)
     }
 
-    /// Whether the bytes to come belong to a body that the handler reads, or to nobody.
+    /// Reports whether the bytes to come belong to a body that the handler reads, or to nobody.
     pub(super) fn reads_body(&self) -> bool {
         let receiving = self.receiving.as_ref();
         receiving.is_some_and(|receiving| receiving.state != ReceiveState::Whole)
     }
 
-    /// Whether the handler waits for its client to send.
+    /// Reports whether the handler waits for its client to send.
     pub(super) fn awaits_body(&self) -> bool {
         self.reading()
             .is_some_and(|receiving| receiving.body.is_wanted())

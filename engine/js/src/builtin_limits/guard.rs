@@ -334,7 +334,7 @@ impl Guard<'_> {
         Ok(cx.call(original, text.raw(), &args)?)
     }
 
-    /// Whether what is to be found says itself how, as regular expressions do.
+    /// Reports whether what is to be found says itself how, as regular expressions do.
     #[cold]
     fn has_own_way(&self, wanted: RawValue) -> Result<bool, Failure> {
         let Rule::Search(name) = self.rule() else {

@@ -86,7 +86,7 @@ impl WatchedPromise {
         }
     }
 
-    /// Whether the promise is settled.
+    /// Reports whether the promise is settled.
     pub(crate) fn is_settled(&self) -> bool {
         is_settled(self.core.cx(), self.promise.raw())
     }

@@ -19,7 +19,7 @@ use std::task::{Context, Poll, Waker};
 #[derive(Default)]
 pub(crate) struct Tasks {
     pending: RefCell<Slab<PendingFuture>>,
-    /// Whether they feed a body stream, which then drives them.
+    /// True if they feed a body stream, which then drives them.
     pub(crate) feeds_stream: Cell<bool>,
     /// Who is to look again when tasks are added or cancelled from elsewhere.
     waker: RefCell<Option<Waker>>,
@@ -40,7 +40,7 @@ struct PendingFuture {
 }
 
 impl Tasks {
-    /// Whether nothing is left to wait for.
+    /// Reports whether nothing is left to wait for.
     pub(crate) fn is_empty(&self) -> bool {
         self.pending.borrow().is_empty()
     }

@@ -112,7 +112,7 @@ pub(crate) fn read(cx: Cx<'_>, this: RawValue, _: &[RawValue]) -> Result<Val, Fa
     cx.core().tasks().promise(cx, next, None, None)
 }
 
-/// Whether there is neither a byte of a body nor a source of any.
+/// Reports whether there is neither a byte of a body nor a source of any.
 pub(crate) fn is_empty(view: &dyn RequestView) -> bool {
     view.body().is_empty() && view.body_source().is_none()
 }

@@ -116,7 +116,7 @@ impl HeaderList<'_> {
     }
 }
 
-/// Whether a value is sent as it is: visible ASCII with blanks inside.
+/// Reports whether a value is sent as it is: visible ASCII with blanks inside.
 fn is_plain_value(value: &[u8]) -> bool {
     let is_blank = |byte: Option<&u8>| byte.is_some_and(|byte| matches!(byte, b' ' | b'\t'));
     value.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t'))

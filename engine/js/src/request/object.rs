@@ -20,9 +20,9 @@ pub(crate) struct RequestData {
     pub(super) state: Cell<RawValue>,
     /// The fields that modules add.
     pub(crate) added: AddedFields,
-    /// Whether the body has been handed out.
+    /// True if the body has been handed out.
     pub(crate) is_taken: Cell<bool>,
-    /// Whether the Web surface keeps the body, in own properties of the object.
+    /// True if the Web surface keeps the body, in own properties of the object.
     pub(crate) is_streamed: Cell<bool>,
     pool: *const RequestPool,
 }

@@ -135,7 +135,7 @@ impl Answerer<'_> {
         })
     }
 
-    /// Whether an object that is plain by its native class is a `Response` of the Web surface.
+    /// Reports whether an object that is plain by its native class is a `Response` of the Web surface.
     #[inline]
     fn is_response(&self, cx: Cx<'_>, value: RawValue) -> bool {
         // SAFETY: looks for an own property without reading it; the object is no proxy, so no script runs.
@@ -261,7 +261,7 @@ pub(crate) fn signal_of(cx: Cx<'_>, request: &Val) -> Result<Option<Val>, Failur
     Ok(Some(cx.get_atom(request.raw(), atom)?))
 }
 
-/// Whether a value may be anything but JSON: arrays and objects made by a literal are not.
+/// Reports whether a value may be anything but JSON: arrays and objects made by a literal are not.
 #[inline]
 pub(crate) fn may_be_bytes(cx: Cx<'_>, value: RawValue) -> bool {
     let classes = &cx.core().classes;

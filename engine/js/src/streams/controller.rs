@@ -24,15 +24,15 @@ pub(super) struct Controller {
     /// The sizes of all chunks in the queue.
     total: Cell<f64>,
     high_water_mark: f64,
-    /// Whether chunks have sizes of the script's own.
+    /// True if chunks have sizes of the script's own.
     has_size: bool,
-    /// Whether it takes bytes only.
+    /// True if it takes bytes only.
     is_bytes: bool,
     pub(super) is_started: Cell<bool>,
-    /// Whether the stream is neither closed nor errored.
+    /// True if the stream is neither closed nor errored.
     pub(super) is_readable: Cell<bool>,
     pub(super) is_closing: Cell<bool>,
-    /// Whether a reader waits for a chunk.
+    /// True if a reader waits for a chunk.
     pub(super) is_awaited: Cell<bool>,
     pub(super) is_pulling: Cell<bool>,
     pulls_again: Cell<bool>,
@@ -93,7 +93,7 @@ impl Controller {
         self.high_water_mark - self.total.get()
     }
 
-    /// Whether chunks are taken.
+    /// Reports whether chunks are taken.
     pub(super) fn is_open(&self) -> bool {
         self.is_readable.get() && !self.is_closing.get()
     }
@@ -164,7 +164,7 @@ impl Controller {
         drop(cx.own(self.pull.replace(UNDEFINED)));
     }
 
-    /// Whether the source is to be asked now. A source that is being asked is asked again afterwards.
+    /// Reports whether the source is to be asked now. A source that is being asked is asked again afterwards.
     fn wants_pull(&self) -> bool {
         let wants =
             self.is_open() && self.is_started.get() && (self.room() > 0.0 || self.is_awaited.get());

@@ -211,7 +211,7 @@ fn put(cx: Cx<'_>, this: &Controller, object: RawValue, args: &[RawValue]) -> Re
     Ok(cx.undefined())
 }
 
-/// Whether a read may be handed to the source itself.
+/// Reports whether a read may be handed to the source itself.
 fn is_idle(cx: Cx<'_>, this: &Controller, _: RawValue, _: &[RawValue]) -> Result<Val, Failure> {
     let is_idle = this.is_readable.get()
         && this.is_started.get()

@@ -130,7 +130,7 @@ fn prototype(cx: Cx<'_>, object: &Val) -> Val {
     cx.own(unsafe { qjs::JS_GetPrototype(cx.raw(), object.raw()) })
 }
 
-/// Whether an object has at most `max` prototypes, and none is a proxy.
+/// Reports whether an object has at most `max` prototypes, and none is a proxy.
 pub(crate) fn is_shallow(cx: Cx<'_>, object: RawValue, max: usize) -> bool {
     let mut at = cx.dup(object);
     for _ in 0..=max {
@@ -145,25 +145,25 @@ pub(crate) fn is_shallow(cx: Cx<'_>, object: RawValue, max: usize) -> bool {
     false
 }
 
-/// Whether a value is a proxy.
+/// Reports whether a value is a proxy.
 pub(crate) fn is_proxy(value: RawValue) -> bool {
     // SAFETY: looks at a live value.
     unsafe { qjs::JS_IsProxy(value) }
 }
 
-/// Whether a value is a regular expression.
+/// Reports whether a value is a regular expression.
 pub(crate) fn is_regexp(value: RawValue) -> bool {
     // SAFETY: looks at a live value.
     unsafe { qjs::JS_IsRegExp(value) }
 }
 
-/// Whether a value is a typed array.
+/// Reports whether a value is a typed array.
 pub(crate) fn is_typed_array(value: RawValue) -> bool {
     // SAFETY: looks at a live value.
     unsafe { qjs::JS_GetTypedArrayType(value) >= 0 }
 }
 
-/// Whether a value counts as true.
+/// Reports whether a value counts as true.
 pub(crate) fn is_truthy(cx: Cx<'_>, value: RawValue) -> bool {
     // SAFETY: the value is alive.
     unsafe { qjs::JS_ToBool(cx.raw(), value) > 0 }

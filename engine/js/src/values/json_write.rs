@@ -71,7 +71,7 @@ struct Writer<'a, 'out> {
     cx: Cx<'a>,
     out: &'out mut Vec<u8>,
     depth_left: usize,
-    /// Whether a BigInt is an error.
+    /// True if a BigInt is an error.
     is_standard: bool,
     /// How many values may be written before the next look at the limits.
     until_check: u32,
@@ -350,7 +350,7 @@ pub(crate) fn text(cx: Cx<'_>, value: RawValue) -> Result<String, Failure> {
     String::from_utf8(out).map_err(|_| host_json::no_json("a string that is not UTF-8").into())
 }
 
-/// Whether a script has given all objects a `toJSON`.
+/// Reports whether a script has given all objects a `toJSON`.
 #[inline]
 fn prototype_converts(cx: Cx<'_>) -> bool {
     let prototype = qjs::JS_MKPTR(qjs::JS_TAG_OBJECT, cx.core().object_prototype);

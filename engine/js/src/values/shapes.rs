@@ -79,7 +79,7 @@ impl WritePlan {
         })))
     }
 
-    /// Whether it is the plan of objects like this one, which is plain by class.
+    /// Reports whether it is the plan of objects like this one, which is plain by class.
     #[inline]
     pub(crate) fn fits(&self, layout: Layout, object: RawValue) -> bool {
         layout.shape(object) == self.shape
@@ -143,7 +143,7 @@ impl Shapes {
         }
     }
 
-    /// Whether the shape of an object with these names is kept already.
+    /// Reports whether the shape of an object with these names is kept already.
     #[inline]
     pub(crate) fn knows(&self, hash: ShapeHash) -> bool {
         match &self.written.borrow()[Self::slot(hash)] {

@@ -237,7 +237,7 @@ impl<'a> ValueReader<'a> {
     }
 }
 
-/// Whether a number is positive or a zero without sign.
+/// Reports whether a number is positive or a zero without sign.
 pub(crate) fn float_is_positive(value: RawValue) -> bool {
     tag(value) == qjs::JS_TAG_INT || float_of(value).is_sign_positive()
 }
@@ -269,7 +269,7 @@ fn bytes_of_view(cx: Cx<'_>, value: RawValue) -> Option<Vec<u8>> {
     Some(shown.unwrap_or_default())
 }
 
-/// Whether a value is a `Uint8Array`.
+/// Reports whether a value is a `Uint8Array`.
 pub(crate) fn is_uint8_array(value: RawValue) -> bool {
     // SAFETY: looks at a live value.
     let kind = unsafe { qjs::JS_GetTypedArrayType(value) };
@@ -401,7 +401,7 @@ impl Drop for PropertyNames<'_> {
     }
 }
 
-/// Whether a value is an `ArrayBuffer` or a view of one.
+/// Reports whether a value is an `ArrayBuffer` or a view of one.
 pub(crate) fn is_bytes(value: RawValue) -> bool {
     // SAFETY: looks at a live value.
     unsafe {
@@ -411,7 +411,7 @@ pub(crate) fn is_bytes(value: RawValue) -> bool {
     }
 }
 
-/// Whether an object, plain by its native class, has another prototype than objects made by a literal.
+/// Reports whether an object, plain by its native class, has another prototype than objects made by a literal.
 #[inline]
 pub(crate) fn has_own_class(cx: Cx<'_>, value: RawValue) -> bool {
     // SAFETY: the object is alive, and holds its prototype while its address is compared.
@@ -419,7 +419,7 @@ pub(crate) fn has_own_class(cx: Cx<'_>, value: RawValue) -> bool {
     is_object(prototype.raw()) && address(prototype.raw()) != cx.core().object_prototype
 }
 
-/// Whether an object is a plain one by class: made by a literal or by a class of the script.
+/// Reports whether an object is a plain one by class: made by a literal or by a class of the script.
 #[inline]
 pub(crate) fn is_ordinary(cx: Cx<'_>, value: RawValue) -> bool {
     class_id(value) == cx.core().classes.object

@@ -58,7 +58,7 @@ impl BoundRow {
         )
     }
 
-    /// Whether it is a method of requests.
+    /// Reports whether it is a method of requests.
     fn is_of_request(&self) -> bool {
         self.class.is_none() && self.owner.is_class
     }

@@ -293,7 +293,7 @@ impl Core {
             .ok_or_else(|| Error::new(ErrorKind::Internal, "the isolate is not set up"))
     }
 
-    /// Whether the script that runs must stop.
+    /// Reports whether the script that runs must stop.
     #[inline]
     pub(crate) fn must_stop(&self) -> bool {
         self.dropping_jobs.get() || self.memory.is_exhausted() || self.watch.must_stop()
@@ -310,12 +310,12 @@ impl Core {
         self.me.clone()
     }
 
-    /// Whether a script runs now.
+    /// Reports whether a script runs now.
     pub(crate) fn is_entered(&self) -> bool {
         self.is_entered.get()
     }
 
-    /// Whether the project is still loading: nothing can wait then.
+    /// Reports whether the project is still loading: nothing can wait then.
     pub(crate) fn is_loading(&self) -> bool {
         self.declared.borrow().is_some()
     }
@@ -346,7 +346,7 @@ impl Core {
         }
     }
 
-    /// Whether memory ran out and did not come back.
+    /// Reports whether memory ran out and did not come back.
     pub(crate) fn is_worn_out(&self) -> bool {
         self.worn_out.get()
     }

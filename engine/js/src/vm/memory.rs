@@ -57,7 +57,7 @@ impl Memory {
         self.used.get()
     }
 
-    /// Whether the reserve has been touched.
+    /// Reports whether the reserve has been touched.
     #[inline]
     pub(crate) fn is_exhausted(&self) -> bool {
         self.is_exhausted.get()

@@ -122,25 +122,25 @@ pub(crate) fn tag(value: RawValue) -> i32 {
     unsafe { qjs::JS_VALUE_GET_NORM_TAG(value) }
 }
 
-/// Whether it is an object (a function is one too).
+/// Reports whether it is an object (a function is one too).
 #[inline]
 pub(crate) fn is_object(value: RawValue) -> bool {
     tag(value) == qjs::JS_TAG_OBJECT
 }
 
-/// Whether it is a string.
+/// Reports whether it is a string.
 #[inline]
 pub(crate) fn is_string(value: RawValue) -> bool {
     matches!(tag(value), qjs::JS_TAG_STRING | qjs::JS_TAG_STRING_ROPE)
 }
 
-/// Whether it is `undefined`.
+/// Reports whether it is `undefined`.
 #[inline]
 pub(crate) fn is_undefined(value: RawValue) -> bool {
     tag(value) == qjs::JS_TAG_UNDEFINED
 }
 
-/// Whether it is `null` or `undefined`.
+/// Reports whether it is `null` or `undefined`.
 #[inline]
 pub(crate) fn is_nothing(value: RawValue) -> bool {
     matches!(tag(value), qjs::JS_TAG_NULL | qjs::JS_TAG_UNDEFINED)
@@ -160,7 +160,7 @@ pub(crate) fn class_id(value: RawValue) -> qjs::JSClassID {
     unsafe { qjs::JS_GetClassID(value) }
 }
 
-/// Whether it is a promise.
+/// Reports whether it is a promise.
 #[inline]
 pub(crate) fn is_promise(value: RawValue) -> bool {
     // SAFETY: looks at a live value.
@@ -181,7 +181,7 @@ pub(crate) fn float_of(value: RawValue) -> f64 {
     unsafe { qjs::JS_VALUE_GET_FLOAT64(value) }
 }
 
-/// Whether a value is `true`.
+/// Reports whether a value is `true`.
 #[inline]
 pub(crate) fn is_true(value: RawValue) -> bool {
     tag(value) == qjs::JS_TAG_BOOL && int_of(value) != 0

@@ -133,7 +133,7 @@ fn to_int(number: f64) -> i32 {
     }
 }
 
-/// Whether no character of the pattern means anything but itself.
+/// Reports whether no character of the pattern means anything but itself.
 #[inline]
 fn is_plain(pattern: &[u8]) -> bool {
     !pattern.iter().any(|c| b"^$*+?.([%-".contains(c))
@@ -192,7 +192,7 @@ fn find_far(text: &[u8], wanted: &[u8], mut from: usize) -> Result<Option<usize>
     Ok(None)
 }
 
-/// Whether the pattern matches only where the search begins, and what follows the `^` that says so.
+/// Reports whether the pattern matches only where the search begins, and what follows the `^` that says so.
 #[inline]
 pub(super) fn anchor(pattern: &[u8]) -> (bool, &[u8]) {
     match pattern.split_first() {

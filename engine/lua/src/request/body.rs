@@ -14,7 +14,7 @@ use std::ffi::c_int;
 /// What a script is told that takes such a body for one that is here.
 pub(crate) const ADVICE: &str = "for chunk in req:chunks() do ... end";
 
-/// Whether the body of the request at `index` is read as it comes. No Lua call that raises.
+/// Reports whether the body of the request at `index` is read as it comes. No Lua call that raises.
 pub(crate) unsafe fn is_streamed(state: State, index: c_int) -> bool {
     // SAFETY: reads only; the caller has room for one value.
     unsafe { view_at(state, index) }.is_ok_and(|view| view.body_source().is_some())

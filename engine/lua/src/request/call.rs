@@ -33,7 +33,7 @@ pub(crate) struct HandlerEntry<'a> {
     pub(crate) outcome: CallOutcome,
     /// The coroutine to go on with, if this is not its first run.
     pub(crate) thread: Option<Thread>,
-    /// Whether what it waited for is in `Core::result`.
+    /// True if what it waited for is in `Core::result`.
     pub(crate) has_result: bool,
 }
 

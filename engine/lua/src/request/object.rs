@@ -151,7 +151,7 @@ fn no_request() -> Error {
     Error::script("expected a request: call its methods with a colon, as in req:json()")
 }
 
-/// Whether the table at `index` is that of a request, which may be over.
+/// Reports whether the table at `index` is that of a request, which may be over.
 #[cold]
 unsafe fn has_meta(state: State, index: c_int) -> bool {
     // SAFETY: reads only; the caller has room for two values.

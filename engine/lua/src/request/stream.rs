@@ -56,7 +56,7 @@ pub(crate) struct LuaStream {
     name: u32,
     thread: Option<Thread>,
     operation: Option<LocalFuture<Result<Value, Error>>>,
-    /// Whether the producer has run.
+    /// True if the producer has run.
     has_begun: bool,
     is_cancelled: bool,
 }

@@ -21,7 +21,7 @@ struct BeginInWorld<'a, 's> {
     begin: Begin<'a>,
     worlds: &'a Worlds,
     slot: &'s RequestSlot,
-    /// Whether the project's file has run for this request.
+    /// True if the project's file has run for this request.
     has_world: bool,
     /// Where the world is kept for `on_error`, if there is one.
     keeper: Option<&'a dyn RequestView>,

@@ -217,7 +217,7 @@ impl Writer<'_> {
         Err(no_json(&number.to_string()))
     }
 
-    /// Whether to go on: tables may share others, so that a small value has a huge text.
+    /// Reports whether to go on: tables may share others, so that a small value has a huge text.
     #[inline]
     fn check_progress(&self) -> Result<(), Error> {
         if self.out.len() > self.core.limits.memory_bytes_max {

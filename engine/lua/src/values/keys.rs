@@ -9,7 +9,7 @@ pub(super) struct KeySummary {
     pub(super) count: usize,
     /// Of the list that it is.
     pub(super) length: Option<usize>,
-    /// Whether 1 is among the keys.
+    /// True if 1 is among the keys.
     pub(super) has_first: bool,
 }
 

@@ -244,7 +244,7 @@ impl Table {
     }
 }
 
-/// Whether values lie in memory as this module expects. Under protection; leaves nothing on the stack.
+/// Reports whether values lie in memory as this module expects. Under protection; leaves nothing on the stack.
 pub(crate) unsafe fn check(state: State) -> bool {
     const ODD: i64 = 0x1234_5678_9abc_def1;
     // SAFETY: under protection. The table is looked at only while it is on the stack.

@@ -227,7 +227,7 @@ impl<'a> LuaReader<'a> {
         }
     }
 
-    /// Whether a table is a row with this column: what it lacks there was NULL, or the script has taken it out.
+    /// Reports whether a table is a row with this column: what it lacks there was NULL, or the script has taken it out.
     fn is_null_column(&self, table: &Table, key: StackSlot) -> bool {
         let fixed = self.core.fixed.get();
         let row = table
@@ -236,7 +236,7 @@ impl<'a> LuaReader<'a> {
         row.is_some_and(|row| rows::columns(row).contains(&key))
     }
 
-    /// Whether a table may have computed or inherited what it lacks.
+    /// Reports whether a table may have computed or inherited what it lacks.
     fn may_compute(&self, table: &Table) -> bool {
         let fixed = self.core.fixed.get();
         table.metatable().is_some_and(|meta| {

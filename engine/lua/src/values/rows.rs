@@ -260,7 +260,7 @@ unsafe fn push_cell(state: State, rows: &Rows, row: usize, column: usize) {
     }
 }
 
-/// Whether a metatable is that of rows.
+/// Reports whether a metatable is that of rows.
 #[inline]
 pub(crate) fn lists_columns(meta: &Table, fixed: FixedValues) -> bool {
     meta.array().first() == Some(&fixed.mark)
@@ -285,7 +285,7 @@ pub(crate) unsafe fn push_columns(state: State, index: c_int) -> bool {
     }
 }
 
-/// Whether `name` is among the columns of the metatable at `columns`.
+/// Reports whether `name` is among the columns of the metatable at `columns`.
 pub(crate) unsafe fn has_column(state: State, columns: c_int, name: &[u8]) -> bool {
     // SAFETY: raw reads.
     unsafe {

@@ -38,7 +38,7 @@ pub(crate) unsafe fn int64_at(state: State, index: c_int) -> Option<i64> {
     }
 }
 
-/// Whether the value at `index` is `app.null`.
+/// Reports whether the value at `index` is `app.null`.
 pub(crate) unsafe fn is_null(state: State, index: c_int) -> bool {
     // SAFETY: reads only.
     unsafe {
@@ -287,7 +287,7 @@ unsafe fn read_row(
     }
 }
 
-/// Whether the table at `index` has the metatable that the registry keeps under `reference`.
+/// Reports whether the table at `index` has the metatable that the registry keeps under `reference`.
 pub(crate) unsafe fn has_meta(state: State, index: c_int, reference: c_int) -> bool {
     // SAFETY: reads only.
     unsafe {

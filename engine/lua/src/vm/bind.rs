@@ -64,7 +64,7 @@ pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {
     })
 }
 
-/// Whether the running coroutine can wait.
+/// Reports whether the running coroutine can wait.
 pub(crate) unsafe fn can_wait(state: State) -> bool {
     let core = current();
     // SAFETY: asks about a running coroutine.
@@ -195,7 +195,7 @@ impl BoundRow {
         usize::from(self.owner.is_class)
     }
 
-    /// Whether it is a method of requests.
+    /// Reports whether it is a method of requests.
     fn is_of_request(&self) -> bool {
         self.class.is_none() && self.owner.is_class
     }

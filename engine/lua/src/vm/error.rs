@@ -107,13 +107,13 @@ pub(crate) unsafe extern "C-unwind" fn give_raised(state: State) -> c_int {
     }
 }
 
-/// Whether it is noted where the script was that is told to stop.
+/// Reports whether it is noted where the script was that is told to stop.
 fn is_stop_noted() -> bool {
     let raised = current().raised.borrow();
     raised.as_ref().is_some_and(|raised| raised.is_stop)
 }
 
-/// Whether the value on top of the stack is the error that was noted last.
+/// Reports whether the value on top of the stack is the error that was noted last.
 unsafe fn is_raised(state: State) -> bool {
     // SAFETY: reads only; the caller has room for one.
     unsafe {

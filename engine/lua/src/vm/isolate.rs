@@ -109,11 +109,11 @@ pub(crate) struct Core {
     pub(crate) called_back_by: Cell<Option<BoundRow>>,
     /// Registry references of the handlers, by their number, once they are declared: errors look for them on the stack.
     pub(crate) handlers: OnceCell<Rc<[c_int]>>,
-    /// Whether the project's files have been run: routes cannot be declared any more, and waiting is possible.
+    /// True if the project's files have been run: routes cannot be declared any more, and waiting is possible.
     pub(crate) is_loaded: Cell<bool>,
     /// Where each request has globals of its own.
     pub(crate) worlds: OnceCell<Worlds>,
-    /// Whether any route reads bodies as they come.
+    /// True if any route reads bodies as they come.
     pub(crate) has_streams: Cell<bool>,
     /// Between the stages of a C function: what is to be pushed.
     pub(crate) result: UnsafeCell<Option<Result<Value, Error>>>,
@@ -128,7 +128,7 @@ pub(crate) struct Core {
     pub(crate) worn_out: Cell<bool>,
     /// How many coroutines of the script are inside of one another.
     pub(crate) nested: Cell<f64>,
-    /// Whether the registry's `last_error` is what the request at hand raised.
+    /// True if the registry's `last_error` is what the request at hand raised.
     pub(crate) has_raised: Cell<bool>,
     collect_at: Cell<usize>,
     /// The lowest address of the thread's stack that recursion through native functions may reach.
@@ -274,7 +274,7 @@ impl Core {
         }
     }
 
-    /// Whether the request that runs owns the object.
+    /// Reports whether the request that runs owns the object.
     pub(crate) fn owns(&self, object: Object) -> bool {
         let requests = self.requests.borrow();
         let live = object::live(&requests, self.request.get());

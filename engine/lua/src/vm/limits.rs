@@ -56,7 +56,7 @@ extern "C" fn on_signal(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
     }
 }
 
-/// Whether the script that runs on this thread must stop: for native functions that take long.
+/// Reports whether the script that runs on this thread must stop: for native functions that take long.
 pub(crate) fn must_stop() -> bool {
     let core = current_or_null();
     // SAFETY: the pointer is null or names the isolate that runs on this thread.

@@ -64,7 +64,7 @@ pub(crate) struct Worlds {
     here: RefCell<Option<Rc<World>>>,
     /// The anchor of that one; 0 for none.
     entered: Cell<c_int>,
-    /// Whether the project is loaded.
+    /// True if the project is loaded.
     is_ready: Cell<bool>,
     /// How many functions capabilities have been given in this run of the project's file.
     given: Cell<usize>,

@@ -41,7 +41,7 @@ impl Tasks {
             .own(core.context.objects(), object);
     }
 
-    /// Whether there is something that the request waits for.
+    /// Reports whether there is something that the request waits for.
     pub(crate) fn is_waiting(&self) -> bool {
         self.pending
             .borrow()

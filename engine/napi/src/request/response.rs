@@ -18,7 +18,7 @@ pub(crate) struct Answerer {
     pub(crate) status: u16,
     /// The number of the request.
     pub(crate) request: RequestKey,
-    /// Whether the answer is a stream, which then ends the request.
+    /// True if the answer is a stream, which then ends the request.
     pub(crate) feeds_stream: Cell<bool>,
 }
 

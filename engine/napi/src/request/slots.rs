@@ -17,9 +17,9 @@ const SERIALS: u64 = 1 << (53 - PLACE_BITS);
 pub(crate) struct RequestSlot {
     pub(crate) view: Rc<dyn RequestView>,
     pub(crate) tasks: Rc<Tasks>,
-    /// Whether the body has been handed out.
+    /// True if the body has been handed out.
     pub(crate) is_taken: Cell<bool>,
-    /// Whether the prelude wants to hear of its end.
+    /// True if the prelude wants to hear of its end.
     pub(crate) is_watched: Cell<bool>,
 }
 

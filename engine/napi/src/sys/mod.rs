@@ -238,7 +238,7 @@ impl Env {
         matches!(self.kind(value), Kind::Undefined | Kind::Null)
     }
 
-    /// Whether a value is `true`.
+    /// Reports whether a value is `true`.
     pub fn is_true(self, value: Js) -> bool {
         let mut is_true = false;
         // SAFETY: the handle is live, the result writable.
@@ -578,7 +578,7 @@ impl Ref {
 }
 
 thread_local! {
-    /// Whether the environment of this thread has ended: then nothing of it may be touched.
+    /// True if the environment of this thread has ended: then nothing of it may be touched.
     static HAS_ENDED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -587,7 +587,7 @@ pub fn end() {
     HAS_ENDED.set(true);
 }
 
-/// Whether the environment of this thread has ended.
+/// Reports whether the environment of this thread has ended.
 pub(crate) fn has_ended() -> bool {
     HAS_ENDED.get()
 }

@@ -23,7 +23,7 @@ pub(crate) struct BoundRow {
     /// The class that it is a method of.
     pub(crate) class: Option<&'static Class>,
     pub(crate) function: &'static Function,
-    /// Whether it is the second half of a bracket that waits.
+    /// True if it is the second half of a bracket that waits.
     pub(crate) is_leave: bool,
 }
 
@@ -46,7 +46,7 @@ impl BoundRow {
         WORDS.function(self.owner, self.function)
     }
 
-    /// Whether it is a method of requests.
+    /// Reports whether it is a method of requests.
     fn is_of_request(&self) -> bool {
         self.class.is_none() && self.owner.is_class
     }

@@ -146,7 +146,7 @@ pub(crate) struct Core {
     /// Whose script runs, where that is known.
     current: RefCell<Option<Rc<RequestSlot>>>,
     is_entered: Cell<bool>,
-    /// Whether something will look at what ran outside of any turn.
+    /// True if something will look at what ran outside of any turn.
     is_followed: Cell<bool>,
 }
 
@@ -203,7 +203,7 @@ impl Core {
         self.meta.get().ok_or_else(missing)
     }
 
-    /// Whether the project is still loading: nothing can wait then.
+    /// Reports whether the project is still loading: nothing can wait then.
     pub(crate) fn is_loading(&self) -> bool {
         self.declared.borrow().is_some()
     }
@@ -284,7 +284,7 @@ impl Core {
         }
     }
 
-    /// Whether what is waited for has come; if not, the task is woken then.
+    /// Reports whether what is waited for has come; if not, the task is woken then.
     pub(crate) fn poll_wait(&self, key: u32, cx: &task::Context<'_>) -> bool {
         match self.waits.borrow_mut().entry(key) {
             Entry::Occupied(entry) if entry.get().is_none() => {
@@ -309,7 +309,7 @@ impl Core {
         Ok(self.env.call(function, args)?)
     }
 
-    /// Whether a script runs that we have called.
+    /// Reports whether a script runs that we have called.
     pub(crate) fn is_entered(&self) -> bool {
         self.is_entered.get()
     }

@@ -37,7 +37,7 @@ enum Chunk {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answered {
     pub(super) status: u16,
-    /// Whether the connection takes another request.
+    /// True if the connection takes another request.
     pub(super) keeps_alive: bool,
 }
 

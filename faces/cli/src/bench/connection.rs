@@ -141,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// Whether all of the request is sent.
+    /// Reports whether all of the request is sent.
     fn write(&mut self, request: &[u8]) -> Result<bool, Failure> {
         let Some(stream) = &mut self.stream else {
             return Err(Failure::Broken);

@@ -42,7 +42,7 @@ pub(super) struct Plan {
 /// What the threads share.
 #[derive(Default)]
 pub(crate) struct Shared {
-    /// Whether there is something to stop: the server of our own is up.
+    /// True if there is something to stop: the server of our own is up.
     pub(crate) has_begun: AtomicBool,
     pub(crate) is_stopped: AtomicBool,
     /// Answers so far, for those who watch.

@@ -48,7 +48,7 @@ pub(super) fn check(path: &Path) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// Whether the nearest package.json names TypeScript, which is not installed then.
+/// Reports whether the nearest package.json names TypeScript, which is not installed then.
 fn lists_typescript(root: &Path) -> bool {
     let mut texts = root
         .ancestors()

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 static WANTED: LazyLock<bool> =
     LazyLock::new(|| std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()));
 
-/// Whether what goes to a terminal, or to something else, has colours.
+/// Reports whether what goes to a terminal, or to something else, has colours.
 pub(crate) fn is_coloured(is_terminal: bool) -> bool {
     is_terminal && *WANTED
 }

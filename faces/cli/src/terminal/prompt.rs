@@ -15,7 +15,7 @@ const HISTORY_MAX: usize = 1_000;
 
 /// What is typed: when it is complete, and what a word in it may become.
 pub(crate) trait Typed {
-    /// Whether Enter ends the input, instead of beginning another line.
+    /// Reports whether Enter ends the input, instead of beginning another line.
     fn is_complete(&self, text: &str) -> bool;
     /// Where the word before the cursor begins, and what it may become.
     fn completions(&self, before: &str) -> (usize, Vec<String>);

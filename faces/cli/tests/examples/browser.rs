@@ -43,7 +43,7 @@ pub(crate) fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether this machine has the browser. It is installed where that can be done.
+/// Reports whether this machine has the browser. It is installed where that can be done.
 pub(crate) fn is_there() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
     *FOUND.get_or_init(|| {

@@ -150,7 +150,7 @@ impl Browser {
         self.command("GET", &path, &Value::Null)
     }
 
-    /// Whether there is such an element.
+    /// Reports whether there is such an element.
     pub(crate) fn has(&mut self, selector: &str) -> bool {
         let found = self.post(
             "/elements",

@@ -39,7 +39,7 @@ fn refused(args: &[&str], folder: &Path) -> String {
     String::from_utf8(output.stderr).expect("UTF-8")
 }
 
-/// Whether npm could do it: where it, or its registry, is not there, what needs it is left out.
+/// Reports whether npm could do it: where it, or its registry, is not there, what needs it is left out.
 fn npm(args: &[&str], folder: &Path) -> bool {
     let quiet = [
         "--ignore-scripts",

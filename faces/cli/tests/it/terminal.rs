@@ -124,7 +124,7 @@ impl Terminal {
         }
     }
 
-    /// Whether the terminal reads lines and shows what is typed.
+    /// Reports whether the terminal reads lines and shows what is typed.
     pub(crate) fn is_sane(&self) -> bool {
         let modes = tcgetattr(&self.line).expect("a terminal").local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)

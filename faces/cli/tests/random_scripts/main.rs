@@ -85,7 +85,7 @@ impl Server {
         }
     }
 
-    /// Whether a plain request is answered.
+    /// Reports whether a plain request is answered.
     fn is_well(&self) -> bool {
         let until = Instant::now() + ANSWER_TIME_MAX;
         while Instant::now() < until {

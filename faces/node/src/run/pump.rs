@@ -27,7 +27,7 @@ const TURN_TIME_MAX: Duration = Duration::from_millis(2);
 pub(super) struct Bell {
     /// None once the environment has ended, with which the function goes.
     function: Mutex<Option<ThreadsafeFunction>>,
-    /// Whether a turn is on its way.
+    /// True if a turn is on its way.
     is_rung: AtomicBool,
 }
 

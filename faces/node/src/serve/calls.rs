@@ -350,7 +350,7 @@ fn pending(call: &NativeCall) -> Result<Js, String> {
     Ok(call.whole(entry(call)?.server.pending() as i32))
 }
 
-/// Whether the server keeps the program alive.
+/// Reports whether the server keeps the program alive.
 fn hold(call: &NativeCall) -> Result<Js, String> {
     entry(call)?.caller.hold(call.env, call.bool(1));
     Ok(call.undefined())

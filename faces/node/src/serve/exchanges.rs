@@ -27,7 +27,7 @@ pub(crate) struct Exchange {
     /// The index of the handler; `None` for `fetch`.
     pub(crate) route: Option<u32>,
     pub(crate) params: Spans,
-    /// Whether JavaScript has been told of it.
+    /// True if JavaScript has been told of it.
     is_delivered: Cell<bool>,
     answer: Cell<Option<Answer>>,
     waker: Cell<Option<Waker>>,
@@ -50,7 +50,7 @@ pub(crate) struct Exchanges {
     left: RefCell<Vec<Key>>,
     /// Those whose time was up, of which JavaScript has not been told: their method and path.
     late: RefCell<Vec<(Key, String)>>,
-    /// Whether the engine has just decided that a request's time is up, and drops what waits for its answer next.
+    /// True if the engine has just decided that a request's time is up, and drops what waits for its answer next.
     ends_late: Cell<bool>,
     last_serial: Cell<u32>,
 }
@@ -103,7 +103,7 @@ impl Exchanges {
         }
     }
 
-    /// Whether some wait to be told.
+    /// Reports whether some wait to be told.
     pub(crate) fn has_fresh(&self) -> bool {
         !self.fresh.borrow().is_empty()
     }
@@ -123,7 +123,7 @@ impl Exchanges {
         self.late.take()
     }
 
-    /// Whether there are such.
+    /// Reports whether there are such.
     pub(crate) fn has_late(&self) -> bool {
         !self.late.borrow().is_empty()
     }

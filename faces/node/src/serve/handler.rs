@@ -13,7 +13,7 @@ use super::routes::{Found, RouteSet};
 pub(crate) struct ServeHandler {
     pub(crate) exchanges: Rc<Exchanges>,
     pub(crate) routes: RefCell<RouteSet>,
-    /// Whether a `fetch` answers what no route does.
+    /// True if a `fetch` answers what no route does.
     pub(crate) has_fetch: Cell<bool>,
     /// Which generation of routes this is. Requests tell it, because the numbers of handlers are those of their generation.
     pub(crate) generation: Cell<u32>,

@@ -265,7 +265,7 @@ impl Caller {
         let _ = unsafe { sys::napi_call_threadsafe_function(self.0, null_mut(), mode) };
     }
 
-    /// Whether it keeps the program alive.
+    /// Reports whether it keeps the program alive.
     pub(super) fn hold(&self, env: sys::napi_env, is_held: bool) {
         // SAFETY: the environment is that of this thread, and the function is live.
         let _ = unsafe {

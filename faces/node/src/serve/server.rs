@@ -48,7 +48,7 @@ pub(super) struct Server {
     address: SocketAddr,
     accepting: RefCell<Option<Accepting>>,
     doorbell: Doorbell,
-    /// Whether the worker has ended.
+    /// True if the worker has ended.
     has_ended: Rc<Cell<bool>>,
     /// Events for which the last batch had no room.
     left_over: RefCell<[Vec<Key>; 3]>,
@@ -281,7 +281,7 @@ impl Server {
         }
     }
 
-    /// Whether everything has ended after [`Server::stop`].
+    /// Reports whether everything has ended after [`Server::stop`].
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended.get()
     }

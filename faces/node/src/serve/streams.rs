@@ -18,7 +18,7 @@ struct Pieces {
     waiting: RefCell<VecDeque<Vec<u8>>>,
     waiting_bytes: Cell<usize>,
     end: Cell<Option<Result<(), ()>>>,
-    /// Whether JavaScript waits for room.
+    /// True if JavaScript waits for room.
     is_full: Cell<bool>,
     waker: Cell<Option<Waker>>,
 }

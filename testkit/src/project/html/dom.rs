@@ -99,7 +99,7 @@ impl Dom {
         children.filter(|id| self.name(*id).is_some()).collect()
     }
 
-    /// Whether nothing is in an element, not even white space.
+    /// Reports whether nothing is in an element, not even white space.
     pub(super) fn is_empty(&self, id: NodeId) -> bool {
         let mut children = self.nodes[id].children.iter();
         children.all(|id| matches!(self.nodes[*id].kind, Kind::Other))

@@ -63,7 +63,7 @@ impl Selector {
         }
     }
 
-    /// Whether an element matches.
+    /// Reports whether an element matches.
     pub(super) fn matches(&self, dom: &Dom, id: NodeId) -> bool {
         self.0.iter().any(|complex| complex.matches(dom, id))
     }
@@ -74,7 +74,7 @@ impl Complex {
         self.matches_up_to(dom, id, self.rest.len())
     }
 
-    /// Whether the first `count` compounds behind the first end at this element.
+    /// Reports whether the first `count` compounds behind the first end at this element.
     fn matches_up_to(&self, dom: &Dom, id: NodeId, count: usize) -> bool {
         let Some(before) = count.checked_sub(1) else {
             return self.first.iter().all(|simple| simple.matches(dom, id));

@@ -11,7 +11,7 @@ pub(crate) struct RunningTransaction {
     request: Option<Rc<dyn RequestView>>,
     /// Open until the transaction has ended.
     outbox: Outbox,
-    /// Whether it was its turn: before, there is nothing that could be rolled back.
+    /// True if it was its turn: before, there is nothing that could be rolled back.
     has_begun: Rc<Cell<bool>>,
 }
 
@@ -92,13 +92,13 @@ impl WorkerDb {
         self.meter.get().and_then(CurrentRun::request)
     }
 
-    /// Whether the running request has a transaction, open or waiting for its turn.
+    /// Reports whether the running request has a transaction, open or waiting for its turn.
     pub(crate) fn has_own_transaction(&self) -> bool {
         self.current_request()
             .is_some_and(|request| self.of(&request, |_| ()).is_some())
     }
 
-    /// Whether the running request has an open transaction.
+    /// Reports whether the running request has an open transaction.
     pub(crate) fn is_in_transaction(&self) -> bool {
         let request = self.current_request();
         let begun = request.and_then(|request| self.of(&request, |own| own.has_begun.get()));
@@ -128,7 +128,7 @@ impl WorkerDb {
         Some(outboxes)
     }
 
-    /// Whether what a request gives now may be rolled back, or was.
+    /// Reports whether what a request gives now may be rolled back, or was.
     pub(crate) fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool {
         self.of(request, |own| own.has_begun.get() && own.outbox.is_open()) == Some(true)
             || self

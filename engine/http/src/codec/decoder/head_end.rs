@@ -59,7 +59,7 @@ impl Decoder {
         Ok(None)
     }
 
-    /// Whether a head that reaches to `end` (so far) is within its limits.
+    /// Reports whether a head that reaches to `end` (so far) is within its limits.
     fn check_size(&self, end: usize, limits: &Limits) -> Result<(), Fault> {
         if self.lines == 0 && end - self.start > limits.target_bytes_max + REQUEST_LINE_SLACK_BYTES
         {

@@ -48,7 +48,7 @@ fn big_int(cx: Cx<'_>, value: RawValue) -> Kind {
     Kind::Other("BigInt")
 }
 
-/// Whether a value tells at once what it is.
+/// Reports whether a value tells at once what it is.
 #[inline]
 pub(super) fn is_simple(cx: Cx<'_>, value: RawValue) -> bool {
     match tag(value) {
@@ -86,7 +86,7 @@ fn object(cx: Cx<'_>, value: RawValue) -> Kind {
     }
 }
 
-/// Whether a value is an array, or a proxy of one.
+/// Reports whether a value is an array, or a proxy of one.
 pub(super) fn is_list(cx: Cx<'_>, value: RawValue) -> bool {
     let array = cx.core().classes.array;
     if class_id(value) == array {
@@ -111,7 +111,7 @@ pub(super) fn is_list(cx: Cx<'_>, value: RawValue) -> bool {
     class_id(at.raw()) == array
 }
 
-/// Whether a value is a `Map`.
+/// Reports whether a value is a `Map`.
 #[inline]
 pub(super) fn is_map(value: RawValue) -> bool {
     // SAFETY: looks at a live value.

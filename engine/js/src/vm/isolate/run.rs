@@ -30,7 +30,7 @@ impl<'a> Entered<'a> {
         Self(core)
     }
 
-    /// Whether the run was told to stop.
+    /// Reports whether the run was told to stop.
     #[inline]
     fn leave(self) -> bool {
         let core = self.0;

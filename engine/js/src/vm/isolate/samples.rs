@@ -30,7 +30,7 @@ pub(crate) struct Sampler {
     /// Methods of QuickJS's call sites, as they are before the Web surface hides functions from scripts.
     methods: OnceCell<Methods>,
     frames: RefCell<Vec<Frame>>,
-    /// Whether there are calls outside of those.
+    /// True if there are calls outside of those.
     has_more: Cell<bool>,
     /// While a sample is taken no other is.
     is_busy: Cell<bool>,
@@ -116,7 +116,7 @@ impl Core {
         self.sample_below(Some(row));
     }
 
-    /// Whether a sample is being taken: then the interrupt handler has nothing to say.
+    /// Reports whether a sample is being taken: then the interrupt handler has nothing to say.
     pub(crate) fn is_sampling(&self) -> bool {
         let sampler = self.sampler.get();
         sampler.is_some_and(|sampler| sampler.is_busy.get())

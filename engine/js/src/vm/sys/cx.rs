@@ -46,7 +46,7 @@ impl<'a> Cx<'a> {
         unsafe { qjs::JS_GetRuntime(self.raw) }
     }
 
-    /// Whether a job waits to be run.
+    /// Reports whether a job waits to be run.
     #[inline]
     pub(crate) fn has_jobs(self) -> bool {
         // SAFETY: the runtime is alive.
@@ -268,7 +268,7 @@ impl<'a> Cx<'a> {
         self.check(unsafe { qjs::JS_ToString(self.raw, value) })
     }
 
-    /// Whether a value can be called.
+    /// Reports whether a value can be called.
     #[inline]
     pub(crate) fn is_function(self, value: RawValue) -> bool {
         // SAFETY: the value is alive.

@@ -103,7 +103,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Whether `c` matches the item from `p` to before `next`.
+    /// Reports whether `c` matches the item from `p` to before `next`.
     #[inline]
     fn is_match(&self, c: u8, p: usize, next: usize) -> bool {
         match at(self.pattern, p) {

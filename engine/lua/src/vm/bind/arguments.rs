@@ -47,7 +47,7 @@ unsafe fn this(state: State, row: BoundRow, class: &'static Class) -> Result<Obj
     }
 }
 
-/// Whether the first argument is the module itself, as a colon passes it.
+/// Reports whether the first argument is the module itself, as a colon passes it.
 unsafe fn has_colon(state: State) -> bool {
     // SAFETY: compares two values; the prelude has set the upvalue.
     unsafe {

@@ -102,7 +102,7 @@ impl Tasks {
         });
     }
 
-    /// Whether no task is ready.
+    /// Reports whether no task is ready.
     pub(super) fn is_quiet(&self) -> bool {
         self.woken.keys().is_empty()
     }
