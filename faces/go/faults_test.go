@@ -164,18 +164,18 @@ func TestOptionsAreCalledAsTheyAreHere(t *testing.T) {
 		return config
 	}
 	for want, err := range map[string]error{
-		`Addr: [server] listen: "nonsense"`:   start(Config{Addr: "nonsense"}),
-		"Settings: [limits] has no key":       start(Config{Addr: "127.0.0.1:0", Settings: map[string]string{"limits.nope": "1"}}),
-		"Workers: [server] workers: 1025":     start(Config{Addr: "127.0.0.1:0", Workers: 1025}),
-		"Workers: -3 is negative":             start(Config{Addr: "127.0.0.1:0", Workers: -3}),
-		"Isolates: -1 is negative":            scripts(with(func(c *ScriptsConfig) { c.Isolates = -1 })),
-		"Isolates: [server] workers: 1025":    scripts(with(func(c *ScriptsConfig) { c.Isolates = 1025 })),
-		"QueueMax: -5 is negative":            scripts(with(func(c *ScriptsConfig) { c.QueueMax = -5 })),
-		"BodyBytesMax: -1 is negative":        scripts(with(func(c *ScriptsConfig) { c.BodyBytesMax = -1 })),
-		"Path is given together with Source":  scripts(with(func(c *ScriptsConfig) { c.Path = "a.lua" })),
-		"Path and Source are empty":           scripts(ScriptsConfig{}),
-		"Name is empty":                       scripts(ScriptsConfig{Source: "x = 1"}),
-		"IsolatedRequests: scripts.isolation": scripts(js),
+		`Addr: [server] listen: "nonsense"`:     start(Config{Addr: "nonsense"}),
+		"Settings: [limits] has no key":         start(Config{Addr: "127.0.0.1:0", Settings: map[string]string{"limits.nope": "1"}}),
+		"Workers: [server] workers: 1025":       start(Config{Addr: "127.0.0.1:0", Workers: 1025}),
+		"Workers: -3 is negative":               start(Config{Addr: "127.0.0.1:0", Workers: -3}),
+		"Isolates: -1 is negative":              scripts(with(func(c *ScriptsConfig) { c.Isolates = -1 })),
+		"Isolates: [server] workers: 1025":      scripts(with(func(c *ScriptsConfig) { c.Isolates = 1025 })),
+		"QueueMax: -5 is negative":              scripts(with(func(c *ScriptsConfig) { c.QueueMax = -5 })),
+		"BodyBytesMax: -1 is negative":          scripts(with(func(c *ScriptsConfig) { c.BodyBytesMax = -1 })),
+		"Path is given together with Source":    scripts(with(func(c *ScriptsConfig) { c.Path = "a.lua" })),
+		"Path and Source are empty":             scripts(ScriptsConfig{}),
+		"Name is empty":                         scripts(ScriptsConfig{Source: "x = 1"}),
+		"IsolatedRequests: [scripts] isolation": scripts(js),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -76,7 +76,7 @@ func Scripts(config ScriptsConfig) (*ScriptHandler, error) {
 		h.handle.Delete()
 		fault = renamed(fault, "Isolates")
 		if config.IsolatedRequests {
-			fault.Message = strings.Replace(fault.Message, "Settings: scripts.isolation", "IsolatedRequests: scripts.isolation", 1)
+			fault.Message = strings.Replace(fault.Message, "Settings: [scripts] isolation", "IsolatedRequests: [scripts] isolation", 1)
 		}
 		return nil, failure(fault)
 	}

@@ -169,7 +169,7 @@ fn a_faulty_configuration_exits_1_and_names_the_place() {
     fails(
         &["run", &app],
         1,
-        &["sampan.toml:2: limits.headers_max is 1000; it must be 1 to 256"],
+        &["sampan.toml:2: [limits] headers_max is 1000; it must be 1 to 256"],
     );
     std::fs::write(scratch.file("sampan.toml"), "").expect("written");
 }

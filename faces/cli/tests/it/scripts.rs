@@ -347,7 +347,7 @@ fn settings_that_cannot_be_are_told_at_start() {
         (
             &js,
             "scripts.isolation=request",
-            "scripts.isolation = \"request\" is for projects in Lua, and app.js is none",
+            "[scripts] isolation = \"request\" is for projects in Lua, and app.js is none",
         ),
         (
             &lua,

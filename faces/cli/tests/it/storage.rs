@@ -283,7 +283,7 @@ fn what_a_statement_makes_distinct_or_sorts_does_not_stay_in_memory() {
     // Fifty megabytes are sorted in files, which takes its time on a busy machine.
     let limits = (
         "sampan.toml",
-        "[limits]\nscript_millis_max = 60000\nhandler_millis_max = 60000\n",
+        "[limits]\nhandler_millis_max = 120000\n[db]\nstatement_millis_max = 60000\n",
     );
     let scratch = Scratch::new(&[limits, (
         "app.lua",
