@@ -106,10 +106,15 @@ func ask(t *testing.T, method, url, body string) string {
 	return fmt.Sprintf("%d %s %s", answer.StatusCode, answer.Header.Get("Content-Type"), text)
 }
 
+// write replaces a file at once, so that no reload reads half of it.
 func write(t *testing.T, folder, name, text string) string {
 	t.Helper()
 	file := filepath.Join(folder, name)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	fresh := file + ".new"
+	if err := os.WriteFile(fresh, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(fresh, file); err != nil {
 		t.Fatal(err)
 	}
 	return file
