@@ -52,7 +52,7 @@ impl Running {
 }
 
 impl Profiler {
-    /// How often each stack was seen: the route, then the calls, outermost first.
+    /// Returns the number of times that each stack was seen: the route, then the calls, outermost first.
     pub fn end(mut self) -> BTreeMap<Vec<String>, u64> {
         self.stop();
         let mut all = BTreeMap::new();

@@ -22,7 +22,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 const LUA: &str = include_str!("repl/repl.lua");
 const JS: &str = include_str!("repl/repl.js");
-/// How often a run that must stop is told so.
+/// The interval at which a run that must stop is told so.
 const STOP_PAUSE: Duration = Duration::from_millis(2);
 /// A run may take as long as its person waits, and all lines share their globals.
 const SETTINGS: [&str; 4] = [

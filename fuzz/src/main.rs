@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// How many targets passed and failed.
+/// Returns the number of targets that passed and failed.
 fn run_targets(options: &FuzzOptions) -> std::io::Result<(usize, usize)> {
     let (mut passed, mut failed) = (0, 0);
     let is_chosen = |target: &&FuzzTarget| {
@@ -84,7 +84,7 @@ fn run_targets(options: &FuzzOptions) -> std::io::Result<(usize, usize)> {
     Ok((passed, failed))
 }
 
-/// How many peers agreed and did not.
+/// Returns the number of peers that agreed and did not.
 fn run_differential(options: &FuzzOptions) -> std::io::Result<(usize, usize)> {
     let (mut passed, mut failed) = (0, 0);
     let budget = Duration::from_secs(options.seconds);

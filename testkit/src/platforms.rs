@@ -10,10 +10,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a project may take to load, in milliseconds.
+/// The longest time that a project may take to load, in milliseconds.
 const START_MILLIS_MAX: u64 = 20_000;
 
-/// How long its process may take to end, in milliseconds.
+/// The longest time that its process may take to end, in milliseconds.
 const END_MILLIS_MAX: u64 = 10_000;
 
 /// A JavaScript runtime.

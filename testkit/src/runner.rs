@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long the log may be behind an answer, in milliseconds.
+/// The longest time that the log may be behind an answer, in milliseconds.
 const LOG_MILLIS_MAX: u64 = 1_000;
 
 /// The files of cases that have no twin in Lua.

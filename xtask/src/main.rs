@@ -3,6 +3,7 @@
 //! `test` is the one command that decides whether a change is good: the checks, every test and every
 //! fuzz target. `tidy` runs the house rules alone. `bench` starts the program that measures.
 
+mod asan;
 mod c;
 mod dist;
 mod go;
@@ -37,6 +38,8 @@ enum Task {
     Test(test::TestOptions),
     /// Run the house rules alone: crate arrows, twin specs, module docs, unsafe code, pins, ...
     Tidy,
+    /// Run the tests of the JavaScript engine under AddressSanitizer; needs clang and the nightly toolchain
+    Asan(asan::AsanOptions),
     /// Ask the advisory database about our dependencies; needs the network, so it is no part of `test`
     Advisories,
     /// Write docs/reference/ and types/ from the tables of functions, and the C header from faces/c
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Task::Test(options) => test::run(options),
         Task::Tidy => tidy::run(),
+        Task::Asan(options) => asan::run(options),
         Task::Advisories => advisories(),
         Task::Codegen => codegen(),
         Task::Docs => docs(),

@@ -1,6 +1,6 @@
 //! Counting what passed and what failed, and reading such counts from the output of others.
 
-/// How many tests or checks passed and failed.
+/// The number of tests or checks that passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) passed: u64,

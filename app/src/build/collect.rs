@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// How deep folders may nest.
+/// The greatest depth to which folders may nest.
 const DEPTH_MAX: usize = 32;
 /// What a file of SQLite begins with.
 const SQLITE: &[u8] = b"SQLite format 3\0";

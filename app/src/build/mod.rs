@@ -43,9 +43,9 @@ pub struct Built {
     pub bytes: u64,
     /// The length of the archive in it.
     pub archive_bytes: u64,
-    /// How many files of the project it has.
+    /// The number of files of the project that it has.
     pub files: usize,
-    /// How many encoded forms of static files were made.
+    /// The number of encoded forms of static files that were made.
     pub compressed: usize,
     /// What of the project's folder stayed out.
     pub left_out: Vec<String>,

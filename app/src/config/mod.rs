@@ -51,7 +51,7 @@ use std::sync::Arc;
 const LISTEN: &str = "127.0.0.1:8080";
 /// The rights of the files of Unix sockets unless told otherwise: those of the server's user and group may connect.
 const SOCKET_MODE: &str = "660";
-/// How many bytes of compressed bodies each worker keeps unless told otherwise.
+/// The number of bytes of compressed bodies that each worker keeps unless told otherwise.
 const COMPRESSED_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most workers that can be asked for.
 pub const WORKERS_MAX: usize = 1_024;
@@ -67,7 +67,7 @@ pub struct Config {
     pub(crate) socket_mode: u32,
     /// The user, or user and group, that the process becomes once it listens.
     pub(crate) user: Option<String>,
-    /// How many threads run scripts.
+    /// The number of threads that run scripts.
     pub workers: usize,
     /// The networks of proxies whose `X-Forwarded-*` fields are believed.
     pub trusted_proxies: Vec<TrustedProxy>,
@@ -97,7 +97,7 @@ pub struct Config {
     pub(crate) i18n: sampan_i18n::Settings,
     /// What refuses requests of other sites that may change something.
     pub(crate) csrf: Option<CsrfGuard>,
-    /// How sessions are kept.
+    /// The way sessions are kept.
     pub session: SessionConfig,
     /// The files that are served by their paths.
     pub(crate) static_files: StaticSettings,
@@ -268,7 +268,7 @@ impl Config {
     }
 }
 
-/// How many processors this process may use.
+/// Returns the most processors that this process may use.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

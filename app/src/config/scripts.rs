@@ -6,7 +6,7 @@ use sampan_host::Isolation;
 use serde::Deserialize;
 use std::time::Duration;
 
-/// How often files are looked at with `mode = "file"`, in milliseconds, unless told otherwise.
+/// The interval at which files are looked at with `mode = "file"`, in milliseconds, unless told otherwise.
 const CHECK_MILLIS: u64 = 20;
 
 /// `[scripts]`.

@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// The folder of what clients have stored, wherever `[files]` has it.
 const STORAGE: &str = "storage";
 
-/// How many lines are shown before and after the one that is meant.
+/// The number of lines that are shown before and after the one that is meant.
 const LINES_AROUND: usize = 6;
 /// The longest line that is shown, in characters.
 const LINE_CHARS_MAX: usize = 240;

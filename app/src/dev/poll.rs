@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// How often the files are looked at.
+/// The interval at which the files are looked at.
 pub(super) const PAUSE: Duration = Duration::from_millis(250);
 
 /// What tells a file from the one before: seconds alone would miss a second save, and a rename may keep the time.

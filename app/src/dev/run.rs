@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// How often a start that waits for a change looks whether the process is told to end.
+/// The interval at which a start that waits for a change looks whether the process is told to end.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
 /// What `sampan dev` is told.

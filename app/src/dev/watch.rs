@@ -20,7 +20,7 @@ pub(super) const QUIET: Duration = Duration::from_millis(12);
 pub(super) const SAVE_TIME_MAX: Duration = Duration::from_millis(80);
 /// While a file is being written, it is over after this time in any case.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(1);
-/// How deep folders may nest.
+/// The greatest depth to which folders may nest.
 pub(super) const DEPTH_MAX: usize = 16;
 /// The most folders that are watched.
 const FOLDERS_MAX: usize = 2048;

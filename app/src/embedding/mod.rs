@@ -48,7 +48,7 @@ pub struct NativeRoute {
     pub method: Option<String>,
     /// The pattern, as routes of scripts have them: `/users/:id`, `/files/*rest`.
     pub pattern: String,
-    /// How the bodies of its requests are received. One that is streamed is read by [`NativeRequest::poll_body`].
+    /// The way the bodies of its requests are received. One that is streamed is read by [`NativeRequest::poll_body`].
     pub body: BodyRule,
     /// What answers it.
     pub handler: NativeHandler,
@@ -57,7 +57,7 @@ pub struct NativeRoute {
 }
 
 impl NativeRoute {
-    /// How it is told of in faults.
+    /// Returns the way it is told of in faults.
     pub(crate) fn name(&self) -> String {
         let method = self.method.as_deref().unwrap_or("ALL");
         format!("{method} {}", self.pattern)

@@ -42,11 +42,11 @@ pub struct Finding {
 pub struct CheckReport {
     /// What is wrong.
     pub findings: Vec<Finding>,
-    /// How many templates there are.
+    /// The number of templates.
     pub templates: usize,
-    /// How many migrations there are.
+    /// The number of migrations.
     pub migrations: usize,
-    /// How many routes there are. Nothing if the project does not load.
+    /// The number of routes. Nothing if the project does not load.
     pub routes: Option<usize>,
 }
 

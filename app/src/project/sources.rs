@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// How many folders above the project are looked through for the workspace that it is a part of.
+/// The number of folders above the project that are looked through for the workspace that it is a part of.
 const FOLDERS_UP_MAX: usize = 16;
 /// The largest source file that is read, in bytes.
 const SOURCE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// How deep folders may nest whose files are listed.
+/// The greatest depth to which folders may nest whose files are listed.
 const LIST_DEPTH_MAX: usize = 16;
 /// Folders that may be links to a folder outside of the project, so that projects can share them.
 pub(crate) const SHARED: [&str; 2] = [TEMPLATES, "locales"];

@@ -20,7 +20,7 @@ use std::time::Duration;
 const RELOAD: &str = "reload";
 /// What an answer begins with if the project was reloaded.
 const DONE: &str = "done ";
-/// How long a caller may take to say what it wants.
+/// The longest time that a caller may take to say what it wants.
 const READ_TIME_MAX: Duration = Duration::from_secs(2);
 /// The longest that a caller may say, in bytes.
 const LINE_BYTES_MAX: u64 = 64;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// How long a request waits for new code at most; then it is answered by the old.
+/// The longest time that a request waits for new code at most; then it is answered by the old.
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// How often it is looked again where other reloads come in between.

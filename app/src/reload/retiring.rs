@@ -11,7 +11,7 @@ use tokio::task::spawn_local;
 /// How often it is looked whether an isolate still has requests.
 const LOOKS_EVERY: Duration = Duration::from_millis(10);
 
-/// How many isolates of a worker are ending.
+/// The number of isolates of a worker that are ending.
 #[derive(Clone, Default)]
 pub(crate) struct Retiring(Rc<Cell<usize>>);
 

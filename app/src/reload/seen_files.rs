@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// How many files are remembered.
+/// The number of files that are remembered.
 const FILES_MAX: usize = 10_000;
 /// How much of their text is kept, in bytes. What comes later is read from the disk each time.
 const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;

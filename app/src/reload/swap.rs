@@ -12,10 +12,10 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-/// How often a reload that waits for a worker looks whether that is still there.
+/// The interval at which a reload that waits for a worker looks whether that is still there.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
-/// How long a project may load before a reload tells the log.
+/// The longest time that a project may load before a reload tells the log.
 const SLOW_LOAD: Duration = Duration::from_millis(250);
 
 /// What a worker is told.
@@ -31,7 +31,7 @@ pub(crate) enum Order {
 /// What a reload did.
 #[derive(Clone, Debug)]
 pub struct Reloaded {
-    /// How long it took, until every worker answered with the new project.
+    /// The time that it took, until every worker answered with the new project.
     pub elapsed: Duration,
     /// Settings that were changed and need a restart.
     pub need_restart: Vec<&'static str>,

@@ -6,11 +6,11 @@ use std::fmt::Write;
 
 /// The longest value that stays on one line.
 const LINE_CHARS_MAX: usize = 96;
-/// How deep lists and maps are shown.
+/// The depth to which lists and maps are shown.
 const DEPTH_MAX: usize = 5;
-/// How many items of a list or map are shown.
+/// The number of items of a list or map that are shown.
 const ITEMS_MAX: usize = 100;
-/// How many characters of a text are shown.
+/// The number of characters of a text that are shown.
 const TEXT_CHARS_MAX: usize = 10_000;
 
 /// A value as text, in the notation of its language.

@@ -54,7 +54,7 @@ impl Dispatch {
         self.current.borrow().engine.background_requests()
     }
 
-    /// How many requests were given up and are ending in order.
+    /// Returns the number of requests that were given up and are ending in order.
     pub(crate) fn ending_requests(&self) -> usize {
         self.current.borrow().control.endings.get()
     }

@@ -86,7 +86,7 @@ pub(crate) struct Control {
     pub(crate) shutdown_time_max: Duration,
     /// For the log: a wait longer than this was cut off by the server, a shorter one by the client.
     pub(crate) handler_time_max: Duration,
-    /// How long the script of a request that was given up may go on.
+    /// The longest time that the script of a request that was given up may go on.
     pub(crate) cleanup_time_max: Duration,
     /// How many of them there are.
     pub(crate) endings: Rc<Cell<usize>>,
@@ -371,7 +371,7 @@ fn told_place(pattern: &str, place: Option<&Place>) -> String {
     }
 }
 
-/// How a route of a script is told of.
+/// Returns the way a route of a script is told of.
 fn def_name(def: &RouteDef) -> String {
     format!("{} {}", def.method.as_deref().unwrap_or("ALL"), def.pattern)
 }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often a reload that waits for isolates looks whether the pool is still there.
+/// The interval at which a reload that waits for isolates looks whether the pool is still there.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
 /// A generation, and the files that it was read from, where they are noted.

@@ -41,11 +41,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use worker::WorkerState;
 
-/// How many works may wait or run for each isolate unless told otherwise.
+/// The most works that may wait or run for each isolate unless told otherwise.
 const QUEUED_PER_WORKER: usize = 1_024;
 /// How long the end of a pool waits for its threads beyond the time that scripts have to end, in milliseconds.
 const JOIN_MILLIS_MAX: u64 = 500;
-/// How often the end of a pool tells running scripts to stop.
+/// The interval at which the end of a pool tells running scripts to stop.
 const STOP_PAUSE: Duration = Duration::from_millis(2);
 
 /// Where a script comes from.
@@ -69,7 +69,7 @@ pub struct ScriptOptions {
     pub source: ScriptSource,
     /// What a command line would say: workers, settings, the configuration file. Its path is not used.
     pub flags: Flags,
-    /// How many works may wait or run at the same time; `None` for 1,024 for each isolate.
+    /// The most works that may wait or run at the same time; `None` for 1,024 for each isolate.
     pub queue_max: Option<usize>,
     /// How often it is looked at most, when work comes, whether a file of the script has changed; `None`: never.
     pub looks_every: Option<Duration>,
@@ -218,7 +218,7 @@ impl ScriptPool {
         self.0.reload()
     }
 
-    /// How many isolates there are.
+    /// Returns the number of isolates.
     pub fn workers(&self) -> usize {
         self.0.count
     }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 pub(super) struct Queue {
     state: Mutex<QueueState>,
-    /// How many works wait or run.
+    /// The number of works that wait or run.
     under_way: AtomicUsize,
     under_way_max: usize,
 }

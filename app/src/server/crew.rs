@@ -16,7 +16,7 @@ use tokio::sync::mpsc::UnboundedSender;
 /// How long a shutdown waits for the workers' threads beyond the time that their requests get, in milliseconds.
 const JOIN_MILLIS_MAX: u64 = 500;
 
-/// How long an abandoned worker may keep the write connection.
+/// The longest time that an abandoned worker may keep the write connection.
 const LEASE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A worker that serves.

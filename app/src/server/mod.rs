@@ -263,7 +263,7 @@ impl Running {
         Health(Arc::clone(&self.shared))
     }
 
-    /// How many requests each worker has answered.
+    /// Returns the number of requests that each worker has answered.
     pub fn requests(&self) -> Vec<u64> {
         self.shared
             .crew()

@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the end of the process waits for standard error to take the last lines.
+/// The longest time that the end of the process waits for standard error to take the last lines.
 pub(crate) const FLUSH_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// How a run ended.

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
 
-/// How often a shutdown looks whether the work after answers has ended.
+/// The interval at which a shutdown looks whether the work after answers has ended.
 const BACKGROUND_PAUSE: Duration = Duration::from_millis(10);
 
 /// A worker that is starting.

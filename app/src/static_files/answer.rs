@@ -10,7 +10,7 @@ use sampan_http::{Answer, Body, FilePart, Method, Precomputed, Request, Response
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How long a client may use what it has without asking.
+/// The longest time that a client may use what it has without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Freshness {
     /// As the settings say.

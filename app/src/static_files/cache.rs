@@ -22,7 +22,7 @@ pub(crate) const OPEN_FILES_MAX: usize = 64;
 /// What a cache may take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CacheLimits {
-    /// How long a file is believed to be what it was.
+    /// The time that a file is believed to be what it was.
     pub(super) check_millis: u64,
     /// Larger files are not kept in memory.
     pub(super) file_bytes_max: u64,

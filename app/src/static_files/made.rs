@@ -144,7 +144,7 @@ mod tests {
 
     const TEXT: &str = "all work and no play makes jack a dull boy. ";
 
-    /// How many encoded forms a file has when it is loaded.
+    /// Returns the number of encoded forms that a file has when it is loaded.
     fn forms(made: &MadeForms, folder: &Folder, name: &str, now: u64) -> usize {
         let Ok(Some(Opened::File(opened))) = folder.find(name) else {
             panic!("{name} is not there");

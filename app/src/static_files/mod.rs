@@ -57,7 +57,7 @@ pub(crate) struct StaticSettings {
     pub(crate) cache_control: String,
     /// The paths of files whose names do; those whose names show a hash, unless told.
     pub(crate) immutable: Option<Vec<Pattern>>,
-    /// How long a file is believed to be what it was.
+    /// The time that a file is believed to be what it was.
     pub(crate) check_millis: u64,
     /// Larger files are not kept in memory but sent from where the system keeps them.
     pub(crate) file_bytes_max: u64,

@@ -233,7 +233,7 @@ impl StoredFile {
         ENTRY_BYTES + forms.sum::<usize>()
     }
 
-    /// How many files it keeps open.
+    /// Returns the number of files that it keeps open.
     pub(super) fn open_files(&self) -> usize {
         let is_open = |form: &&Form| matches!(form.content, Content::Open(_));
         self.forms().filter(is_open).count()

@@ -10,11 +10,11 @@ use sampan_host::{HandlerId, Watch};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often it looks while a script runs, in milliseconds.
+/// The interval at which it looks while a script runs, in milliseconds.
 const BUSY_POLL_MILLIS: u64 = 5;
 /// How often it looks while none does: rarely enough to cost nothing, and far below what a limit can be late.
 const IDLE_POLL_MILLIS: u64 = 20;
-/// How long a worker may be deaf to its stop, in milliseconds.
+/// The longest time that a worker may be deaf to its stop, in milliseconds.
 const DEAF_MILLIS: u64 = 1_000;
 /// The server gives up when so many workers had to be abandoned.
 pub(crate) const ABANDONED_MAX: usize = 3;
@@ -183,7 +183,7 @@ impl Watchdog {
 }
 
 impl WatchedWorker {
-    /// How long the script that runs now has been seen running; `None` if none runs.
+    /// Returns the time that the script that runs now has been seen running; `None` if none runs.
     fn age(&mut self, now: Instant) -> Option<Duration> {
         let epoch = self.watch.epoch();
         if epoch != self.epoch {

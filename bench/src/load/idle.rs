@@ -19,7 +19,7 @@ use sampan_client::Client;
 /// What the client process prints once all its connections are idle.
 const READY: &str = "ready";
 
-/// How long it may take to open all connections.
+/// The longest time that it may take to open all connections.
 const READY_SECONDS_MAX: u64 = 60;
 
 /// What `cargo xtask idle-client` takes.

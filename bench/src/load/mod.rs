@@ -17,7 +17,7 @@ use crate::peers::children::Child;
 use crate::peers::placement::Placement;
 use crate::routes::RouteExchange;
 
-/// How long a request may take before wrk counts it as timed out, in seconds.
+/// The longest time that a request may take before wrk counts it as timed out, in seconds.
 const TIMEOUT_SECONDS: u32 = 2;
 
 /// How much longer than asked wrk may run before it is ended.

@@ -13,7 +13,7 @@ const BYTES: usize = 102_400_000;
 /// What is written or read at once.
 const PART_BYTES: usize = 1 << 20;
 
-/// How long the other side may do nothing.
+/// The longest time that the other side may do nothing.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The end of a chunked body.

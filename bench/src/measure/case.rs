@@ -28,7 +28,7 @@ impl LoadProgram {
 /// What a server is asked, how it runs meanwhile, and how it is asked. Reports are in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LoadCase {
-    /// How many threads the server has.
+    /// The number of threads that the server has.
     pub(crate) threads: u32,
     pub(crate) route: Route,
     /// When a write counts as done, for the routes of a database.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// How long a group may take to end after being asked, before it is killed.
+/// The longest time that a group may take to end after being asked, before it is killed.
 const TERM_MILLIS_MAX: u64 = 2_000;
 
 /// The groups that live now, by the id of their first process.

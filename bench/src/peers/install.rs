@@ -13,7 +13,7 @@ use crate::peers::{Installed, Peer, PeerKind};
 /// Where Debian puts the modules of nginx.
 pub(crate) const NGINX_MODULES: &str = "/usr/lib/nginx/modules";
 
-/// How the peers are found.
+/// The way the peers are found.
 pub(crate) struct Installer {
     pub(super) root: PathBuf,
     /// True if to install what is missing, or only to use what is there.

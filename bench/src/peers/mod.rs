@@ -34,7 +34,7 @@ pub(crate) struct Peer {
     pub(crate) routes: &'static [Route],
 }
 
-/// How a peer is installed and started.
+/// The way a peer is installed and started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PeerKind {
     /// Debian's nginx, with its Lua module or without, and a configuration of ours.

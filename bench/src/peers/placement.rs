@@ -47,7 +47,7 @@ impl Placement {
         )
     }
 
-    /// How many threads the load has.
+    /// Returns the number of threads that the load has.
     pub(crate) fn load_threads(&self) -> usize {
         self.load_threads
     }

@@ -12,7 +12,7 @@ use crate::peers::storage::BenchStorage;
 use crate::peers::{Installed, Peer};
 use sampan_client::Client;
 
-/// How long a server may take to give its first answer. Java takes longest.
+/// The longest time that a server may take to give its first answer. Java takes longest.
 const START_MILLIS_MAX: u64 = 60_000;
 
 /// How many of its last words are shown when it does not.

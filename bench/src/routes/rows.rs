@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-/// How many rows a route reads.
+/// The number of rows that a route reads.
 pub(crate) const PAGE: usize = 20;
 
 /// The rows that examples/bench_db begins with.

@@ -25,7 +25,7 @@ use crate::routes::rows;
 use crate::routes::{self, Headers, Route};
 use sampan_client::Client;
 
-/// How long a server is warmed up before it is measured, in seconds.
+/// The time that a server is warmed up before it is measured, in seconds.
 const WARM_UP_SECONDS: u32 = 1;
 
 /// The requests by which a route is checked.

@@ -24,7 +24,7 @@ use crate::routes::{self, Headers, Route};
 /// Both processors, which the load has too.
 const THREADS: u32 = 2;
 const CONNECTIONS: u32 = 1_000;
-/// How often Java is warmed up on a route: its compiler takes its time.
+/// The number of times that Java is warmed up on a route: its compiler takes its time.
 const JAVA_WARM_UPS: u32 = 4;
 const TAIL_RATIO_MAX: f64 = 3.0;
 const FRONT_PAGE_RATE_MIN: f64 = 40_000.0;

@@ -34,7 +34,7 @@ pub(super) struct SideBySide<'a> {
     pub(super) only: &'a [String],
     pub(super) routes: Vec<Route>,
     pub(super) extra: ExtraCases,
-    /// How many threads each server has.
+    /// The number of threads that each server has.
     pub(super) threads: u32,
     pub(super) targets: &'static [RatioTarget],
     pub(super) options: &'a RoundOptions,

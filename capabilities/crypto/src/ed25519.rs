@@ -6,7 +6,7 @@ use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, ParsedPublicKey};
 use sampan_host::{Args, Cell, Error, Rows, Value};
 
-/// How many bytes a key has in the words of the RFC.
+/// The number of bytes that a key has in the words of the RFC.
 const KEY_BYTES: usize = 32;
 
 pub(crate) fn keypair() -> Result<Value, Error> {

@@ -86,7 +86,7 @@ impl PurposeKeys {
     }
 }
 
-/// How many bytes are derived.
+/// The number of bytes that are derived.
 struct Length(usize);
 
 impl hkdf::KeyType for Length {

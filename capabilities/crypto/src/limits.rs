@@ -8,7 +8,7 @@ pub(crate) const KEYS_MAX: usize = 16;
 pub(crate) const PURPOSES_MAX: usize = 256;
 /// The most random bytes of one call.
 pub(crate) const RANDOM_BYTES_MAX: usize = 65_536;
-/// How many random bytes a token has unless somebody says.
+/// The number of random bytes that a token has unless somebody says.
 pub(crate) const TOKEN_BYTES: usize = 32;
 /// The fewest random bytes of a token: 128 bits cannot be guessed.
 pub(crate) const TOKEN_BYTES_MIN: usize = 16;
@@ -18,7 +18,7 @@ pub(crate) const TOKEN_BYTES_MAX: usize = 1024;
 pub(crate) const JWT_BYTES_MAX: usize = 65_536;
 /// How deeply its JSON may nest.
 pub(crate) const JWT_DEPTH_MAX: usize = 32;
-/// How many keys one verification may try.
+/// The most keys that one verification may try.
 pub(crate) const JWT_KEYS_MAX: usize = 32;
 /// The shortest secret of a token, in bytes (RFC 7518 section 3.2).
 pub(crate) const JWT_SECRET_BYTES_MIN: usize = 32;

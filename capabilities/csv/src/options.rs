@@ -2,7 +2,7 @@
 
 use sampan_host::{Error, Value, refusals};
 
-/// How text is read or written.
+/// The way text is read or written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Options {
     /// The columns to write, in this order.

@@ -24,9 +24,9 @@ pub(crate) struct Encoder {
     out: Vec<u8>,
     /// How long `out` may become, and what is said of more.
     room: (usize, &'static str),
-    /// How many fields each line has, once there is one.
+    /// The number of fields that each line has, once there is one.
     width: Option<usize>,
-    /// How many fields the line at hand has.
+    /// The number of fields that the line at hand has.
     fields: usize,
     rows: u64,
     /// The text of the field at hand.

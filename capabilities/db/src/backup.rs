@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const STEP_PAGES: i32 = 256;
 /// After so many pages the copy is synced, so that a writer's sync never waits for much of the copy.
 const SYNC_PAGES: i32 = 1_024;
-/// How long a lock that another process holds is waited for.
+/// The time that a lock that another process holds is waited for.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// A copy that was made.
@@ -27,7 +27,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 pub struct BackupReport {
     /// Its size.
     pub bytes: u64,
-    /// How many tables were counted in it.
+    /// The number of tables that were counted in it.
     pub tables: usize,
     /// The rows of all of them together.
     pub rows: u64,

@@ -36,7 +36,7 @@ pub struct DatabaseConfig {
     pub statement_millis_max: u64,
     /// The most that the rows of one result may take in memory.
     pub result_bytes_max: usize,
-    /// How long a write waits while another process holds the lock.
+    /// The longest time that a write waits while another process holds the lock.
     pub busy_millis_max: u64,
     /// The longest that a transaction of a function that waits may last.
     pub transaction_millis_max: u64,

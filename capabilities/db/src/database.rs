@@ -290,7 +290,7 @@ pub(crate) struct Lonely {
 }
 
 impl Lonely {
-    /// How many statements are remembered; beyond that all are forgotten.
+    /// The number of statements that are remembered; beyond that all are forgotten.
     const REMEMBERED_MAX: usize = 1_000;
 
     pub(crate) fn contains(&self, sql: &str) -> bool {

@@ -3,9 +3,9 @@
 use sampan_host::names::snake_case;
 use sampan_host::{Args, Error, Value, refusals};
 
-/// How many words of a text count. FTS5 takes longer with each.
+/// The number of words of a text that count. FTS5 takes longer with each.
 const WORDS_MAX: usize = 32;
-/// How many letters of a word count.
+/// The number of letters of a word that count.
 const LETTERS_MAX: usize = 64;
 
 /// `db.fts_query(text, options)`

@@ -56,7 +56,7 @@ pub struct MigrationStatus {
     pub state: MigrationState,
 }
 
-/// How a migration's file and the database compare. Times are UTC, as in `2026-01-31T12:00:00Z`.
+/// The way a migration's file and the database compare. Times are UTC, as in `2026-01-31T12:00:00Z`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MigrationState {
     /// It was applied at that time, as it is.

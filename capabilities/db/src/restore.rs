@@ -8,7 +8,7 @@ use sampan_host::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long others are waited for who write.
+/// The time that others are waited for who write.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(1);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The largest file that is read in place, in bytes: more would keep the worker's other requests waiting.
 pub(crate) const INLINE_BYTES_MAX: u64 = 256 * 1024;
-/// How many bytes a stream reads or keeps at a time.
+/// The number of bytes that a stream reads or keeps at a time.
 pub(crate) const PIECE_BYTES: usize = 64 * 1024;
 /// The longest line that `files.lines` gives, in bytes.
 pub(crate) const LINE_BYTES_MAX: usize = 1024 * 1024;
@@ -15,13 +15,13 @@ pub(crate) const PATH_BYTES_MAX: usize = 4_000;
 pub(crate) const NAME_BYTES_MAX: usize = 255;
 /// How many threads work on files at a time, for all workers together.
 pub(crate) const THREADS_MAX: usize = 8;
-/// How long the lines of a file keep their worker at a time.
+/// The time that the lines of a file keep their worker at a time.
 pub(crate) const TURN_MAX: Duration = Duration::from_millis(1);
 /// The largest file of a form that is kept in memory, and what all of one form may take there, in bytes.
 pub(crate) const FILE_MEMORY_BYTES_MAX: usize = 64 * 1024;
 pub(crate) const FORM_MEMORY_BYTES_MAX: usize = 1024 * 1024;
 
-/// How many files of forms are on the disk at a time, in all workers: each is open.
+/// The number of files of forms that are on the disk at a time, in all workers: each is open.
 pub const SPOOLED_FILES_MAX: usize = 1_000;
 
 /// `[forms]`: what a form with files may have.

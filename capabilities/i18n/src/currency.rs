@@ -14,12 +14,12 @@ enum Side {
     After,
 }
 
-/// How one currency is written in one locale.
+/// The way one currency is written in one locale.
 #[derive(Debug)]
 pub(crate) struct Shape {
     sign: String,
     side: Side,
-    /// How many digits stand behind the point.
+    /// The number of digits that stand behind the point.
     pub(crate) decimals: i64,
 }
 

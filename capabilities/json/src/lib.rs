@@ -38,7 +38,7 @@ pub static MODULE: Module = Module {
     ..Module::EMPTY
 };
 
-/// How deeply JSON may nest here: the isolate's limit.
+/// Returns the greatest depth to which JSON may nest here: the isolate's limit.
 fn depth_max(context: &Context) -> usize {
     context.get::<ScriptLimits>().map_or_else(
         || ScriptLimits::default().json_depth_max,

@@ -3,7 +3,7 @@
 use sampan_host::{Value, rows::Cell};
 use std::fmt::Write;
 
-/// How deeply a logged value may nest before the rest is left out.
+/// The greatest depth to which a logged value may nest before the rest is left out.
 const DEPTH_MAX: usize = 16;
 /// What stands for the rest of something that was cut.
 const CUT: &str = "…";

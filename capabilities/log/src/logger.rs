@@ -91,7 +91,7 @@ pub struct Settings {
     pub level_min: Level,
     /// How lines look.
     pub format: Format,
-    /// How lines of the access log look, and whether there are any.
+    /// The way lines of the access log look, and whether there are any.
     pub access: AccessFormat,
     /// The longest line, in bytes; what is longer is cut.
     pub line_bytes_max: usize,

@@ -9,13 +9,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many lines of one cause are written in a second.
+/// The number of lines of one cause that are written in a second.
 const PER_SECOND_MAX: u64 = 10;
-/// How many causes are told apart at a time.
+/// The number of causes that are told apart at a time.
 const CAUSES_MAX: usize = 256;
 /// What the causes beyond that are called.
 const OTHERS: &str = "other causes";
-/// How long lines are counted before the count is written.
+/// The time that lines are counted before the count is written.
 const WINDOW: Duration = Duration::from_secs(1);
 
 /// What becomes of a line.

@@ -11,9 +11,9 @@ use std::sync::mpsc::{
 };
 use std::time::{Duration, Instant};
 
-/// How many lines wait at most.
+/// The number of lines that wait at most.
 const QUEUE_LINES_MAX: usize = 4096;
-/// How many bytes wait at most.
+/// The number of bytes that wait at most.
 const QUEUE_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Lines that wait together are written together, up to this size.
 const WRITE_BYTES_MAX: usize = 64 * 1024;
@@ -40,7 +40,7 @@ enum LogJob {
 
 /// How many lines found the queue full since the last one that did not.
 static LOST: AtomicU64 = AtomicU64::new(0);
-/// How many bytes wait.
+/// The number of bytes that wait.
 static QUEUED_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// The queue; `None` where no thread could be started.

@@ -21,7 +21,7 @@ const OPTIONS: &[&str] = &["limit", "per", "key", "name"];
 /// The rate limits of an isolate. `app` puts them into the context; the table is that of the process.
 pub struct RateLimits {
     table: Arc<RateTable>,
-    /// How many limits were made with the same settings. So the limits of all isolates find one another.
+    /// The number of limits that were made with the same settings. So the limits of all isolates find one another.
     made: RefCell<HashMap<(String, Rate), u32>>,
 }
 

@@ -9,9 +9,9 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// How many locks there are, so that workers hardly wait for each other.
+/// The number of locks, so that workers hardly wait for each other.
 const SHARDS: usize = 64;
-/// How many places a key may lie in.
+/// The most places that a key may lie in.
 const SET_PLACES: usize = 8;
 const SETS: usize = RATE_KEYS_MAX / SHARDS / SET_PLACES;
 

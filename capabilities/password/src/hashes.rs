@@ -25,7 +25,7 @@ impl Parameters {
     };
 }
 
-/// How many random bytes a new hash has as its salt.
+/// The number of random bytes that a new hash has as its salt.
 const SALT_BYTES: usize = 16;
 /// How long a new hash is, in bytes.
 const OUTPUT_BYTES: usize = 32;

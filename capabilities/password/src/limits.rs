@@ -12,7 +12,7 @@ pub(crate) const WORK_KIB_MAX: u64 = 1024 * 1024;
 pub(crate) const BCRYPT_COST_MIN: u32 = 4;
 /// The highest cost of bcrypt: 16 takes some seconds, and each further one twice as long.
 pub(crate) const BCRYPT_COST_MAX: u32 = 16;
-/// How many passwords may wait for a thread.
+/// The most passwords that may wait for a thread.
 pub(crate) const WAITING_MAX: usize = 1_024;
 /// The most threads that hash, and so the most that use memory at one time.
 pub(crate) const THREADS_MAX: usize = 4;

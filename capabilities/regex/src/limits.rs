@@ -6,15 +6,15 @@ pub(crate) const PATTERN_BYTES_MAX: usize = 16 * 1024;
 pub(crate) const COMPILED_BYTES_MAX: usize = 512 * 1024;
 /// The most that a compiled pattern keeps of what it has learned about texts, in bytes.
 pub(crate) const LEARNED_BYTES_MAX: usize = 512 * 1024;
-/// How deep groups may nest.
+/// The greatest depth to which groups may nest.
 pub(crate) const NESTED_GROUPS_MAX: u32 = 100;
 /// The longest text that is searched, in bytes.
 pub(crate) const TEXT_BYTES_MAX: usize = 1024 * 1024;
 /// The longest text that a replacement makes, in bytes.
 pub(crate) const REPLACED_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// How many matches or pieces one call gives.
+/// The number of matches or pieces that one call gives.
 pub(crate) const MATCHES_MAX: usize = 100_000;
-/// How long one call may search, in milliseconds. Looked at between two matches.
+/// The longest time that one call may search, in milliseconds. Looked at between two matches.
 pub(crate) const SEARCH_MILLIS_MAX: u128 = 200;
-/// How many compiled patterns an isolate keeps.
+/// The number of compiled patterns that an isolate keeps.
 pub(crate) const COMPILED_PATTERNS_MAX: usize = 64;

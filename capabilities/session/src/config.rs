@@ -26,7 +26,7 @@ pub struct SessionConfig {
     pub cookie: String,
     /// True if the cookie is for TLS only; unless given, it is where the request came over TLS.
     pub secure: Option<bool>,
-    /// How many bytes of JSON a session may have.
+    /// The most bytes of JSON that a session may have.
     pub bytes_max: usize,
 }
 
@@ -79,7 +79,7 @@ impl SessionConfig {
         Ok(())
     }
 
-    /// How many bytes of JSON a session may have, where it is kept.
+    /// Returns the most bytes of JSON that a session may have, where it is kept.
     pub(crate) fn room(&self) -> usize {
         match self.place {
             SessionPlace::Db => self.bytes_max,

@@ -446,7 +446,7 @@ impl SessionState {
         found.is_some_and(|found| config.is_due(found.stored.began, found.stored.ends, now))
     }
 
-    /// How many bytes of JSON will be kept if nobody else changes them.
+    /// Returns the number of bytes of JSON that will be kept if nobody else changes them.
     fn bytes(&mut self) -> Result<usize, Error> {
         if self.bytes.is_none() {
             let mut all = self.entries.clone();

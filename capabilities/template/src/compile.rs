@@ -76,7 +76,7 @@ pub(crate) fn printed_file(name: &str) -> &str {
     printed.unwrap_or(name)
 }
 
-/// How values are escaped that a template with this name prints.
+/// Returns the way values are escaped that a template with this name prints.
 fn escape_of(name: &str) -> Escape {
     // Browsers run the scripts of an SVG image that they show as a page.
     match printed_file(name).ends_with(".svg") {

@@ -15,7 +15,7 @@ pub(crate) struct Template {
     pub(crate) escape: Escape,
     /// What it names, for the check at start.
     pub(crate) names: Names,
-    /// How many bytes it has printed last: as many will do the next time.
+    /// The number of bytes that it has printed last: as many will do the next time.
     pub(crate) printed_bytes: AtomicUsize,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Source {
     pub(crate) text: String,
 }
 
-/// How printed values are escaped.
+/// The way printed values are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Escape {
     None,

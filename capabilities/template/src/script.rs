@@ -13,7 +13,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How deeply a value that is passed to the script may nest.
+/// The greatest depth to which a value that is passed to the script may nest.
 const DEPTH_MAX: usize = 64;
 
 /// The request that a template is rendered for, where [`req:render`](crate::MODULE) renders it.

@@ -6,7 +6,7 @@ use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many items and bytes the constants of a template may have that its operators make.
+/// The most items and bytes that the constants of a template may have that its operators make.
 const FOLDED_MAX: usize = 100_000;
 
 /// Why a text is no template.
@@ -26,7 +26,7 @@ impl From<Error> for CompileFault {
 #[derive(Debug)]
 pub(crate) struct FilterUse {
     pub(crate) name: Box<str>,
-    /// How many arguments have no name.
+    /// The number of arguments that have no name.
     pub(crate) positional: usize,
     pub(crate) named: Vec<Box<str>>,
     pub(crate) line: u32,
@@ -52,7 +52,7 @@ pub(crate) struct Names {
     pub(crate) changes_values: bool,
 }
 
-/// How a template that is included or imported sees the variables around.
+/// The way a template that is included or imported sees the variables around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sight {
     Shared,

@@ -50,7 +50,7 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// How many bytes it has copied.
+    /// Returns the number of bytes that it has copied.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes_max - self.bytes_left
     }

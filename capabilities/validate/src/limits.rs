@@ -1,10 +1,10 @@
 //! What one validation may take.
 
-/// How deeply objects and lists of a schema may nest.
+/// The greatest depth to which objects and lists of a schema may nest.
 pub(crate) const DEPTH_MAX: usize = 16;
-/// How many errors are told: the rest of the data is not looked at then.
+/// The number of errors that are told: the rest of the data is not looked at then.
 pub(crate) const ERRORS_MAX: usize = 100;
-/// How many patterns an isolate keeps compiled.
+/// The number of patterns that an isolate keeps compiled.
 pub(crate) const PATTERNS_MAX: usize = 256;
 /// What one compiled pattern may take, in bytes.
 pub(crate) const PATTERN_BYTES_MAX: usize = 256 * 1024;

@@ -121,7 +121,7 @@ pub fn no_answer(words: &Words, found: &str) -> Error {
     ))
 }
 
-/// How many field lines one answer may have. Their bytes are limited by the HTTP engine.
+/// The most field lines that one answer may have. Their bytes are limited by the HTTP engine.
 pub const FIELDS_MAX: usize = 4096;
 
 /// What is said of more.

@@ -125,7 +125,7 @@ pub struct RouteDef {
 pub struct WorkerPlace {
     /// 1 to `count`. An isolate that takes the place of another has the same number.
     pub index: usize,
-    /// How many workers there are.
+    /// The number of workers.
     pub count: usize,
 }
 
@@ -243,7 +243,7 @@ pub trait Isolate {
     /// Reports whether the isolate should be replaced by a fresh one: it ran out of memory and could not recover.
     fn is_worn_out(&self) -> bool;
 
-    /// How many requests are answered and have work that still goes on.
+    /// Returns the number of requests that are answered and have work that still goes on.
     fn background_requests(&self) -> usize {
         0
     }

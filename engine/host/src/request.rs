@@ -229,7 +229,7 @@ pub fn form_pairs(raw: &[u8]) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str
     form_urlencoded::parse(raw)
 }
 
-/// How a form is encoded.
+/// The way a form is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormKind {
     /// `application/x-www-form-urlencoded`
@@ -238,7 +238,7 @@ pub enum FormKind {
     Multipart,
 }
 
-/// How the body's form is encoded, by its content type. `known` are those that the engine reads.
+/// Returns the way the body's form is encoded, by its content type. `known` are those that the engine reads.
 ///
 /// # Errors
 /// 415 for any other content type, and for none.

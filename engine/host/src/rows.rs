@@ -109,7 +109,7 @@ impl Rows {
         self
     }
 
-    /// How many rows there are. Without columns there are none.
+    /// Returns the number of rows. Without columns there are none.
     pub fn len(&self) -> usize {
         self.cells.len() / self.columns.len().max(1)
     }

@@ -42,7 +42,7 @@ pub struct SetCookie<'a> {
     pub path: &'a str,
     /// The domain that it is sent to, with all below it; only the host that set it unless given.
     pub domain: Option<&'a str>,
-    /// How long it lasts, in seconds; until the browser ends unless given. With 0 it is deleted.
+    /// The time that it lasts, in seconds; until the browser ends unless given. With 0 it is deleted.
     pub max_age_seconds: Option<i64>,
     /// With which requests from other sites it is sent.
     pub same_site: SameSite,

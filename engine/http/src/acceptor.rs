@@ -13,7 +13,7 @@ use crate::driver::WorkerHandle;
 use crate::limits::Limits;
 use crate::listener::Listener;
 
-/// How long accepting pauses when the system is out of files or memory.
+/// The time that accepting pauses when the system is out of files or memory.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The workers that connections are given to. Clones are the same list; it can be shared by several acceptors.

@@ -76,9 +76,9 @@ pub struct Limits {
     /// How long a connection that ends in an error goes on reading and throws away what the client sends, so that
     /// the client can read the answer.
     pub linger_millis_max: u64,
-    /// How long it waits in that time for the next bytes.
+    /// The longest time that it waits in that time for the next bytes.
     pub linger_idle_millis_max: u64,
-    /// How long a shutdown waits for requests in flight.
+    /// The longest time that a shutdown waits for requests in flight.
     pub shutdown_millis_max: u64,
 }
 

@@ -12,7 +12,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::limits::Limits;
 
-/// How long the end waits for the connection that wakes the acceptor.
+/// The longest time that the end waits for the connection that wakes the acceptor.
 const WAKE_TIME_MAX: Duration = Duration::from_millis(200);
 
 /// A socket that listens.

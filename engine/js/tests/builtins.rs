@@ -492,7 +492,7 @@ fn try_all(calls: &[&'static str], limit: Duration) {
     assert!(slow.is_empty(), "too slow:\n{}", slow.join("\n"));
 }
 
-/// How long a call took, if that was too long.
+/// Returns the time that a call took, if that was too long.
 fn too_slow(call: &'static str, limit: Duration) -> Option<String> {
     // A thread of its own, so that one that hangs does not keep the others from being tried.
     let (sender, receiver) = std::sync::mpsc::channel();

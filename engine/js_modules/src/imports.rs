@@ -14,11 +14,11 @@ pub struct Import {
     pub name: String,
     /// Its line in the source, counted from 1.
     pub line: u32,
-    /// How it is imported.
+    /// The way it is imported.
     pub way: ImportWay,
 }
 
-/// How a module is imported.
+/// The way a module is imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportWay {
     /// `import ... from "name"`, which the module does not load without.

@@ -38,7 +38,7 @@ pub(crate) fn with_stack_for<T: Send>(
     })
 }
 
-/// How many brackets are open at the same time, at most. Those in texts and comments are counted too.
+/// Returns the number of brackets that are open at the same time, at most. Those in texts and comments are counted too.
 fn brackets(source: &str) -> usize {
     let (mut open, mut most) = (0_usize, 0);
     for byte in source.bytes() {

@@ -15,7 +15,7 @@ pub(crate) const REQUIRE: &[&str] = &[
     "sampan", "workerd", "worker", "browser", "require", "default",
 ];
 
-/// How deep conditions and lists may nest.
+/// The greatest depth to which conditions and lists may nest.
 const DEPTH_MAX: usize = 32;
 
 /// What is read of a `package.json`. A field of another type than expected counts as absent.

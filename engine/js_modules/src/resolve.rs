@@ -9,7 +9,7 @@ use sampan_host::Sources;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many folders above the project's are looked into. The sources say which of them may be read.
+/// The number of folders above the project's that are looked into. The sources say which of them may be read.
 const FOLDERS_UP_MAX: usize = 16;
 
 /// Endings that may be left out, in the order in which they are tried.

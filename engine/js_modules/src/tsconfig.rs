@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How many files may extend each other.
+/// The most files that may extend each other.
 const EXTENDS_MAX: usize = 16;
 
 /// What a project's `tsconfig.json`, and those that it extends, say about running it.

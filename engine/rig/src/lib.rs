@@ -30,10 +30,10 @@ use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// How long a test waits for what must come: long enough for a busy machine.
+/// The longest time that a test waits for what must come: long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How many sleeps are alive: a dropped one must go.
+/// The number of sleeps that are alive: a dropped one must go.
 #[derive(Default)]
 pub struct Sleeps(pub Cell<i64>);
 

@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How many values behind objects there are.
+/// The number of values behind objects.
 #[derive(Default)]
 pub struct LiveValues(pub Cell<usize>);
 

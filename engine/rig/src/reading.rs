@@ -22,7 +22,7 @@ const FUNCTION: Param = Param {
     doc: "",
 };
 
-/// How deeply values are outlined.
+/// The depth to which values are outlined.
 const DEPTH_MAX: usize = 8;
 
 /// The members that `reading.lengths` adds up.

@@ -33,10 +33,10 @@ pub(crate) struct BenchArgs {
     /// What to ask for: http://HOST:PORT/PATH, or /PATH of the project, which is started for it.
     #[arg(value_name = "URL|ROUTE")]
     target: String,
-    /// How many connections ask at the same time.
+    /// The number of connections that ask at the same time.
     #[arg(short, long, value_name = "N", default_value = "64", value_parser = connections)]
     connections: usize,
-    /// How many threads drive them.
+    /// The number of threads that drive them.
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = threads)]
     threads: usize,
     /// How long, as in 500ms, 10s or 2min.
@@ -47,7 +47,7 @@ pub(crate) struct BenchArgs {
     rate: Option<f64>,
     #[command(flatten)]
     request: RequestArgs,
-    /// How long an answer may take.
+    /// The longest time that an answer may take.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
     timeout: Duration,
     #[command(flatten)]

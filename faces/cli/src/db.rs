@@ -32,7 +32,7 @@ pub(crate) struct DbArgs {
     /// Let statements write.
     #[arg(long)]
     write: bool,
-    /// How rows are printed.
+    /// The way rows are printed.
     #[arg(long, value_enum, default_value = "table")]
     mode: Mode,
     /// The same as --mode json.
@@ -63,7 +63,7 @@ enum DbCommand {
     Seed(StorageArgs),
 }
 
-/// How rows are printed.
+/// The way rows are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
     /// Columns below each other.

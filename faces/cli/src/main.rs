@@ -94,7 +94,7 @@ struct ServerOptions {
     /// Whom to become, once it listens, if root starts it.
     #[arg(long, value_name = "NAME[:GROUP]")]
     user: Option<String>,
-    /// How many threads run scripts [default: one per core].
+    /// The number of threads that run scripts [default: one per core].
     #[arg(long, value_name = "N", value_parser = a_count)]
     workers: Option<usize>,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].

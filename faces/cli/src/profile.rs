@@ -16,10 +16,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
-/// How many functions are named in the terminal.
+/// The number of functions that are named in the terminal.
 const SHOWN_MAX: usize = 5;
 
-/// How often each stack was seen: the route, then the calls, outermost first.
+/// The number of times that each stack was seen: the route, then the calls, outermost first.
 type Stacks = BTreeMap<Vec<String>, u64>;
 
 /// What comes after `sampan profile`.
@@ -31,7 +31,7 @@ pub(crate) struct ProfileArgs {
     /// The project's folder.
     #[arg(long, value_name = "DIR|FILE", default_value = ".")]
     project: PathBuf,
-    /// How many connections ask at the same time.
+    /// The number of connections that ask at the same time.
     #[arg(short, long, value_name = "N", default_value = "16", value_parser = bench::connections)]
     connections: usize,
     /// How long, as in 500ms, 10s or 2min. Ctrl-C ends it earlier.

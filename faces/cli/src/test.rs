@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long one test may take unless told otherwise.
+/// The longest time that one test may take unless told otherwise.
 const TEST_TIME_MAX: &str = "10s";
 
 /// From this time on it is shown how long a test took.
@@ -34,7 +34,7 @@ pub(crate) struct TestArgs {
     /// Run them again whenever a file of the project changes.
     #[arg(long)]
     watch: bool,
-    /// How long one test may take.
+    /// The longest time that one test may take.
     #[arg(long, value_name = "TIME", default_value = TEST_TIME_MAX, value_parser = bench::time)]
     timeout: Duration,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
@@ -105,7 +105,7 @@ fn once(options: &TestOptions, style: &Style, junit: Option<&Path>) -> Result<i3
     Ok(i32::from(summary.failed > 0))
 }
 
-/// How outcomes are shown.
+/// The way outcomes are shown.
 struct Style {
     is_json: bool,
     is_coloured: bool,

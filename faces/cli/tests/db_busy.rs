@@ -17,7 +17,7 @@ const SECONDS: u64 = 8;
 const WRITERS: u64 = 64;
 const READERS: usize = 256;
 
-/// How long the other process holds the lock at most.
+/// The time that the other process holds the lock at most.
 const HOLD_MILLIS_MAX: u64 = 1_000;
 
 /// The longest that an answer may take that needs no lock: well below a hold, else it waited for one.
@@ -26,7 +26,7 @@ const HEALTH_MILLIS_MAX: u128 = 700;
 /// Between two requests of a reader: without a pause 256 of them measure the processor alone.
 const READER_PAUSE_MILLIS: u64 = 20;
 
-/// How long each answer took.
+/// The time that each answer took.
 type Times = Vec<Duration>;
 
 /// A client that reads until told to stop.

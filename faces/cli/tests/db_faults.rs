@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 /// Requests that come at the same moment, so that they share a group.
 const TOGETHER: u64 = 16;
 
-/// How long the clients write against the fault.
+/// The time that the clients write against the fault.
 const FAULT_MILLIS: u64 = 300;
 
-/// How long it may take until writing goes on.
+/// The longest time that it may take until writing goes on.
 const RESUME_SECONDS_MAX: u64 = 10;
 
 /// Writes that are sent together, each on a connection of its own: the status of each id. Every third one waits for something else after

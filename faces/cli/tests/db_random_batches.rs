@@ -18,7 +18,7 @@ const CLIENTS: u64 = 10;
 /// Promises that all requests share.
 const SLOTS: u64 = 4;
 
-/// How deeply batches nest.
+/// The depth to which batches nest.
 const DEPTH_MAX: u32 = 3;
 
 const APP: &str = r#"import { app, db, time } from "sampan";

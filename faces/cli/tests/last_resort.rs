@@ -48,7 +48,7 @@ const APPS: [(&str, &str); 2] = [
     ),
 ];
 
-/// How the child that gives up is told which project to serve.
+/// The way the child that gives up is told which project to serve.
 const CHILD: &str = "SAMPAN_TEST_DEAF_CHILD";
 
 fn config(app: &Path, workers: usize) -> Config {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use sampan_testkit::{Client, Platform, built_addon, npm};
 
-/// How long a process may take to start or to end.
+/// The longest time that a process may take to start or to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const APP: &str = r#"

@@ -65,7 +65,7 @@ impl App {
         self
     }
 
-    /// How many workers there are: threads with an isolate each.
+    /// Sets the number of workers: threads with an isolate each.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.options.flags.workers = Some(workers);

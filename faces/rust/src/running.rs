@@ -87,7 +87,7 @@ impl Server {
         &self.addresses
     }
 
-    /// How many requests it has answered.
+    /// Returns the number of requests that it has answered.
     pub fn requests(&self) -> u64 {
         let counts = self.running.as_ref().map(Running::requests);
         counts.into_iter().flatten().sum()

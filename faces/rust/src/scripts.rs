@@ -311,7 +311,7 @@ impl ScriptsBuilder {
         }
     }
 
-    /// How many isolates there are; one for each core unless told otherwise.
+    /// Sets the number of isolates; one for each core unless told otherwise.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.options.flags.workers = Some(workers);

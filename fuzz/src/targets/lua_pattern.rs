@@ -68,7 +68,7 @@ enum Owned {
 #[derive(Debug)]
 struct PatternCall {
     function: &'static str,
-    /// How the function is called: the place and the name in its errors depend on it.
+    /// The way the function is called: the place and the name in its errors depend on it.
     style: f64,
     /// What the replacement of `gsub` is; the argument is what a function returns or a table holds.
     replacement: &'static str,

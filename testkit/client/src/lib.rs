@@ -11,12 +11,12 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// How long the client waits for the next byte, in seconds.
+/// The longest time that the client waits for the next byte, in seconds.
 const READ_SECONDS_MAX: u64 = 15;
 /// The largest body that the client takes, in bytes.
 const BODY_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// How long [`Client::is_silent`] listens, in milliseconds.
+/// The time that [`Client::is_silent`] listens, in milliseconds.
 const SILENCE_MILLIS: u64 = 30;
 
 /// One connection.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the control sleeps at a time.
+/// The time that the control sleeps at a time.
 const NAP: Duration = Duration::from_millis(2);
 
 /// Measures time beside a control: a thread that only sleeps, and adds up how much too late it wakes. What the machine

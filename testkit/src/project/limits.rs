@@ -8,13 +8,13 @@ pub(super) const DIFFERENCE_CONTEXT_LINES: usize = 3;
 /// How much of a difference is shown, in lines.
 pub(super) const DIFFERENCE_LINES_MAX: usize = 60;
 
-/// How long what a test did not wait for may go on after it, so that its errors are told.
+/// The longest time that what a test did not wait for may go on after it, so that its errors are told.
 pub(super) const LEFT_TIME_MAX: Duration = Duration::from_millis(250);
 
 /// How often it is looked whether that has ended.
 pub(super) const LEFT_PAUSE: Duration = Duration::from_millis(1);
 
-/// How deeply the JSON of an answer may nest.
+/// The greatest depth to which the JSON of an answer may nest.
 pub(super) const JSON_DEPTH_MAX: usize = 1_000;
 
 /// How many files of tests there may be.

@@ -52,7 +52,7 @@ pub struct TestOptions {
     pub filter: Option<String>,
     /// Snapshots become what the tests give now.
     pub update: bool,
-    /// How long one test may take.
+    /// The longest time that one test may take.
     pub test_time_max: Duration,
     /// A folder of the caller's for databases and for what scripts keep. What is left in it is the caller's to remove.
     pub scratch: PathBuf,
@@ -65,7 +65,7 @@ pub struct TestOutcome {
     pub file: String,
     /// The name of the test; empty for a file that did not load.
     pub name: String,
-    /// How long it took.
+    /// The time that it took.
     pub elapsed: Duration,
     /// Why it failed, if it did.
     pub failure: Option<TestFailure>,
@@ -85,13 +85,13 @@ pub struct TestFailure {
 /// What became of all tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestSummary {
-    /// How many tests passed.
+    /// The number of tests that passed.
     pub passed: usize,
-    /// How many tests failed, and files that did not load.
+    /// The number of tests that failed, and files that did not load.
     pub failed: usize,
-    /// How many tests the filter left out.
+    /// The number of tests that the filter left out.
     pub filtered: usize,
-    /// How many snapshots were written.
+    /// The number of snapshots that were written.
     pub snapshots: usize,
     /// Files that do not load, and in which the filter names nothing.
     pub not_loaded: Vec<String>,

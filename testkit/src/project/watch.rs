@@ -8,7 +8,7 @@ use std::{fs, thread};
 
 /// The pause between two looks. What is saved within one is told once.
 const PAUSE: Duration = Duration::from_millis(150);
-/// How deep folders may nest.
+/// The greatest depth to which folders may nest.
 const DEPTH_MAX: usize = 16;
 /// Folders in which nothing matters, beside hidden ones. The app and the tests write in the last two.
 const IGNORED: [&str; 4] = ["node_modules", "target", "snapshots", "storage"];

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long each route is under load.
+/// The time that each route is under load.
 const LOAD_TIME: &str = "2s";
 /// A server that counts starts more slowly than others.
 const START_TIME_MAX: Duration = Duration::from_secs(20);

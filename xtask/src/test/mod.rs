@@ -18,7 +18,7 @@ use crate::tally::Tally;
 use crate::{Error, project, tidy};
 use step::{CountFormat, TestStep};
 
-/// How long the seeded generator runs after the corpus, unless told otherwise.
+/// The time that the seeded generator runs after the corpus, unless told otherwise.
 const FUZZ_SECONDS: u32 = 10;
 
 /// What `cargo xtask test` takes.

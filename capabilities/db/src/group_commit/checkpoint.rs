@@ -13,15 +13,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How many times `checkpoint_pages` the log may have before writers are kept out for a moment.
+/// The most times `checkpoint_pages` that the log may have before writers are kept out for a moment.
 const RESTART_TIMES: u32 = 2;
-/// How long a RESTART checkpoint waits for readers, while no writer gets in.
+/// The longest time that a RESTART checkpoint waits for readers, while no writer gets in.
 const RESTART_WAIT: Duration = Duration::from_millis(10);
 /// The shortest pause after a checkpoint that could not do all that it was to do; it doubles each time.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 /// The longest such pause.
 const PAUSE_MAX: Duration = Duration::from_secs(2);
-/// How long the last checkpoint waits for other processes.
+/// The longest time that the last checkpoint waits for other processes.
 const CLOSE_WAIT: Duration = Duration::from_secs(1);
 /// The pause between two reports of faults.
 const REPORT_PAUSE: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Commits whose median takes longer than this run on a thread of their own.
 const SLOW: Duration = Duration::from_micros(500);
-/// How many commits the median is taken of.
+/// The number of commits that the median is taken of.
 const WINDOW: usize = 15;
 
 /// The last commits of one worker.

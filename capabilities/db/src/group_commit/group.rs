@@ -30,7 +30,7 @@ const GROUP_AGE_MAX: Duration = Duration::from_millis(1);
 /// The same while another worker waits for the write connection.
 const GROUP_AGE_SHARED_MAX: Duration = Duration::from_micros(250);
 
-/// How often a load looks whether the transactions of its worker have ended.
+/// The interval at which a load looks whether the transactions of its worker have ended.
 const TRANSACTIONS_PAUSE: Duration = Duration::from_millis(5);
 
 /// The database as one worker sees it.

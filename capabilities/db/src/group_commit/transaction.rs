@@ -30,7 +30,7 @@ use tokio::task::AbortHandle;
 pub(crate) struct Transaction {
     state: RefCell<TransactionState>,
     since: Cell<Instant>,
-    /// How many batches are open.
+    /// The number of batches that are open.
     depth: Cell<u32>,
     changes_schema: Cell<bool>,
     /// Ends it when its time is up.

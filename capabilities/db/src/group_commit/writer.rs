@@ -158,7 +158,7 @@ impl WriterHandover {
         behind_transactions: bool,
         give_up: impl Fn() -> bool,
     ) -> Result<Box<SqliteConnection>, Refused> {
-        /// How often `give_up` is asked.
+        /// The interval at which `give_up` is asked.
         const LOOK: Duration = Duration::from_millis(5);
         let until = Instant::now() + Duration::from_millis(millis_max);
         let mut state = self.lock();

@@ -11,7 +11,7 @@ use sampan_host::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long readers and maintenance wait for a lock: a moment while another process recovers the log.
+/// The longest time that readers and maintenance wait for a lock: a moment while another process recovers the log.
 const BUSY_WAIT: Duration = Duration::from_millis(300);
 /// Size to which the write-ahead log shrinks after a checkpoint.
 const WAL_KEPT_BYTES: u64 = 16 * 1024 * 1024;

@@ -10,10 +10,10 @@ use hashlink::LruCache;
 use rusqlite::Connection;
 use std::cell::{RefCell, RefMut};
 
-/// How many statements are compared before the others are asked: those of a request or two.
+/// The number of statements that are compared before the others are asked: those of a request or two.
 const RECENT_MAX: usize = 4;
 
-/// How many statements of our own are kept; they are few, and come again and again.
+/// The number of statements of our own that are kept; they are few, and come again and again.
 const CONTROLS_MAX: usize = 16;
 
 /// A connection with its prepared statements. Fields are dropped in this order: statements before the connection.
@@ -67,7 +67,7 @@ impl Prepared {
         Ok(RefMut::map(kept, |kept| &mut *kept.recent[0].1))
     }
 
-    /// How many statements of scripts are kept.
+    /// Returns the number of statements of scripts that are kept.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         let scripts = self.scripts.borrow();

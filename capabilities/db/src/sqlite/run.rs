@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 /// each row has long values to work through.
 const PROGRESS_OPS: i32 = 250;
 
-/// How a statement is run.
+/// The way a statement is run.
 pub(crate) struct RunLimits<'a> {
-    /// How long it may run; without, as long as it takes.
+    /// The longest time that it may run; without, as long as it takes.
     pub(crate) limit: Option<Duration>,
     /// The script that waits for it, and may be told to stop.
     pub(crate) must_stop: Option<&'a Watch>,

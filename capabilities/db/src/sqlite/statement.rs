@@ -94,7 +94,7 @@ impl Statement {
         Execution(self)
     }
 
-    /// How many parameters there are; those that were left out (`?3` alone) count.
+    /// Returns the number of parameters; those that were left out (`?3` alone) count.
     #[inline]
     pub(crate) fn parameter_count(&self) -> usize {
         // SAFETY: there is a handle.

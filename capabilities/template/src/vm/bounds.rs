@@ -19,7 +19,7 @@ const OBJECTS_MAX: usize = 10_000;
 /// The most values in what a namespace is given, and how deep they nest.
 const VALUES_MAX: usize = 10_000;
 const DEPTH_MAX: usize = 200;
-/// How many bytes of work count as a round of a loop.
+/// The number of bytes of work that count as a round of a loop.
 const BYTES_PER_ROUND: usize = 4096;
 
 impl Machine<'_, '_> {

@@ -20,7 +20,7 @@ pub(super) struct LoopState {
     /// True if there is a variable `loop`.
     pub(super) has_variable: bool,
     items: Items,
-    /// How many rounds have begun.
+    /// The number of rounds that have begun.
     rounds: usize,
     length: Option<usize>,
     depth: usize,

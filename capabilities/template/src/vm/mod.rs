@@ -89,7 +89,7 @@ pub(crate) struct Machine<'m, 'e> {
     rounds_until_check: u32,
     /// True if a template changes lists or maps, so that those which templates make can be changed.
     changes_values: bool,
-    /// How many values were put into namespaces, and into lists and maps that templates change.
+    /// The number of values that were put into namespaces, and into lists and maps that templates change.
     kept_values: usize,
     /// True if templates see the data of the script: not where they were included or imported without context.
     sees_data: bool,
@@ -226,7 +226,7 @@ impl<'m, 'e> Machine<'m, 'e> {
         self.stack.split_off(first)
     }
 
-    /// How many arguments a call has. Where that is not known beforehand, it is on the stack.
+    /// Returns the number of arguments that a call has. Where that is not known beforehand, it is on the stack.
     fn argument_count(&mut self, count: Option<u16>) -> Outcome<usize> {
         match count {
             Some(count) => Ok(usize::from(count)),

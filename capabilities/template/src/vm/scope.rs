@@ -9,7 +9,7 @@ use sampan_host::reader::{Kind, Name};
 /// What a macro call and an include cost of the depth that a template may have.
 pub(super) const MACRO_COST: usize = 4;
 pub(super) const INCLUDE_COST: usize = 10;
-/// How deep frames, macros and includes may nest: minijinja's limit.
+/// The greatest depth to which frames, macros and includes may nest: minijinja's limit.
 const DEPTH_MAX: usize = 500;
 
 /// Variables that come and go together.

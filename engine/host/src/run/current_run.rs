@@ -33,7 +33,7 @@ pub struct RanStatement {
     pub sql: String,
     /// Its parameters, as people read them; empty if it has none.
     pub params: String,
-    /// How long it took.
+    /// The time that it took.
     pub elapsed: Duration,
 }
 

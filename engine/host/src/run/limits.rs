@@ -13,7 +13,7 @@ pub struct ScriptLimits {
     pub cleanup_millis_max: u64,
     /// What one isolate may allocate, in bytes. Per isolate, shared by all requests that it serves.
     pub memory_bytes_max: usize,
-    /// How deeply JSON may nest, in either direction.
+    /// The greatest depth to which JSON may nest, in either direction.
     pub json_depth_max: usize,
 }
 

@@ -37,7 +37,7 @@ impl Frame {
     }
 }
 
-/// How often a stack was seen.
+/// The number of times that a stack was seen.
 #[derive(Debug)]
 pub struct Stack {
     /// The number of the handler that was entered.

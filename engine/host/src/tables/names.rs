@@ -46,7 +46,7 @@ pub fn nearest_name(name: &str, known: Vec<String>) -> Option<String> {
     near.min_by_key(|(far, _)| *far).map(|(_, other)| other)
 }
 
-/// How many letters have to be changed, added, left out or swapped with the next.
+/// Returns the number of letters that have to be changed, added, left out or swapped with the next.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];

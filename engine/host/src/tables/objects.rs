@@ -242,7 +242,7 @@ impl Objects {
         }
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub fn count(&self) -> usize {
         let slots = self.0.slots.borrow();
         slots.iter().filter(|slot| slot.value.is_some()).count()

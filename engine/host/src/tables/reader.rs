@@ -134,7 +134,7 @@ pub trait Reader {
         false
     }
 
-    /// How many items a list has, or how many keys a map would give. Runs no script, but for a proxy.
+    /// Returns the number of items that a list has, or how many keys a map would give. Runs no script, but for a proxy.
     ///
     /// # Errors
     /// A list of Lua with holes: it has no length. Else as for all of these.
@@ -180,7 +180,7 @@ pub trait Reader {
     /// The run has had its time, or there are too many handles.
     fn check(&self) -> Result<(), Error>;
 
-    /// How many handles there are.
+    /// Returns the number of handles.
     fn mark(&self) -> Mark;
 
     /// Forgets the handles that came after the mark, so that a long loop takes no more room than one of its rounds. Those whose bytes are being

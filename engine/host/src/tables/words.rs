@@ -12,7 +12,7 @@ pub struct Words {
     pub list: &'static str,
     /// What stands between an object and the name of its method.
     pub method: &'static str,
-    /// How a name in snake_case is spelled.
+    /// The way a name in snake_case is spelled.
     pub spell: fn(&str) -> String,
 }
 

@@ -337,7 +337,7 @@ impl Decoder {
         &self.buf[self.start..self.filled]
     }
 
-    /// How many bytes have been received and not been left by [`advance`](Self::advance).
+    /// Returns the number of bytes that have been received and not been left by [`advance`](Self::advance).
     pub fn buffered(&self) -> usize {
         self.filled - self.start
     }

@@ -6,7 +6,7 @@
 use super::fields::list;
 use super::{Fault, target};
 
-/// How the end of a request body is found.
+/// The way the end of a request body is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BodyFraming {
     /// No body: neither Content-Length nor Transfer-Encoding, or a length of 0.

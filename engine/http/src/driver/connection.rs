@@ -37,13 +37,13 @@ use crate::upgrade::Takeover;
 /// Requests answered in one poll; then other connections get their turn.
 pub(super) const TURN_REQUESTS_MAX: u32 = 64;
 
-/// How often one poll fills the output, for a client that takes it as fast as it is made.
+/// The interval at which one poll fills the output, for a client that takes it as fast as it is made.
 const TURN_OUTPUTS_MAX: u32 = 16;
 
 /// What one poll sends at most; then other connections get their turn.
 const TURN_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// How often one poll reads for the reader of a body, for a client that sends as fast as that reads.
+/// The interval at which one poll reads for the reader of a body, for a client that sends as fast as that reads.
 const TURN_PIECES_MAX: u32 = 16;
 
 /// Where the reading of requests stands. Each but `Busy` has its deadline in `read_by`.

@@ -46,7 +46,7 @@ impl Deadlines {
         drop(slot);
     }
 
-    /// How many connections there are.
+    /// Returns the number of connections.
     pub(super) fn len(&self) -> usize {
         self.slots.borrow().len()
     }

@@ -15,10 +15,10 @@ use crate::request::Request;
 use crate::request_body::RequestBody;
 use crate::response::Response;
 
-/// How long a connection without a request in hand is kept while its worker ends.
+/// The time that a connection without a request in hand is kept while its worker ends.
 const DRAIN_MILLIS_MAX: u64 = 50;
 
-/// How faults before the end of a head are answered.
+/// The way faults before the end of a head are answered.
 pub(crate) const UNKNOWN: Exchange = Exchange {
     head_only: false,
     version_minor: 1,

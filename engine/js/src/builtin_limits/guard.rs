@@ -221,7 +221,7 @@ impl Guard<'_> {
         class_id(value) == self.cx.core().classes.array
     }
 
-    /// How many elements a built-in sees.
+    /// Returns the number of elements that a built-in sees.
     #[inline]
     fn length(&self, value: RawValue) -> Result<i64, Failure> {
         if self.is_array(value) {
@@ -266,7 +266,7 @@ impl Guard<'_> {
         Ok(length)
     }
 
-    /// How many elements an argument of `concat` adds.
+    /// Returns the number of elements that an argument of `concat` adds.
     fn spread(&self, value: RawValue) -> Result<i64, Failure> {
         if !is_object(value) {
             return Ok(1);

@@ -110,7 +110,7 @@ fn comparisons(
     Ok(sum)
 }
 
-/// How many bytes two slices have in common at their beginning.
+/// Returns the number of bytes that two slices have in common at their beginning.
 #[inline]
 fn common(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()

@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::rc::Rc;
 
-/// How many properties are made once and kept.
+/// The number of properties that are made once and kept.
 const KEPT: usize = 4;
 
 /// What a request object holds.

@@ -73,7 +73,7 @@ struct Writer<'a, 'out> {
     depth_left: usize,
     /// True if a BigInt is an error.
     is_standard: bool,
-    /// How many values may be written before the next look at the limits.
+    /// The most values that may be written before the next look at the limits.
     until_check: u32,
     /// At which length of `out` the limits are looked at, in bytes.
     check_at: usize,

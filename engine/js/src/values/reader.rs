@@ -41,7 +41,7 @@ pub(crate) struct JsReader<'a> {
     layout: Option<Layout>,
     text_layout: Option<TextLayout>,
     list: HandleList<'a>,
-    /// How many questions may be asked before the next look at the limits.
+    /// The most questions that may be asked before the next look at the limits.
     until_check: Cell<u32>,
     /// The reader of the row that runs around this one.
     outer: *const JsReader<'static>,

@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How many sets of columns are remembered; a power of two.
+/// The number of sets of columns that are remembered; a power of two.
 const SETS_MAX: usize = 128;
 
 /// What is kept for one set of columns.

@@ -31,7 +31,7 @@ struct KeptShape {
     plan: Option<Rc<WritePlan>>,
 }
 
-/// How plain objects of one shape are written, whose values lie one after the other.
+/// The way plain objects of one shape are written, whose values lie one after the other.
 pub(crate) struct WritePlan {
     /// Keeps the shape.
     _object: Val,
@@ -131,7 +131,7 @@ pub(crate) fn keep_shapes(
 }
 
 impl Shapes {
-    /// How many shapes are kept; a power of two.
+    /// The number of shapes that are kept; a power of two.
     const SLOTS: usize = 256;
 
     pub(crate) fn new() -> Self {

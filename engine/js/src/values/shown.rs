@@ -13,13 +13,13 @@ use rquickjs::qjs;
 use sampan_host::{Error, ErrorKind, Value};
 use std::ffi::{CStr, c_void};
 
-/// How deeply values are read.
+/// The depth to which values are read.
 const DEPTH_MAX: usize = 12;
-/// How many values are read, all together.
+/// The number of values that are read, all together.
 const VALUES_MAX: usize = 10_000;
-/// How many bytes of text are read, all together; a line of the log is never longer.
+/// The number of bytes of text that are read, all together; a line of the log is never longer.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
-/// How many errors of an `AggregateError` are read.
+/// The number of errors of an `AggregateError` that are read.
 const ERRORS_MAX: u32 = 10;
 
 /// Reads a value. Fails only where the script must stop.

@@ -95,9 +95,9 @@ struct ValueReader<'a> {
     cx: Cx<'a>,
     /// The objects that are being read, to notice a cycle.
     inside: Vec<*mut c_void>,
-    /// How many values may be read before the next look at the limits.
+    /// The most values that may be read before the next look at the limits.
     until_check: u32,
-    /// How many values have been read, in steps of that.
+    /// The number of values that have been read, in steps of that.
     read: usize,
 }
 

@@ -141,7 +141,7 @@ pub(crate) struct Core {
     pub(crate) spawn: Rc<dyn Fn(LocalFuture<()>)>,
     /// Which request's tasks each running timer is among.
     pub(crate) timers: RefCell<HashMap<i64, Weak<Tasks>>>,
-    /// How many requests have work left over.
+    /// The number of requests that have work left over.
     pub(crate) background: Cell<usize>,
     /// Those who wait for a promise that another request may settle.
     pub(crate) waiters: RefCell<slab::Slab<Rc<crate::promises::suspend::Waiter>>>,

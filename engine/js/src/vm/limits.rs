@@ -21,16 +21,16 @@ pub(crate) const SCRIPT_STACK_BYTES_MAX: usize = 1024 * 1024;
 /// above and for native functions below them.
 pub const STACK_BYTES: usize = 4 * 1024 * 1024;
 
-/// How many futures one request may wait for at a time.
+/// The most futures that one request may wait for at a time.
 pub(crate) const PENDING_MAX: usize = 4096;
 
-/// How many requests of one isolate may have work left over after their answers.
+/// The most requests of one isolate that may have work left over after their answers.
 pub(crate) const BACKGROUND_MAX: usize = 1024;
 
 /// How long work may go on after the answer, in milliseconds; it is looked at when that work wakes up.
 pub(crate) const BACKGROUND_MILLIS_MAX: u64 = 30_000;
 
-/// How often the futures of a request are polled before others get their turn.
+/// The interval at which the futures of a request are polled before others get their turn.
 pub(crate) const ROUNDS_MAX: usize = 64;
 
 /// The largest array that built-ins without interrupt polls work on, in elements.
@@ -42,7 +42,7 @@ pub(crate) const SORT_LENGTH_MAX: i64 = 50_000;
 /// The same for objects that are no arrays but have a length, in elements: each costs a search along their prototypes.
 pub(crate) const ARRAY_LIKE_LENGTH_MAX: i64 = 50_000;
 
-/// How many prototypes an object may have, one behind the other, that such a built-in works on.
+/// The most prototypes that an object may have, one behind the other, that such a built-in works on.
 pub(crate) const PROTOTYPES_MAX: usize = 16;
 
 /// How much work a search for a text may be, in characters compared.
@@ -54,7 +54,7 @@ pub(crate) const NORMALIZE_STEPS_MAX: i64 = 100_000_000;
 /// How large an integer may be that becomes text, in bytes: about 50,000 digits. The work grows with their square.
 pub(crate) const INTEGER_BYTES_MAX: usize = 20_800;
 
-/// How deeply values may nest on their way to and from capabilities.
+/// The greatest depth to which values may nest on their way to and from capabilities.
 pub(crate) const VALUE_DEPTH_MAX: usize = 128;
 
 /// Below this many bytes in use no cyclic garbage is looked for: a collection looks at everything that is alive.

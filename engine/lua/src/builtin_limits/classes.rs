@@ -103,7 +103,7 @@ impl CharacterClass {
         }
     }
 
-    /// How many bytes at the start of `text` are in the class.
+    /// Returns the number of bytes at the start of `text` that are in the class.
     #[inline]
     pub(super) fn count(self, text: &[u8]) -> usize {
         match self {
@@ -115,7 +115,7 @@ impl CharacterClass {
     }
 }
 
-/// How many bytes at the start of `text` are wanted.
+/// Returns the number of bytes at the start of `text` that are wanted.
 #[inline]
 fn count(text: &[u8], is_wanted: impl Fn(u8) -> bool) -> usize {
     let end = text.iter().position(|c| !is_wanted(*c));

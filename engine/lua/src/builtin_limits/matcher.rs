@@ -9,9 +9,9 @@ mod items;
 
 use super::classes::CharacterClass;
 
-/// How many captures a pattern may have.
+/// The most captures that a pattern may have.
 const CAPTURES_MAX: usize = 32;
-/// How deep the matcher may call itself.
+/// The depth to which the matcher may call itself.
 const DEPTH_MAX: u32 = 200;
 /// After how many steps the matcher asks whether to go on. A step takes some nanoseconds.
 const STEPS: isize = 4096;
@@ -192,7 +192,7 @@ impl<'a> Matcher<'a> {
         Captured::Text(self.text(start, end - start))
     }
 
-    /// How many captures the last match has.
+    /// Returns the number of captures that the last match has.
     pub(super) fn level(&self) -> usize {
         self.level
     }

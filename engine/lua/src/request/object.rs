@@ -387,7 +387,7 @@ fn multipart_reader() -> Option<AsyncBody> {
     modules.find_map(|module| module.read_multipart)
 }
 
-/// How the form of a request is encoded.
+/// Returns the way the form of a request is encoded.
 fn form_kind(view: &dyn RequestView) -> Result<FormKind, Error> {
     let known = [FormKind::Urlencoded, FormKind::Multipart];
     let count = 1 + usize::from(multipart_reader().is_some());

@@ -41,5 +41,5 @@ impl KeySummary {
     }
 }
 
-/// How many holes a list may have beyond as many as it has items.
+/// The most holes that a list may have beyond as many as it has items.
 const HOLES_MAX: usize = 8;

@@ -379,7 +379,7 @@ impl Reader for LuaReader<'_> {
     }
 }
 
-/// How many values a table has under the numbers 1, 2, 3 and so on.
+/// Returns the number of values that a table has under the numbers 1, 2, 3 and so on.
 fn items_of(table: &Table) -> usize {
     let items = table.array().iter().skip(1).filter(|slot| !slot.is_nil());
     let is_index = |number: f64| number >= 1.0 && number.fract() == 0.0;

@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// How many sets of columns are remembered; a power of two.
+/// The number of sets of columns that are remembered; a power of two.
 const SHAPES_MAX: usize = 128;
 
 /// Rows with more columns than this are made one cell after the other: a Lua function has at most 200 variables.

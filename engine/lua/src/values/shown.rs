@@ -12,11 +12,11 @@ use mlua_sys::lua51::*;
 use sampan_host::Value;
 use std::ffi::{CStr, c_int, c_void};
 
-/// How deeply tables are read; less than what [`super::value::STACK_SLOTS`] makes room for.
+/// The depth to which tables are read; less than what [`super::value::STACK_SLOTS`] makes room for.
 const DEPTH_MAX: usize = 12;
-/// How many values are read, all together.
+/// The number of values that are read, all together.
 const VALUES_MAX: usize = 10_000;
-/// How many bytes of text are read, all together; a line of the log is never longer.
+/// The number of bytes of text that are read, all together; a line of the log is never longer.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
 /// Reads the value at `index`, which must be absolute. Never raises; the caller has made room on the stack.

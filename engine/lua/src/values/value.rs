@@ -11,7 +11,7 @@ use sampan_host::words::cannot_pass;
 use sampan_host::{Error, Value};
 use std::ffi::{CStr, c_int};
 
-/// How deeply tables may nest on their way out of Lua; cycles end here.
+/// The greatest depth to which tables may nest on their way out of Lua; cycles end here.
 const DEPTH_MAX: u32 = 128;
 
 /// Room on the Lua stack for [`DEPTH_MAX`] tables in the middle of being walked.

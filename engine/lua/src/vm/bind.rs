@@ -190,7 +190,7 @@ impl BoundRow {
         WORDS.function(self.owner, self.function)
     }
 
-    /// How many arguments stand in front of those of its parameters: what a method is called on.
+    /// Returns the number of arguments that stand in front of those of its parameters: what a method is called on.
     pub(crate) fn before(&self) -> usize {
         usize::from(self.owner.is_class)
     }

@@ -17,7 +17,7 @@ use sampan_host::answer::AnswerKind;
 use sampan_host::{WorkerPlace, clock};
 use std::ffi::{CStr, c_int};
 
-/// How many coroutines may be inside of one another.
+/// The most coroutines that may be inside of one another.
 const NESTED_MAX: f64 = 190.0;
 
 /// Fills the host's table, which is on top of the stack: what the Lua parts get from here.

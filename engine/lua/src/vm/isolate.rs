@@ -126,7 +126,7 @@ pub(crate) struct Core {
     /// What is known of the columns of rows.
     pub(crate) shapes: UnsafeCell<RowShapes>,
     pub(crate) worn_out: Cell<bool>,
-    /// How many coroutines of the script are inside of one another.
+    /// The number of coroutines of the script that are inside of one another.
     pub(crate) nested: Cell<f64>,
     /// True if the registry's `last_error` is what the request at hand raised.
     pub(crate) has_raised: Cell<bool>,

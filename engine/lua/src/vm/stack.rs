@@ -10,7 +10,7 @@ use sampan_host::Place;
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write;
 
-/// How many calls of a stack are kept for the log.
+/// The number of calls of a stack that are kept for the log.
 const STACK_CALLS_MAX: usize = 20;
 
 /// How many calls are looked at. LuaJIT counts from the innermost call on for each, in C that nothing stops, and code from `load` can be thousands

@@ -66,7 +66,7 @@ pub(crate) struct Worlds {
     entered: Cell<c_int>,
     /// True if the project is loaded.
     is_ready: Cell<bool>,
-    /// How many functions capabilities have been given in this run of the project's file.
+    /// The number of functions that capabilities have been given in this run of the project's file.
     given: Cell<usize>,
 }
 

@@ -9,10 +9,10 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-/// How long work after an answer may take, in milliseconds.
+/// The longest time that work after an answer may take, in milliseconds.
 const BACKGROUND_MILLIS_MAX: u64 = 30_000;
 
-/// How many requests may have such work at a time.
+/// The most requests that may have such work at a time.
 const BACKGROUND_MAX: usize = 1_024;
 
 /// A handler and its answer have ended. Its request ends when nothing is left that it waits for.

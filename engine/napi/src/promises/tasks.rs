@@ -13,7 +13,7 @@ use std::future::poll_fn;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 
-/// How many things a request may wait for at a time.
+/// The most things that a request may wait for at a time.
 const PENDING_MAX: usize = 10_000;
 
 /// What one request waits for.

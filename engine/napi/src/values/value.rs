@@ -9,7 +9,7 @@ use sampan_host::{Error, Value};
 /// The largest whole number that a JavaScript number holds exactly, with all below it.
 const SAFE_MAX: i64 = 9_007_199_254_740_991;
 
-/// How deeply a value may nest that is passed to a capability.
+/// The greatest depth to which a value may nest that is passed to a capability.
 const VALUE_DEPTH_MAX: usize = 256;
 
 /// What `classify` of the prelude says of an object; its constants have the same names there.

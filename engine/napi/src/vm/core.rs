@@ -124,7 +124,7 @@ pub(crate) struct Core {
     pub(crate) report: Rc<dyn Fn(Error)>,
     pub(crate) console: sampan_host::Console,
     pub(crate) spawn: Rc<dyn Fn(LocalFuture<()>)>,
-    /// How many requests are answered and have work that goes on.
+    /// The number of requests that are answered and have work that goes on.
     pub(crate) background: Cell<usize>,
     watch: Arc<Watch>,
     /// What the project declares while it loads; `None` afterwards.

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often timeouts are looked for and progress is told.
+/// The interval at which timeouts are looked for and progress is told.
 const TICK_NANOS: u64 = 20_000_000;
 /// The pause before a connection that failed is tried again.
 const AGAIN_NANOS: u64 = 50_000_000;

@@ -227,7 +227,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// How many answers took how long: rows of equal ratios from the fastest to the slowest.
+/// Returns the distribution of response times: rows of equal ratios from the fastest to the slowest.
 fn chart(latencies: &Histogram<u64>, is_terminal: bool) -> String {
     let (least, most) = (latencies.min().max(1) as f64, latencies.max().max(1) as f64);
     // At most as many rows as there are, and none of less than a tenth.

@@ -12,7 +12,7 @@ const HEAD: f64 = 44.0;
 const FOOT: f64 = 30.0;
 /// Boxes that are less wide are left out.
 const WIDTH_MIN: f64 = 0.3;
-/// How wide a letter is, about.
+/// The approximate width of a letter.
 const LETTER: f64 = 7.3;
 
 /// A function below its callers.

@@ -9,7 +9,7 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How long a page may take to notice a save, on a machine that compiles meanwhile.
+/// The longest time that a page may take to notice a save, on a machine that compiles meanwhile.
 const TIME_MAX: Duration = Duration::from_secs(30);
 
 const APP: &str = r#"local app = require "sampan"

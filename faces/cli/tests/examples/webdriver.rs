@@ -11,9 +11,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long the browser may take for one command, also on a machine that compiles meanwhile.
+/// The longest time that the browser may take for one command, also on a machine that compiles meanwhile.
 const COMMAND_SECONDS_MAX: u64 = 120;
-/// How often it is asked whether a page is there.
+/// The interval at which it is asked whether a page is there.
 const POLL_MILLIS: u64 = 20;
 /// The name under which WebDriver writes the id of an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";

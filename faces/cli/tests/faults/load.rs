@@ -22,7 +22,7 @@ pub(crate) struct Told {
     pub(crate) refused: HashSet<u64>,
     /// The other answers: how often, and one body.
     pub(crate) others: BTreeMap<u16, (u64, String)>,
-    /// How long each answer took.
+    /// The time that each answer took.
     pub(crate) times: Vec<Duration>,
 }
 

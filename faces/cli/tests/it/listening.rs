@@ -15,7 +15,7 @@ const APP: &str = "local app = require 'sampan'\n\
     app.get('/', function(req) return { ip = req.ip } end)\n\
     app.post('/', function(req) return { bytes = #req:bytes() } end)\n\
     app.get('/write', function() app.db.exec('CREATE TABLE IF NOT EXISTS t (x)') return 'x' end)\n";
-/// How long something may take on a machine that compiles meanwhile.
+/// The longest time that something may take on a machine that compiles meanwhile.
 const TIME_MAX: Duration = Duration::from_secs(20);
 
 fn run(scratch: &Scratch, more: &[&str]) -> Command {

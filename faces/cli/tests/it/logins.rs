@@ -52,7 +52,7 @@ fn ask(client: &mut Client, path: &str) -> Answer {
     client.read(false).expect("an answer")
 }
 
-/// How long the slowest hundredth of plain answers takes, for as long as `goes_on`.
+/// Returns the time that the slowest hundredth of plain answers takes, for as long as `goes_on`.
 fn p99(process: &Process, goes_on: impl Fn() -> bool) -> Duration {
     let mut client = process.client();
     let mut times = Vec::new();

@@ -205,7 +205,7 @@ fn a_large_file_is_read_in_pieces_and_takes_little_memory() {
     });
 }
 
-/// How many open files of the process are such.
+/// Returns the number of open files of the process that are such.
 fn open(is_one: impl Fn(&Path) -> bool) -> usize {
     let open = std::fs::read_dir("/proc/self/fd").expect("a list");
     let links = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());

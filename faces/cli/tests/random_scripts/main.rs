@@ -9,8 +9,8 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The scripts in each language.
@@ -19,7 +19,7 @@ const SCRIPTS: u64 = 4_000;
 const PER_REQUEST: u64 = 5;
 /// Clients at a time.
 const CLIENTS: u64 = 4;
-/// How long a plain request may take between hostile ones.
+/// The longest time that a plain request may take between hostile ones.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// A script that loops or fills its memory is stopped soon, so that many can be tried.
@@ -34,6 +34,9 @@ struct Server {
 
 impl Server {
     fn start(language: &str, folder: &std::path::Path) -> Self {
+        // A port is free until its server listens, so that the other test could be given the same.
+        static TURN: Mutex<()> = Mutex::new(());
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let source = format!(
             "{}/tests/random_scripts/app.{language}",
             env!("CARGO_MANIFEST_DIR")
@@ -75,6 +78,8 @@ impl Server {
         });
         let until = Instant::now() + Duration::from_secs(60);
         while Client::connect(address).is_err() {
+            let ended = child.try_wait().expect("a process");
+            assert_eq!(ended, None, "{language}: it ended");
             assert!(Instant::now() < until, "{language}: it does not start");
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -20,7 +20,7 @@ use tokio::task::LocalSet;
 
 use crate::doorbell::Doorbell;
 
-/// How long one turn may last before the program's own loop gets its share.
+/// The longest time that one turn may last before the program's own loop gets its share.
 const TURN_TIME_MAX: Duration = Duration::from_millis(2);
 
 /// Rings for a turn, from any thread.

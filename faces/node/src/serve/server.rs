@@ -18,10 +18,10 @@ use super::streams::{Streams, Written};
 use super::wire::{AnswerRecord, BatchWriter, Event, More, put_headers};
 use crate::doorbell::Doorbell;
 
-/// How long one turn may run tasks before JavaScript gets to run.
+/// The longest time that one turn may run tasks before JavaScript gets to run.
 const TURN_TIME_MAX: Duration = Duration::from_millis(2);
 
-/// How long the server sleeps while requests gather. Linux adds 50 µs to whatever is said here.
+/// The time that the server sleeps while requests gather. Linux adds 50 µs to whatever is said here.
 const NAP: Duration = Duration::from_micros(1);
 /// One that took longer was not a nap: the processor is busy, or its clock is coarse.
 const NAP_MAX: Duration = Duration::from_micros(300);
@@ -52,7 +52,7 @@ pub(super) struct Server {
     has_ended: Rc<Cell<bool>>,
     /// Events for which the last batch had no room.
     left_over: RefCell<[Vec<Key>; 3]>,
-    /// How many requests had come by the end of the last nap, and how many must come before the next one.
+    /// The number of requests that had come by the end of the last nap, and how many must come before the next one.
     napped_at: Cell<u64>,
     between: Cell<u64>,
 }

@@ -57,11 +57,11 @@ pub struct ClosedUnread {
     pub peer: Peer,
     /// The bytes that it held.
     pub bytes: usize,
-    /// How long its client had taken nothing, in milliseconds.
+    /// The time that its client had taken nothing, in milliseconds.
     pub still_millis: u64,
     /// The limit that was passed: its name and its value in bytes.
     pub limit: (&'static str, usize),
-    /// How many connections the server has closed for this reason, this one included.
+    /// The number of connections that the server has closed for this reason, this one included.
     pub closed: u64,
 }
 
@@ -81,7 +81,7 @@ impl UnsentBytes {
         self.lock().bytes
     }
 
-    /// How many connections were closed because of the limits.
+    /// Returns the number of connections that were closed because of the limits.
     pub fn closed(&self) -> u64 {
         self.lock().closed
     }

@@ -69,7 +69,7 @@ pub(crate) struct MemberNames(RefCell<Vec<Option<Written>>>);
 type Written = (qjs::JSAtom, Box<[u8]>);
 
 impl MemberNames {
-    /// How many names are remembered; a power of two.
+    /// The number of names that are remembered; a power of two.
     const SLOTS: usize = 512;
     /// Longer names are not worth remembering.
     const BYTES_MAX: usize = 64;

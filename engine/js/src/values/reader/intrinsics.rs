@@ -68,7 +68,7 @@ impl Intrinsics {
         cx.call(self.get.raw(), map, &[key])
     }
 
-    /// How many entries a map has.
+    /// Returns the number of entries that a map has.
     pub(super) fn size_of_map(&self, cx: Cx<'_>, map: RawValue) -> Result<usize, Thrown> {
         count(cx, &self.size, map)
     }

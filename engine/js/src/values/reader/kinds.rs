@@ -9,7 +9,7 @@ use crate::vm::sys::{
 use rquickjs::qjs;
 use sampan_host::reader::Kind;
 
-/// How many proxies may stand one behind the other before an array.
+/// The most proxies that may stand one behind the other before an array.
 const PROXIES_MAX: usize = 16;
 
 /// What a value is.

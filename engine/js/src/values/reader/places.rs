@@ -11,7 +11,7 @@ use rquickjs::qjs;
 use sampan_host::reader::Name;
 use std::cell::{Cell, RefCell};
 
-/// How many places are known; a power of two.
+/// The number of places that are known; a power of two.
 const PLACES: usize = 256;
 
 /// The places that an isolate knows: one with the same slot replaces the one that is there.

@@ -19,7 +19,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 /// What takes samples of an isolate.
 pub(crate) struct Sampler {
     error: Val,
-    /// How many calls the stack of an error has, and what is given them.
+    /// The number of calls that the stack of an error has, and what is given them.
     limit: Accessor,
     prepare: Accessor,
     collect: Val,

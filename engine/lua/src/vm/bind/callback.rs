@@ -15,7 +15,7 @@ use std::any::Any;
 use std::ffi::c_int;
 use std::rc::{Rc, Weak};
 
-/// How many functions one row may take.
+/// The most functions that one row may take.
 const FUNCTIONS_MAX: usize = 2;
 
 /// References to the functions among the arguments of a row, by the index of their parameter. Without a destructor.

@@ -14,9 +14,9 @@ use sampan_host::request::FIELDS;
 use sampan_host::{Error, Function};
 use std::ffi::{CStr, CString, c_int};
 
-/// How many calls of the stack are searched for the function of a line.
+/// The number of calls of the stack that are searched for the function of a line.
 const CALLS_MAX: c_int = 20;
-/// How many members of a table are looked at.
+/// The number of members of a table that are looked at.
 const MEMBERS_MAX: usize = 1_000;
 /// Names under which handlers know their request.
 const REQUESTS: [&str; 3] = ["req", "request", "r"];

@@ -35,7 +35,7 @@ fn get(process: &Process, path: &str, lines: &[&str]) -> (u16, String) {
     (answer.status, answer.text())
 }
 
-/// How long an event may take, on a machine that compiles meanwhile.
+/// The longest time that an event may take, on a machine that compiles meanwhile.
 const TIME_MAX: Duration = Duration::from_secs(20);
 
 const PAGES: &[&str] = &["Accept: text/html,*/*"];
