@@ -19,6 +19,10 @@ const JOIN_MILLIS_MAX: u64 = 500;
 /// The longest time that an abandoned worker may keep the write connection.
 const LEASE_PATIENCE: Duration = Duration::from_secs(5);
 
+/// A worker that could not be replaced is tried again after the pause, so often in all.
+const REPLACE_ATTEMPTS: u32 = 5;
+const REPLACE_PAUSE: Duration = Duration::from_secs(1);
+
 /// A worker that serves.
 pub(crate) struct CrewMember {
     pub(crate) id: u64,
@@ -125,15 +129,11 @@ impl ServerShared {
         }
         let shared = Arc::clone(self);
         let body = move || {
-            if let Err(fault) = shared.fill_place(place) {
-                shared.config.logger.text(
-                    Level::Error,
-                    format!("worker {number} could not be replaced: {fault}"),
-                );
+            if shared.replace(place) {
+                shared.look_after_lease();
+            } else {
                 let _ = shared.events.send(ServerEvent::GiveUp);
-                return;
             }
-            shared.look_after_lease();
         };
         if std::thread::Builder::new()
             .name("sampan-replace".into())
@@ -157,6 +157,26 @@ impl ServerShared {
             self.config.logger.text(Level::Error, message);
             let _ = self.events.send(ServerEvent::GiveUp);
         }
+    }
+
+    /// Fills a place that has become free. A machine that is busy enough to make a worker deaf may also load the project too slowly, so it
+    /// tries again. False if each attempt failed.
+    fn replace(self: &Arc<Self>, place: usize) -> bool {
+        for attempt in 1..=REPLACE_ATTEMPTS {
+            let Err(fault) = self.fill_place(place) else {
+                return true;
+            };
+            if self.is_ending.load(Ordering::SeqCst) {
+                return true;
+            }
+            let message = format!(
+                "worker {} could not be replaced (attempt {attempt} of {REPLACE_ATTEMPTS}): {fault}",
+                place + 1
+            );
+            self.config.logger.text(Level::Error, message);
+            std::thread::sleep(REPLACE_PAUSE);
+        }
+        false
     }
 
     /// Starts a worker in a place that has become free.

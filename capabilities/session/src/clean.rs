@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-/// Looks for sessions that have ended, for as long as it is polled. Nothing happens before one has `begun`, and none since means that nothing
-/// is looked for. `report` is told what failed.
+/// Looks for sessions that have ended, for as long as it is polled, from the moment on that the first one has `begun`. `report` is told what
+/// failed.
 pub async fn clean(
     config: SessionConfig,
     store: Rc<dyn SessionStore>,
@@ -19,8 +19,8 @@ pub async fn clean(
     report: impl Fn(Error),
 ) {
     let pause = (config.idle_millis / 2).clamp(CLEAN_MILLIS.0, CLEAN_MILLIS.1);
+    begun.notified().await;
     loop {
-        begun.notified().await;
         sleep(Duration::from_millis(pause)).await;
         loop {
             match store.remove_ended(now(), CLEAN_BATCH).await {

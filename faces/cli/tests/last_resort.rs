@@ -3,11 +3,14 @@
 
 mod support;
 
-use sampan_app::host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};
+use sampan_app::host::{
+    Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value,
+};
 use sampan_app::{Config, Level, Logger, Running, Server, ServerEvent};
 use sampan_testkit::{Client, Stopwatch};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 use support::{Process, Scratch};
 
@@ -15,26 +18,45 @@ use support::{Process, Scratch};
 static DEAF: Module = Module {
     name: "deaf",
     doc: "Blocks its thread.",
-    functions: &[Function {
-        name: "block",
-        params: &[Param {
-            name: "seconds",
-            ty: Type::Number,
-            optional: false,
-            doc: "How long.",
-        }],
-        returns: Type::Nothing,
-        doc: "Blocks the thread.",
-        kind: FunctionKind::Sync(block),
-    }],
+    functions: &[
+        Function {
+            name: "block",
+            params: &[Param {
+                name: "seconds",
+                ty: Type::Number,
+                optional: false,
+                doc: "How long.",
+            }],
+            returns: Type::Nothing,
+            doc: "Blocks the thread.",
+            kind: FunctionKind::Sync(block),
+        },
+        Function {
+            name: "load",
+            params: &[],
+            returns: Type::Nothing,
+            doc: "Fails as often as the test asked for.",
+            kind: FunctionKind::Sync(load),
+        },
+    ],
     ..Module::EMPTY
 };
+
+/// The number of loads that fail from now on.
+static FAILING_LOADS: AtomicUsize = AtomicUsize::new(0);
 
 static MODULES: &[&Module] = &[&DEAF];
 
 fn block(_: &Context, args: Args) -> Result<Value, Error> {
     std::thread::sleep(Duration::from_secs_f64(args.number(0).unwrap_or(0.0)));
     Ok(Value::Null)
+}
+
+fn load(_: &Context, _: Args) -> Result<Value, Error> {
+    match FAILING_LOADS.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)) {
+        Ok(_) => Err(Error::new(ErrorKind::Internal, "not this time")),
+        Err(_) => Ok(Value::Null),
+    }
 }
 
 const APPS: [(&str, &str); 2] = [
@@ -118,6 +140,31 @@ fn a_deaf_worker_is_replaced_and_the_process_lives() {
             "the abandoned thread does not hold up the end"
         );
     }
+}
+
+#[test]
+fn a_replacement_that_cannot_load_is_tried_again() {
+    let app = [(
+        "app.lua",
+        "local app = require 'sampan'\napp.deaf.load()\n\
+         app.get('/deaf/:s', function(req) app.deaf.block(tonumber(req.params.s)) end)\napp.get('/', function() return 'fine' end)\n",
+    )];
+    let scratch = Scratch::new(&app);
+    let (running, logger) = start(&scratch.path().join("app.lua"), 1);
+    FAILING_LOADS.store(2, SeqCst);
+    let mut stuck = Client::connect(running.address()).expect("someone listens");
+    send(&mut stuck, "/deaf/4");
+    wait_for("the place is filled", || {
+        logger.lines().contains("a fresh worker serves in place 1")
+    });
+    let lines = logger.lines();
+    for attempt in ["attempt 1 of 5", "attempt 2 of 5"] {
+        assert!(lines.contains(attempt), "{lines}");
+    }
+    let mut client = Client::connect(running.address()).expect("someone listens");
+    send(&mut client, "/");
+    assert_eq!(client.read(false).expect("an answer").text(), "fine");
+    assert!(running.shutdown());
 }
 
 #[test]
